@@ -122,17 +122,6 @@ def test_every_field_has_a_setting_that_holds_without_it() -> None:
     assert len({setting_of(name) for name in KINDS}) == len(KINDS)
 
 
-def test_it_is_json_data() -> None:
-    (first, *_) = effective(Config(), None)
-    assert first.to_dict() == {
-        "name": "enabled",
-        "value": True,
-        "origin": "default",
-        "warning": None,
-        "decisions": [],
-    }
-
-
 ACTION = st.sampled_from(["none", "log", "flag", "header", "body", "block"])
 OWN = st.fixed_dictionaries(
     {},

@@ -14,9 +14,11 @@ _LARGEST = 2**63 - 1  # what a database can hold
 class InvalidCursorError(InputError):
     """The cursor did not come with a page."""
 
+    field = "cursor"
+
     def __str__(self) -> str:
         return (
-            "The cursor is none that a page came with. Take next of the page before as it is, "
+            "The cursor did not come with a page. Take next of the page before as it is, "
             "or leave the cursor out to begin anew."
         )
 

@@ -50,16 +50,6 @@ class Effective:
     warning: str | None = None
     decisions: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON data."""
-        return {
-            "name": self.name,
-            "value": self.value,
-            "origin": self.origin,
-            "warning": self.warning,
-            "decisions": list(self.decisions),
-        }
-
 
 def setting_of(name: str) -> str:
     """Return the setting that holds where a tenant has no field of its own."""

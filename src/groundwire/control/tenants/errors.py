@@ -37,12 +37,14 @@ class InvalidKeyError(_InvalidError):
     """A key cannot be made as asked; ``field`` says why."""
 
 
-class UnknownTenantError(TenantError):
-    """There is no such tenant."""
-
+class _OfTenantError(TenantError):
     def __init__(self, tenant: str) -> None:
         super().__init__(tenant)
         self.tenant = tenant
+
+
+class UnknownTenantError(_OfTenantError):
+    """There is no such tenant."""
 
     def __str__(self) -> str:
         return f"There is no tenant {shown(self.tenant)}. Make it, or see the list of tenants."
@@ -51,20 +53,13 @@ class UnknownTenantError(TenantError):
 class UnknownKeyError(TenantError):
     """There is no such key, or it is another tenant's."""
 
-    def __init__(self, key_id: str) -> None:
-        super().__init__(key_id)
-        self.key_id = key_id
-
     def __str__(self) -> str:
-        return f"There is no key {shown(self.key_id)} here. The list of keys has their ids."
+        # Without the id: somebody may have given a key in its place.
+        return "There is no key of this id here. The list of keys has their ids."
 
 
-class TenantExistsError(TenantError):
+class TenantExistsError(_OfTenantError):
     """There is a tenant of this id."""
-
-    def __init__(self, tenant: str) -> None:
-        super().__init__(tenant)
-        self.tenant = tenant
 
     def __str__(self) -> str:
         return (

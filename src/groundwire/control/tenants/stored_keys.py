@@ -107,7 +107,7 @@ class StoredKeys:
             LastAdminKeyError: If no admin key would be left that lasts, and one has to be.
         """
         if not KEY_ID.fullmatch(key_id):
-            raise UnknownKeyError(key_id)
+            raise UnknownKeyError
         async with self._changes.begin() as change:
             found = await change.find_keys((_KEYS.id == key_id) & _of(tenant))
             if not found:
@@ -215,7 +215,7 @@ class StoredKeys:
     def _no_key(self, key_id: str, tenant: str | None) -> Exception:
         if any(key.id == key_id for key in self._configured.keys_of(tenant)):
             return ConfiguredError("key", key_id)
-        return UnknownKeyError(key_id)
+        return UnknownKeyError()
 
 
 def _of(tenant: str | None) -> ColumnElement[bool]:

@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import __version__
 from groundwire.errors import GroundwireError
-from groundwire.gateway.admin import keys, own, tenants, trail
+from groundwire.gateway.admin import keys, tenants, trail
 from groundwire.gateway.admin.auth import AdminAuthentication
 from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem, problem_response
+from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.counting import Counting
 from groundwire.gateway.middleware.health import livez, readyz
@@ -42,7 +42,7 @@ BODY_TIMEOUT_S = 10.0
 #: The largest number of requests at a time.
 MAX_REQUESTS = 64
 
-ROUTERS = (tenants.router, keys.router, trail.router, own.router)
+ROUTERS = (tenants.router, keys.router, trail.router)
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -139,9 +139,8 @@ def _routes() -> tuple[Route, ...]:
 
 def _too_slow() -> Problem:
     return Problem(
-        status=408,
-        type=INVALID_REQUEST,
-        code="request_timeout",
+        408,
+        "request_timeout",
         message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
         next_step="Send it again, faster.",
     )
@@ -150,17 +149,15 @@ def _too_slow() -> Problem:
 async def _nothing(request: Request) -> Response:
     if allowed := _methods_at(request.scope):
         raise Problem(
-            status=405,
-            type=INVALID_REQUEST,
-            code="method_not_allowed",
+            405,
+            "method_not_allowed",
             message=f"This path does not take {request.method}.",
             next_step="/openapi.json says what it takes.",
             headers={"Allow": ", ".join(allowed)},
         )
     raise Problem(
-        status=404,
-        type=NOT_FOUND,
-        code="unknown_path",
+        404,
+        "unknown_path",
         message="There is nothing at this path.",
         next_step="The admin API begins at /v1/admin; /openapi.json lists what there is. Chats go "
         "to the other port.",

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Scope
 from groundwire.control.keys import AdminKey, Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
-from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.auth import candidates, check_is_local
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
@@ -101,9 +101,8 @@ def _unknown() -> Problem:
 
 def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
     return Problem(
-        status=401,
-        type=AUTHENTICATION,
-        code=code,
+        401,
+        code,
         message=message,
         next_step=next_step,
         headers={"WWW-Authenticate": "Bearer"},
@@ -112,9 +111,8 @@ def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
 
 def _of_a_tenant() -> Problem:
     return Problem(
-        status=403,
-        type=PERMISSION,
-        code="admin_key_required",
+        403,
+        "admin_key_required",
         message="A key of a tenant was sent, and the admin plane takes admin keys alone.",
         next_step="Use an admin key, gwa_...",
     )
@@ -122,9 +120,8 @@ def _of_a_tenant() -> Problem:
 
 def _read_only(role: Role) -> Problem:
     return Problem(
-        status=403,
-        type=PERMISSION,
-        code="read_only_role",
+        403,
+        "read_only_role",
         message=f"The role {role} reads everything and changes nothing.",
         next_step="Use a key with the role admin.",
     )

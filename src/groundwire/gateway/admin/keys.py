@@ -1,134 +1,115 @@
 """Keys: those of tenants, and those of the admin plane. Each is shown once, when it is made."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
+from groundwire.control.audit.control_events import ControlEvents
 from groundwire.control.audit.cursor import InvalidCursorError, to_cursor
+from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyRecord
-from groundwire.control.tenants.record import NewKey as Made
-from groundwire.control.tenants.registry import Registry
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.admin.models import (
-    Cursor,
     Key,
     KeyId,
     KeyPage,
-    Limit,
+    Me,
     NewAdminKey,
     NewKey,
     NewTenantKey,
     TenantId,
 )
 from groundwire.gateway.admin.route import (
-    AdminRoute,
-    after_of,
-    control_of,
+    BODY,
+    After,
+    Control,
+    Events,
+    Limit,
+    admin_router,
     errors,
-    events_of,
 )
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.http.problems import Problem
 
-router = APIRouter(route_class=AdminRoute, tags=["Keys"])
+router = admin_router("Keys")
 
 OF_TENANTS, OF_ADMINS = "/v1/admin/tenants/{tenant}/keys", "/v1/admin/keys"
 
 
-@router.get(
-    OF_TENANTS,
-    summary="List the keys of a tenant",
-    operation_id="list_keys",
-    responses=errors(400, 404),
-)
+@router.get(OF_TENANTS, summary="List the keys of a tenant", responses=errors(400, 404))
 async def list_keys(
-    request: Request, tenant: TenantId, cursor: Cursor = None, limit: Limit = 100
+    control: Control, tenant: TenantId, after: After, limit: Limit = 100
 ) -> KeyPage:
-    """The keys of a tenant, revoked and expired ones too: those of the configuration, the latest
-    first."""  # noqa: D205, D209
-    return _page(await control_of(request).registry.keys(tenant), cursor, limit)
+    """The keys of a tenant, revoked and expired ones too.
+
+    Those of the configuration come first, then the latest.
+    """
+    return _page(await control.registry.keys(tenant), after, limit)
 
 
 @router.post(
-    OF_TENANTS,
-    status_code=201,
-    summary="Make a key of a tenant",
-    operation_id="create_key",
-    responses=errors(404, has_body=True),
+    OF_TENANTS, status_code=201, summary="Make a key of a tenant", responses=errors(404, *BODY)
 )
-async def create_key(request: Request, tenant: TenantId, body: NewTenantKey) -> NewKey:
+async def create_key(
+    control: Control, events: Events, tenant: TenantId, body: NewTenantKey
+) -> NewKey:
     """Make a key for the requests of a tenant. `secret` is shown this once."""
-
-    async def make(registry: Registry) -> Made:
-        return await registry.create_key(tenant=tenant, name=body.name, expires_at=body.expires_at)
-
-    return await _made(request, make)
+    return await _made(control, events, body, tenant=tenant)
 
 
 @router.delete(
-    f"{OF_TENANTS}/{{key_id}}",
-    summary="Revoke a key of a tenant",
-    operation_id="revoke_key",
-    responses=errors(404, 409),
+    f"{OF_TENANTS}/{{key_id}}", summary="Revoke a key of a tenant", responses=errors(404, 409)
 )
-async def revoke_key(request: Request, tenant: TenantId, key_id: KeyId) -> Key:
-    """Let a key be taken no more, for good; it stays in the list."""
-    return await _revoked(request, key_id, tenant)
+async def revoke_key(control: Control, events: Events, tenant: TenantId, key_id: KeyId) -> Key:
+    """Revoke a key for good; it stays in the list."""
+    return await _revoked(control, events, key_id, tenant)
 
 
-@router.get(
-    OF_ADMINS, summary="List admin keys", operation_id="list_admin_keys", responses=errors(400)
-)
-async def list_admin_keys(request: Request, cursor: Cursor = None, limit: Limit = 100) -> KeyPage:
+@router.get(OF_ADMINS, summary="List admin keys", responses=errors(400))
+async def list_admin_keys(control: Control, after: After, limit: Limit = 100) -> KeyPage:
     """The keys of the admin plane, revoked and expired ones too."""
-    return _page(await control_of(request).registry.keys(None), cursor, limit)
+    return _page(await control.registry.keys(None), after, limit)
 
 
-@router.post(
-    OF_ADMINS,
-    status_code=201,
-    summary="Make an admin key",
-    operation_id="create_admin_key",
-    responses=errors(has_body=True),
-)
-async def create_admin_key(request: Request, body: NewAdminKey) -> NewKey:
+@router.post(OF_ADMINS, status_code=201, summary="Make an admin key", responses=errors(*BODY))
+async def create_admin_key(control: Control, events: Events, body: NewAdminKey) -> NewKey:
     """Make a key of the admin plane. `secret` is shown this once."""
-
-    async def make(registry: Registry) -> Made:
-        return await registry.create_key(role=body.role, name=body.name, expires_at=body.expires_at)
-
-    return await _made(request, make)
+    return await _made(control, events, body, role=body.role)
 
 
-@router.delete(
-    f"{OF_ADMINS}/{{key_id}}",
-    summary="Revoke an admin key",
-    operation_id="revoke_admin_key",
-    responses=errors(404, 409),
-)
-async def revoke_admin_key(request: Request, key_id: KeyId) -> Key:
-    """Let an admin key be taken no more, for good.
+@router.delete(f"{OF_ADMINS}/{{key_id}}", summary="Revoke an admin key", responses=errors(404, 409))
+async def revoke_admin_key(
+    control: Control, events: Events, request: Request, key_id: KeyId
+) -> Key:
+    """Revoke an admin key for good.
 
-    A key does not revoke itself, and none is revoked without which no admin key would be left that
-    does not expire, stored or configured: so there is always one that can make others.
+    A key does not revoke itself. The last admin key that does not expire, stored or configured,
+    cannot be revoked: there is always one that can make others.
     """
     if key_id == admin(request).key_id:
         raise Problem(
-            status=409,
-            type=INVALID_REQUEST,
-            code="own_key",
+            409,
+            "own_key",
             message="The key that is to be revoked is the one that this request came with.",
             next_step="Make another admin key, and revoke this one with that.",
         )
-    return await _revoked(request, key_id, None)
+    return await _revoked(control, events, key_id, None)
 
 
-def _page(found: Sequence[KeyRecord], cursor: str | None, limit: int) -> KeyPage:
-    """Return the page after a cursor.
+@router.get("/v1/admin/me", summary="See the key of this request")
+async def me(request: Request) -> Me:
+    """The key that the request came with, and its role."""
+    found = admin(request)
+    return Me(key_id=found.key_id, role=found.role, name=found.name)
+
+
+def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
+    """Return the page after a key.
 
     Raises:
-        InvalidCursorError: If the cursor did not come with a page of this list.
+        InvalidCursorError: If there is no such key in the list.
     """
-    after, ids = after_of(cursor), [each.id for each in found]
+    ids = [each.id for each in found]
     if after is not None and after not in ids:
         raise InvalidCursorError
     start = 0 if after is None else ids.index(after) + 1
@@ -137,15 +118,27 @@ def _page(found: Sequence[KeyRecord], cursor: str | None, limit: int) -> KeyPage
     return KeyPage(keys=[Key.model_validate(each) for each in page], next=more)
 
 
-async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -> NewKey:
-    events = events_of(request)
-    made = await control_of(request).change(make, events.key_made)
+async def _made(
+    control: ControlPlane,
+    events: ControlEvents,
+    body: NewTenantKey,
+    *,
+    tenant: str | None = None,
+    role: Role | None = None,
+) -> NewKey:
+    made = await control.change(
+        lambda registry: registry.create_key(
+            tenant=tenant, role=role, name=body.name, expires_at=body.expires_at
+        ),
+        events.key_made,
+    )
     return NewKey(key=Key.model_validate(made.record), secret=made.secret)
 
 
-async def _revoked(request: Request, key_id: str, tenant: str | None) -> Key:
-    events = events_of(request)
-    revoked = await control_of(request).change(
+async def _revoked(
+    control: ControlPlane, events: ControlEvents, key_id: str, tenant: str | None
+) -> Key:
+    revoked = await control.change(
         lambda registry: registry.revoke_key(key_id, tenant=tenant, keeps_admin=tenant is None),
         events.key_revoked,
     )

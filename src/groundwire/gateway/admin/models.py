@@ -5,17 +5,16 @@ say more, and it serves the command line as well.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Body, Path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from groundwire.config.tenants import KINDS
+from groundwire.control.audit.verdict import TrailFinding, TrailStatus
 from groundwire.control.keys import Role
+from groundwire.control.tenants.effective import Effective
 from groundwire.control.tenants.record import KeyStatus
-
-#: The largest page.
-MAX_LIMIT = 500
 
 _ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 
@@ -25,11 +24,6 @@ TenantId = Annotated[
     WithJsonSchema({"type": "string", "pattern": _ID}),
 ]
 KeyId = Annotated[str, Path(description="The id of the key, as lists and events have it.")]
-Cursor = Annotated[
-    str | None, Query(description="`next` of the page before; without it, the first page.")
-]
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Entries at most.")]
-
 Name = Annotated[
     Any,
     WithJsonSchema({"type": ["string", "null"], "maxLength": 200}),
@@ -70,6 +64,20 @@ Policy = Annotated[
 ]
 
 
+#: A policy as the body of a request.
+PolicyBody = Annotated[
+    Policy,
+    Body(
+        openapi_examples={
+            "block": {
+                "summary": "Withhold what is not supported",
+                "value": {"action": "block", "detector": "reader", "operating_point": "recall"},
+            }
+        }
+    ),
+]
+
+
 class _Shown(BaseModel):
     """A shape that is read from the attributes of the value that it shows."""
 
@@ -98,6 +106,27 @@ class TenantChange(BaseModel):
 
     metadata: Metadata = {}
     name: Name = None
+
+
+#: The change of DVARA's documentation, as the body of a request.
+ChangeBody = Annotated[
+    TenantChange,
+    Body(
+        openapi_examples={
+            "dvara": {
+                "summary": "As DVARA documents it",
+                "value": {
+                    "metadata": {
+                        "grounding.enabled": "true",
+                        "grounding.action": "BLOCK",
+                        "grounding.max-sources": "20",
+                        "grounding.max-source-length": "5000",
+                    }
+                },
+            }
+        }
+    ),
+]
 
 
 class Renaming(BaseModel):
@@ -161,27 +190,11 @@ class TenantPolicy(BaseModel):
     version: int
 
 
-class EffectiveValue(_Shown):
-    """What holds of one field, and who says so."""
-
-    name: str
-    value: Any = Field(description="Null: no limit, or no opinion.")
-    origin: str = Field(
-        description="policy, metadata, configuration with its place, or default; the first of "
-        "these that says something."
-    )
-    warning: str | None = Field(description="What was said and cannot be meant.")
-    decisions: list[str] = Field(
-        description="Decisions of the configuration that say otherwise for requests that they "
-        "apply to; none, where the tenant has something of its own."
-    )
-
-
 class EffectivePolicy(BaseModel):
     """What holds for a tenant."""
 
     tenant: str
-    values: list[EffectiveValue]
+    values: tuple[Effective, ...]
 
 
 class Key(_Shown):
@@ -258,22 +271,13 @@ class EventPage(BaseModel):
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
 
 
-class Finding(_Shown):
-    """One place where the trail is not as it was written."""
-
-    kind: str
-    writer: str | None
-    seq: int | None
-    text: str
-
-
 class Verdict(_Shown):
     """Whether the trail is as it was written."""
 
-    status: Literal["intact", "tampered", "unverified"]
+    status: TrailStatus
     records: int
     chains: int
     chains_open: int = Field(description="Whose processes write still, or were killed.")
     findings_total: int
-    findings: list[Finding] = Field(description="The first thousand.")
+    findings: tuple[TrailFinding, ...] = Field(description="The first thousand.")
     notes: list[str]

@@ -1,11 +1,11 @@
-"""Reads requests to the admin plane: bodies, versions in If-Match, cursors."""
+"""The routes of the admin plane, and what they read of requests: bodies, versions, cursors."""
 
 import asyncio
 import re
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
-from fastapi import Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.routing import APIRoute
 
 from groundwire.control.audit.control_events import ControlEvents
@@ -14,7 +14,7 @@ from groundwire.control.store import StoreUnavailableError
 from groundwire.control.tenants.record import IfVersion
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.control import ControlPlane, store_unavailable
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
@@ -27,14 +27,8 @@ UNBOUNDED = frozenset({"verify_trail"})
 #: A request may wait so many times ``store.timeout_s``.
 _PATIENCE = 3.0
 
-IfMatch = Annotated[
-    str | None,
-    Header(
-        description='The version that a change is for, such as `"3"`: the ETag of the last answer. '
-        "If it is of another by now, nothing changes, and the answer is 412. `*`: any, of a tenant "
-        "that is stored."
-    ),
-]
+#: The largest page.
+MAX_LIMIT = 500
 
 _ERRORS = {
     400: "The request cannot be read.",
@@ -49,7 +43,9 @@ _ERRORS = {
     422: "A field is missing, unknown or not possible; the message says what is.",
     503: "The database, or the audit log, cannot be used now.",
 }
-_READING, _WITH_BODY = (401, 403, 422, 503), (400, 408, 413, 415)
+
+#: The errors of requests with a body, beside those of every request.
+BODY = (400, 408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
@@ -59,7 +55,7 @@ class AdminRoute(NativeRoute):
         """Return the handler of the route, which gives up on a database that does not answer."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
-        if self.operation_id in UNBOUNDED:
+        if self.name in UNBOUNDED:
             return handle
 
         async def handle_in_time(request: Request) -> Response:
@@ -72,13 +68,23 @@ class AdminRoute(NativeRoute):
         return handle_in_time
 
 
-def errors(*more: int, has_body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors of an operation in OpenAPI: those of every request, and others."""
-    wanted = {*_READING, *more, *(_WITH_BODY if has_body else ())}
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe errors of an operation in OpenAPI."""
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
-        for status in sorted(wanted)
+        for status in sorted(statuses)
     }
+
+
+def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - of APIRouter
+    """Make a router of the admin plane. The id of an operation is the name of its function."""
+    return APIRouter(
+        route_class=AdminRoute,
+        tags=[tag],
+        responses=errors(401, 403, 422, 503),
+        generate_unique_id_function=lambda route: route.name,
+        **more,
+    )
 
 
 def control_of(request: Request) -> ControlPlane:
@@ -86,16 +92,28 @@ def control_of(request: Request) -> ControlPlane:
     return cast(ControlPlane, request.app.state.control)
 
 
-def events_of(request: Request) -> ControlEvents:
-    """Return the builder of the events of a request."""
+async def _control(request: Request) -> ControlPlane:
+    return control_of(request)
+
+
+async def _events(request: Request) -> ControlEvents:
     return control_of(request).events(admin(request).key_id, trace_id=trace_id(request))
 
 
-def version_of(if_match: str | None) -> IfVersion | None:
-    """Read the version that a change is for; ``"*"``: any version of a stored tenant.
+async def _version(
+    if_match: Annotated[
+        str | None,
+        Header(
+            description='The version that a change is for, such as `"3"`: the ETag of the last '
+            "answer. If the tenant has another version by now, nothing changes, and the answer is "
+            "412. `*`: any version of a tenant that is stored."
+        ),
+    ] = None,
+) -> IfVersion | None:
+    """Read the version that a change is for.
 
     Raises:
-        Problem: If the header says something else.
+        Problem: If the header is not a version.
     """
     if if_match is None:
         return None
@@ -104,9 +122,8 @@ def version_of(if_match: str | None) -> IfVersion | None:
     found = _ETAG.fullmatch(if_match.strip())
     if found is None:
         raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code="invalid_if_match",
+            400,
+            "invalid_if_match",
             message="If-Match is no single version.",
             next_step='Send the ETag of the last answer, such as "3", or *.',
             param="If-Match",
@@ -114,16 +131,24 @@ def version_of(if_match: str | None) -> IfVersion | None:
     return int(found[1])
 
 
-def tagged(response: Response, version: int) -> None:
-    """Set the ETag of a response."""
-    if version:
-        response.headers["ETag"] = f'"{version}"'
-
-
-def after_of(cursor: str | None) -> str | None:
-    """Return the id that a page begins after.
+async def _after(
+    cursor: Annotated[
+        str | None, Query(description="`next` of the page before; without it, the first page.")
+    ] = None,
+) -> str | None:
+    """Read the id that a page begins after.
 
     Raises:
         InvalidCursorError: If the cursor did not come with a page.
     """
     return None if cursor is None else str(read_cursor(cursor, str)[0])
+
+
+#: The control plane of a request, and what builds its events.
+Control = Annotated[ControlPlane, Depends(_control)]
+Events = Annotated[ControlEvents, Depends(_events)]
+#: The version that a change is for; ``"*"``: any version of a stored tenant.
+Version = Annotated[IfVersion | None, Depends(_version)]
+#: The id that a page begins after; ``None``: the first page.
+After = Annotated[str | None, Depends(_after)]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Entries at most.")]

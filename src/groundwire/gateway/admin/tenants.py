@@ -1,252 +1,205 @@
-"""``/v1/admin/tenants``: who there is, and what holds for them."""
+"""``/v1/admin/tenants``: tenants, their policies, and the settings that hold for them."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import Response
 
 from groundwire.control.audit.cursor import to_cursor
 from groundwire.control.tenants.effective import effective
-from groundwire.control.tenants.record import Changed, TenantRecord
-from groundwire.control.tenants.registry import Registry
-from groundwire.gateway.admin.examples import DVARA, POLICY
+from groundwire.control.tenants.record import TenantRecord
 from groundwire.gateway.admin.models import (
-    Cursor,
+    ChangeBody,
     EffectivePolicy,
-    EffectiveValue,
-    Limit,
     NewTenant,
-    Policy,
+    PolicyBody,
     Renaming,
     Tenant,
-    TenantChange,
     TenantId,
     TenantPage,
     TenantPolicy,
 )
 from groundwire.gateway.admin.route import (
-    AdminRoute,
-    IfMatch,
-    after_of,
-    control_of,
+    BODY,
+    After,
+    Control,
+    Events,
+    Limit,
+    Version,
+    admin_router,
     errors,
-    events_of,
-    tagged,
-    version_of,
 )
 
-PREFIX = "/v1/admin/tenants"
-
-router = APIRouter(prefix=PREFIX, route_class=AdminRoute, tags=["Tenants"])
+router = admin_router("Tenants", prefix="/v1/admin/tenants")
 
 
-@router.get("", summary="List tenants", operation_id="list_tenants", responses=errors(400))
-async def list_tenants(request: Request, cursor: Cursor = None, limit: Limit = 100) -> TenantPage:
+@router.get("", summary="List tenants", responses=errors(400))
+async def list_tenants(control: Control, after: After, limit: Limit = 100) -> TenantPage:
     """All tenants by id, those of the configuration among them."""
-    after, stored = after_of(cursor), await control_of(request).registry.tenants()
+    stored = await control.registry.tenants()
     found = [each for each in stored if after is None or each.id > after]
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
     return TenantPage(tenants=[Tenant.model_validate(each) for each in found[:limit]], next=more)
 
 
-@router.post(
-    "",
-    status_code=201,
-    summary="Make a tenant",
-    operation_id="create_tenant",
-    responses=errors(409, has_body=True),
-)
-async def create_tenant(request: Request, response: Response, body: NewTenant) -> Tenant:
-    """Make a tenant; one that is there stays as it is, and the answer is 409."""
-    control = control_of(request)
-
-    async def make(registry: Registry) -> Changed:
-        return await registry.create(
+@router.post("", status_code=201, summary="Make a tenant", responses=errors(409, *BODY))
+async def create_tenant(
+    control: Control, events: Events, response: Response, body: NewTenant
+) -> Tenant:
+    """Make a tenant. If there is one of this id, it stays as it is, and the answer is 409."""
+    change = await control.change(
+        lambda registry: registry.create(
             body.id,
             name=body.name,
             metadata=body.metadata,
             policy=body.policy,
             check=control.check_overrides,
-        )
-
-    change = await control.change(make, events_of(request).changed)
+        ),
+        events.changed,
+    )
     return _shown(response, change.record)
 
 
-@router.get("/{tenant}", summary="See a tenant", operation_id="get_tenant", responses=errors(404))
-async def get_tenant(request: Request, response: Response, tenant: TenantId) -> Tenant:
+@router.get("/{tenant}", summary="See a tenant", responses=errors(404))
+async def get_tenant(control: Control, response: Response, tenant: TenantId) -> Tenant:
     """What is stored of a tenant."""
-    return _shown(response, await control_of(request).registry.tenant(tenant))
+    return _shown(response, await control.registry.tenant(tenant))
 
 
 @router.put(
     "/{tenant}",
     summary="Change metadata, or make a tenant",
-    operation_id="put_tenant",
-    responses={
-        **errors(412, has_body=True),
-        201: {"model": Tenant, "description": "It was made."},
-    },
+    responses={**errors(412, *BODY), 201: {"model": Tenant, "description": "It was made."}},
 )
 async def put_tenant(
-    request: Request,
+    control: Control,
+    events: Events,
     response: Response,
     tenant: TenantId,
-    body: Annotated[TenantChange, Body(openapi_examples=DVARA)],
-    if_match: IfMatch = None,
+    body: ChangeBody,
+    version: Version,
 ) -> Tenant:
     """Merge metadata, as DVARA does: keys that are not named stay, null removes one.
 
-    A tenant that is not there is made. Values of `grounding.*` that cannot be meant are kept, told
-    in `warnings`, and inherit. It is in effect here before the answer, elsewhere within a second.
+    A tenant that is not there is made. Values of `grounding.*` that are not valid are kept, named
+    in `warnings`, and inherit. The change is in effect here before the answer, elsewhere within a
+    second.
     """
-    version = version_of(if_match)
-
-    async def put(registry: Registry) -> Changed:
-        return await registry.put_metadata(
+    change = await control.change(
+        lambda registry: registry.put_metadata(
             tenant, body.metadata, name=body.name, if_version=version
-        )
-
-    change = await control_of(request).change(put, events_of(request).changed)
+        ),
+        events.changed,
+    )
     response.status_code = 201 if change.is_new else 200
     return _shown(response, change.record, ignored=body.model_extra or ())
 
 
-@router.patch(
-    "/{tenant}",
-    summary="Name a tenant",
-    operation_id="rename_tenant",
-    responses=errors(404, 412, has_body=True),
-)
+@router.patch("/{tenant}", summary="Name a tenant", responses=errors(404, 412, *BODY))
 async def rename_tenant(
-    request: Request, response: Response, tenant: TenantId, body: Renaming, if_match: IfMatch = None
+    control: Control,
+    events: Events,
+    response: Response,
+    tenant: TenantId,
+    body: Renaming,
+    version: Version,
 ) -> Tenant:
     """Give a tenant another name for people to read; null: none."""
-    version = version_of(if_match)
-
-    async def rename(registry: Registry) -> Changed:
-        return await registry.rename(tenant, body.name, if_version=version)
-
-    change = await control_of(request).change(rename, events_of(request).changed)
+    change = await control.change(
+        lambda registry: registry.rename(tenant, body.name, if_version=version), events.changed
+    )
     return _shown(response, change.record)
 
 
 @router.delete(
-    "/{tenant}",
-    status_code=204,
-    summary="Delete a tenant",
-    operation_id="delete_tenant",
-    responses=errors(400, 404, 409, 412),
+    "/{tenant}", status_code=204, summary="Delete a tenant", responses=errors(400, 404, 409, 412)
 )
-async def delete_tenant(request: Request, tenant: TenantId, if_match: IfMatch = None) -> None:
+async def delete_tenant(
+    control: Control, events: Events, tenant: TenantId, version: Version
+) -> None:
     """Delete a tenant with its policy and its keys, which are not taken from then on.
 
     Its audit trail stays. What the configuration has of it stays, and holds.
     """
-    events, version = events_of(request), version_of(if_match)
-    await control_of(request).change(
+    await control.change(
         lambda registry: registry.delete(tenant, if_version=version),
         lambda deleted: (events.deleted(deleted),),
     )
 
 
-# The policy.
+@router.get("/{tenant}/policy", summary="See a policy", responses=errors(404))
+async def get_policy(control: Control, response: Response, tenant: TenantId) -> TenantPolicy:
+    """A tenant's own settings under our names; its metadata counts where the policy is silent."""
+    return _policy(response, await control.registry.tenant(tenant))
 
 
-@router.get(
-    "/{tenant}/policy", summary="See a policy", operation_id="get_policy", responses=errors(404)
-)
-async def get_policy(request: Request, response: Response, tenant: TenantId) -> TenantPolicy:
-    """What a tenant has of its own under our names; its metadata counts where this is silent."""
-    record = await control_of(request).registry.tenant(tenant)
-    return _policy(response, record)
-
-
-@router.put(
-    "/{tenant}/policy",
-    summary="Replace a policy",
-    operation_id="put_policy",
-    responses=errors(404, 412, has_body=True),
-)
+@router.put("/{tenant}/policy", summary="Replace a policy", responses=errors(404, 412, *BODY))
 async def put_policy(
-    request: Request,
+    control: Control,
+    events: Events,
     response: Response,
     tenant: TenantId,
-    body: Annotated[Policy, Body(openapi_examples=POLICY)],
-    if_match: IfMatch = None,
+    body: PolicyBody,
+    version: Version,
 ) -> TenantPolicy:
     """Put another policy in the place of a tenant's; fields that are not named inherit.
 
-    What is not possible is refused, with what is: nothing is stored then.
+    A policy that is not valid is refused, with the valid values: nothing is stored then.
     """
-    return await _set_policy(request, response, tenant, body, if_match, merges=False)
-
-
-@router.patch(
-    "/{tenant}/policy",
-    summary="Change a policy",
-    operation_id="patch_policy",
-    responses=errors(404, 412, has_body=True),
-)
-async def patch_policy(
-    request: Request,
-    response: Response,
-    tenant: TenantId,
-    body: Annotated[Policy, Body(openapi_examples=POLICY)],
-    if_match: IfMatch = None,
-) -> TenantPolicy:
-    """Change fields of a tenant's policy; null lets one inherit, others stay as they are."""
-    return await _set_policy(request, response, tenant, body, if_match, merges=True)
-
-
-@router.get(
-    "/{tenant}/effective",
-    summary="See what holds",
-    operation_id="get_effective",
-    responses=errors(404),
-)
-async def get_effective(request: Request, tenant: TenantId) -> EffectivePolicy:
-    """What holds for a tenant, field by field, and who says so.
-
-    The first that says something counts: its policy, its metadata, the configuration's section of
-    it, a decision that applies, the configuration as a whole.
-    """
-    control = control_of(request)
-    record = await control.registry.tenant(tenant)
-    found = effective(control.config, record, check=control.check_overrides)
-    values = [EffectiveValue.model_validate(each) for each in found]
-    return EffectivePolicy(tenant=tenant, values=values)
-
-
-async def _set_policy(
-    request: Request,
-    response: Response,
-    tenant: str,
-    policy: dict[str, Any],
-    if_match: str | None,
-    *,
-    merges: bool,
-) -> TenantPolicy:
-    control, version = control_of(request), version_of(if_match)
-
-    async def put(registry: Registry) -> Changed:
-        return await registry.set_policy(
-            tenant, policy, merges=merges, if_version=version, check=control.check_overrides
-        )
-
-    change = await control.change(put, events_of(request).changed)
+    change = await control.change(
+        lambda registry: registry.set_policy(
+            tenant, body, merges=False, if_version=version, check=control.check_overrides
+        ),
+        events.changed,
+    )
     return _policy(response, change.record)
 
 
+@router.patch("/{tenant}/policy", summary="Change a policy", responses=errors(404, 412, *BODY))
+async def patch_policy(
+    control: Control,
+    events: Events,
+    response: Response,
+    tenant: TenantId,
+    body: PolicyBody,
+    version: Version,
+) -> TenantPolicy:
+    """Change fields of a tenant's policy; null lets one inherit, others stay as they are."""
+    change = await control.change(
+        lambda registry: registry.set_policy(
+            tenant, body, merges=True, if_version=version, check=control.check_overrides
+        ),
+        events.changed,
+    )
+    return _policy(response, change.record)
+
+
+@router.get("/{tenant}/effective", summary="See the settings in effect", responses=errors(404))
+async def get_effective(control: Control, tenant: TenantId) -> EffectivePolicy:
+    """The settings that hold for a tenant, field by field, each with its origin.
+
+    The first origin that has a value counts: the tenant's policy, its metadata, its section of the
+    configuration, a decision that applies, the configuration as a whole.
+    """
+    record = await control.registry.tenant(tenant)
+    found = effective(control.config, record, check=control.check_overrides)
+    return EffectivePolicy(tenant=tenant, values=found)
+
+
 def _policy(response: Response, record: TenantRecord) -> TenantPolicy:
-    tagged(response, record.version)
+    _tag(response, record)
     return TenantPolicy(tenant=record.id, policy=dict(record.policy), version=record.version)
 
 
 def _shown(response: Response, record: TenantRecord, *, ignored: Iterable[str] = ()) -> Tenant:
-    tagged(response, record.version)
+    _tag(response, record)
     shown = Tenant.model_validate(record)
     shown.warnings += [
         f"{name[:60]!r} is no field of a tenant, and is ignored." for name in ignored
     ]
     return shown
+
+
+def _tag(response: Response, record: TenantRecord) -> None:
+    """Set the ETag of a response, if the tenant is stored."""
+    if record.version:
+        response.headers["ETag"] = f'"{record.version}"'

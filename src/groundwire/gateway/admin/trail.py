@@ -1,10 +1,10 @@
-"""``/v1/admin/audit``: what was found, done and changed; and whether that is what was written."""
+"""``/v1/admin/audit``: the events of the audit trail, and whether they are as they were written."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AwareDatetime
 from starlette.responses import StreamingResponse
 
@@ -12,13 +12,10 @@ from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.folder import data_folder
-from groundwire.gateway.admin.models import MAX_LIMIT, Cursor, EventPage, WholeEvent
-from groundwire.gateway.admin.models import Verdict as VerdictShape
-from groundwire.gateway.admin.route import AdminRoute, control_of, errors, events_of
-from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
+from groundwire.gateway.admin.route import Control, Events, Limit, admin_router, control_of, errors
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native.running import json_response, to_json
-
-PREFIX = "/v1/admin/audit"
 
 
 async def _require_stored(request: Request) -> None:
@@ -29,9 +26,8 @@ async def _require_stored(request: Request) -> None:
     """
     if control_of(request).config.audit.path is not None:
         raise Problem(
-            status=409,
-            type=INVALID_REQUEST,
-            code="trail_elsewhere",
+            409,
+            "trail_elsewhere",
             message="The audit trail is where audit.path leads, and not in the database, which is "
             "all that the admin plane reads of it.",
             next_step="Read it there: groundwire audit verify --file verifies a file. To have it "
@@ -39,26 +35,21 @@ async def _require_stored(request: Request) -> None:
         )
 
 
-router = APIRouter(
-    prefix=PREFIX,
-    route_class=AdminRoute,
-    tags=["Audit"],
-    dependencies=[Depends(_require_stored)],
-)
+router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(_require_stored)])
 
 JSON_LINES = "application/jsonl"
 
-Tenant = Annotated[str | None, Query(description="Whose.")]
+Tenant = Annotated[str | None, Query(description="Only events of this tenant.")]
 Types = Annotated[
     list[str], Query(alias="type", description="What happened; repeated: any of these.")
 ]
-TraceId = Annotated[str | None, Query(description="In which request, as in X-Trace-ID.")]
-Writer = Annotated[str | None, Query(description="In which chain.")]
+TraceId = Annotated[str | None, Query(description="The request, as in X-Trace-ID.")]
+Writer = Annotated[str | None, Query(description="The chain.")]
 Since = Annotated[AwareDatetime | None, Query(description="From this moment on.")]
 Until = Annotated[AwareDatetime | None, Query(description="Before this moment.")]
 
 
-def _filter(
+async def _filter(
     tenant: Tenant = None,
     types: Types = [],  # noqa: B006 - FastAPI copies it
     trace_id: TraceId = None,
@@ -83,26 +74,27 @@ Asked = Annotated[Filter, Depends(_filter)]
 @router.get(
     "/events",
     summary="List events",
-    operation_id="list_events",
     responses={
         **errors(400, 409),
         200: {"model": EventPage, "description": "A page of the trail."},
     },
 )
 async def list_events(
-    request: Request,
+    control: Control,
     asked: Asked,
     order: Annotated[
         Literal["newest", "oldest"], Query(description="Which come first.")
     ] = "newest",
-    cursor: Cursor = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Events at most.")] = 50,
+    cursor: Annotated[
+        str | None, Query(description="`next` of the page before; without it, the first page.")
+    ] = None,
+    limit: Limit = 50,
 ) -> Response:
     """Events of the audit trail, without details. With a cursor, keep filters and order.
 
     What was there when the first page was read stands on one page and no other.
     """
-    page = await control_of(request).trail.page(
+    page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
     # As they stand in the trail: whatever somebody has made of it can be shown.
@@ -113,19 +105,17 @@ async def list_events(
 @router.get(
     "/events/{event_id}",
     summary="See an event",
-    operation_id="get_event",
     responses={**errors(404, 409), 200: {"model": WholeEvent, "description": "The event."}},
 )
 async def get_event(
-    request: Request, event_id: Annotated[str, Path(description="Its id.")]
+    control: Control, event_id: Annotated[str, Path(description="The id of the event.")]
 ) -> Response:
-    """One event, with what was found in full, if that is kept."""
-    found = await control_of(request).trail.get(event_id)
+    """One event, with all findings, if they are kept."""
+    found = await control.trail.get(event_id)
     if found is None:
         raise Problem(
-            status=404,
-            type=NOT_FOUND,
-            code="unknown_event",
+            404,
+            "unknown_event",
             message="There is no event of this id in the store.",
             next_step="GET /v1/admin/audit/events lists what there is.",
         )
@@ -136,7 +126,6 @@ async def get_event(
 @router.get(
     "/export",
     summary="Export events",
-    operation_id="export_events",
     responses={
         **errors(400, 409),
         200: {
@@ -146,16 +135,15 @@ async def get_event(
         },
     },
 )
-async def export_events(request: Request, asked: Asked) -> Response:
+async def export_events(control: Control, events: Events, asked: Asked) -> Response:
     """All events that are asked for, oldest first, as JSON Lines; the export itself is recorded.
 
     Without filters, or with a writer alone, whole chains stand one after another. If the database
     fails on the way, the connection breaks off.
     """
-    control = control_of(request)
     lines = control.trail.export(asked)
     first = await anext(lines, None)  # what fails at once is an error, and no broken download
-    await control.record([events_of(request).exported(filters_of(asked))])
+    await control.record([events.exported(filters_of(asked))])
 
     async def body() -> AsyncIterator[bytes]:
         if first is not None:
@@ -167,31 +155,24 @@ async def export_events(request: Request, asked: Asked) -> Response:
     return StreamingResponse(body(), media_type=JSON_LINES, headers=name)
 
 
-@router.post(
-    "/verify",
-    summary="Verify the trail",
-    operation_id="verify_trail",
-    responses=errors(409),
-)
-async def verify_trail(request: Request) -> VerdictShape:
-    """Hold the whole trail of the store against its signatures.
+@router.post("/verify", summary="Verify the trail", responses=errors(409))
+async def verify_trail(control: Control, request: Request) -> Verdict:
+    """Compare the whole trail in the store with its signatures.
 
-    It reads everything, so it takes a while where there is much, and one runs at a time. An auditor
-    may ask for it. `groundwire audit verify` does the same, and takes anchors as well.
+    All records are read, which takes a while if there are many; one verification runs at a time. An
+    auditor may ask for it. `groundwire audit verify` does the same, and takes anchors as well.
     """
-    control, running = control_of(request), _running(request)
+    running: asyncio.Lock = request.app.state.verifying
     if running.locked():
         raise Problem(
-            status=409,
-            type=INVALID_REQUEST,
-            code="verification_running",
+            409,
+            "verification_running",
             message="The trail is being verified for somebody else.",
             next_step="Try again when that is done.",
         )
     async with running:
         keys = await asyncio.to_thread(signing_keys, control.config, data_folder(control.config))
-        verdict = await verify_store(control.store, keys)
-    return VerdictShape.model_validate(verdict)
+        return Verdict.model_validate(await verify_store(control.store, keys))
 
 
 def filters_of(asked: Filter) -> dict[str, Any]:
@@ -205,8 +186,3 @@ def filters_of(asked: Filter) -> dict[str, Any]:
         **{name: None if each is None else each.isoformat() for name, each in moments.items()},
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _running(request: Request) -> asyncio.Lock:
-    lock: asyncio.Lock = request.app.state.verifying
-    return lock
