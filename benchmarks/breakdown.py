@@ -48,7 +48,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("select", evidence_module.Evidence, "select"),
     ("  lexical scores", evidence_module.LexicalIndex, "scores"),
     ("read a source", reader_module.ReaderGraph, "read_source"),
-    ("cache and past texts", reader_module.ReaderSession, "_text"),
+    ("cache and past texts", reader_module.EncodedTexts, "encode"),
     ("join keys and values", KeysValues, "join"),
     ("features", reader_module, "match_features"),
     ("  verbatim runs", features_module, "longest_runs"),

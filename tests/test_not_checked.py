@@ -8,7 +8,7 @@ import pytest
 from groundwire import Detector, Example, Label, Outcome, Reason, Source
 from groundwire.engine.checkpoints import DeviceWarning
 from groundwire.engine.reader import ReaderSession
-from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.token_classifier import TokenClassifierSession
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError, InputError, SettingError, UnknownModelError
 
@@ -93,9 +93,9 @@ def test_an_answer_without_a_statement_is_partial_and_says_why(
 def test_a_checkpoint_reads_all_sources_that_differ() -> None:
     texts = ["Paris is 5 mW big.", "paris is 5 MW big.", "አበበ በሶ", "ከበደ ጩቤ", "አበበ በሶ"]
     sources = [Source(text=text, id=f"S{i}", title="T") for i, text in enumerate(texts)]
-    context = WholeReading.join(sources)
+    context = TokenClassifierSession.join(sources)
     assert all(text in context for text in texts)
-    assert context == WholeReading.join(sources[::-1])
+    assert context == TokenClassifierSession.join(sources[::-1])
     assert context.count("አበበ በሶ") == 1
 
 

@@ -1,6 +1,6 @@
-"""Joins the stages: from sources, question and answer to a detection.
+"""The detector: it joins the stages from sources, question and answer to a detection.
 
-Checking a text at rest is feeding the stream all at once, so that both say the same.
+A finished text is checked by feeding it to a stream at once, so both give the same result.
 """
 
 import asyncio
@@ -44,12 +44,22 @@ from groundwire.errors import (
 )
 from groundwire.stream import ScoringSession, Stream
 
-#: Megabytes for sources that were read, unless something else is said.
+#: Default size of the caches of sources, in megabytes of 1,000,000 bytes.
 CACHE_MB = 128.0
 
 
 class ScoringBackend(Protocol):
-    """What gives scores: the embedded reader, the comparer, or a loaded checkpoint."""
+    """Scores answers: the embedded reader, the similarity detector, or a loaded checkpoint.
+
+    Attributes:
+        name: Name of the detector in options and results.
+        revision: Version of the model and its rules.
+        operating_points: Thresholds by name.
+        score: Kind of its scores.
+        answers: Map from an answer's highest probability to that of the answer; ``None`` if the
+            scores are not calibrated.
+        work: Counts of texts and claims that were read so far.
+    """
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -88,18 +98,18 @@ class Detector:
         """Put a detector together; :meth:`load` is the usual way.
 
         Args:
-            judge: What gives scores.
+            judge: The backend that scores answers.
             operating_point: A named threshold, or a number in (0, 1].
             min_words: Spans of fewer words are not reported.
-            min_probability: Spans whose probability is lower are not reported. A similarity is no
-                probability: a judge that compares takes 0 alone.
-            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported. A
-                judge that compares flags whole sentences, and takes 1 alone.
+            min_probability: Spans with a lower probability are not reported. Must be 0 with the
+                similarity detector, which gives no probabilities.
+            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
+                Must be 1 with the similarity detector, which flags whole sentences.
             max_answer_chars: A longer answer is refused.
             threads: Answers of a batch that are checked at a time; by default one for each
                 processor this process may use.
-            shared: What the judge computes with; ``None`` if it has all it needs.
-            owns_shared: Whether that is closed with the detector.
+            shared: Threads and caches that the judge uses; ``None`` if it needs none.
+            owns_shared: Whether closing the detector closes ``shared``.
         """
         self._judge = judge
         self._min_words, self._min_probability = min_words, min_probability
@@ -144,31 +154,31 @@ class Detector:
         Args:
             model: ``None`` or ``"reader"`` for the embedded reader; ``"similarity"`` or
                 ``"similarity:hash"`` to compare claims with sources, by the embedded encoder or by
-                hashed words; a folder, of a reader that ``groundwire train reader`` wrote or of a
-                token classifier; or the id of one on the Hugging Face hub such as
-                ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+                hashed words; a folder with a token classifier, or with a reader that
+                ``groundwire train reader`` wrote; or the id of a token classifier on the Hugging
+                Face hub, such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
-            cache_mb: Megabytes (of 1,000,000 bytes) for sources that were read.
-            cache_ttl_s: Seconds until a source that was read is forgotten.
-            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the embedded models run on the
-                CPU, with a warning if another device is asked for.
-            max_length: Word pieces that a loaded checkpoint reads in one pass; by default as many
-                as it can.
+            cache_mb: Size of the caches of sources, in megabytes of 1,000,000 bytes.
+            cache_ttl_s: Seconds after which a cached source expires.
+            device: ``cpu`` or ``cuda:N``, for loaded checkpoints. The embedded models run on the
+                CPU, with a warning if another device is given.
+            max_length: Word pieces that a loaded checkpoint reads in one pass; by default its own
+                limit, at most 4,096.
             min_words: Spans of fewer words are not reported; 0 reports all.
-            min_probability: Spans whose probability is lower are not reported, in [0, 1].
+            min_probability: Spans with a lower probability are not reported, in [0, 1].
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
-            min_compared_words: Sentences of fewer words are not compared; by default 5. For
-                ``similarity`` alone.
+            min_compared_words: Sentences of fewer words are not compared; by default 5. Only for
+                ``similarity``.
             max_answer_chars: An answer with more characters is refused, never cut.
 
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file does not have the hash of its manifest.
-            ModelError: If its files are not those of a token classifier.
+            ModelError: If the model is not a token classifier, or cannot be fetched or opened.
             MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
@@ -194,10 +204,10 @@ class Detector:
         if compares or manifest is not None:
             judge = _embedded(name, manifest, shared, min_compared_words)
         else:
-            from groundwire.engine.token_classifier import Whole
+            from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # it has the tables that find what to quote
-            judge = Whole.load(
+            verify(find_model())  # its tables are used to find evidence to quote
+            judge = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
         return cls(
@@ -222,18 +232,18 @@ class Detector:
         min_compared_words: int | None = None,
         max_answer_chars: int = 1_000_000,
     ) -> Self:
-        """Load another embedded detector, which shares the threads and the cache of this one.
+        """Load another embedded detector, which shares the threads and caches of this one.
 
-        Whoever closes this one closes both; to close the other does nothing to this one.
+        Closing this detector closes both; closing the new one leaves this one open.
 
         Args:
             model: ``reader``, ``similarity`` or ``similarity:hash``.
-            operating_point: As for :meth:`load`, as all that follows.
-            min_words: Likewise.
-            min_probability: Likewise.
-            min_pieces: Likewise.
-            min_compared_words: Likewise.
-            max_answer_chars: Likewise.
+            operating_point: This and all other arguments are those of :meth:`load`.
+            min_words: See :meth:`load`.
+            min_probability: See :meth:`load`.
+            min_pieces: See :meth:`load`.
+            min_compared_words: See :meth:`load`.
+            max_answer_chars: See :meth:`load`.
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
@@ -261,24 +271,24 @@ class Detector:
 
     @property
     def judge(self) -> ScoringBackend:
-        """What gives the scores."""
+        """The backend that scores answers."""
         return self._judge
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of sources; ``None`` if this detector keeps none."""
+        """Counters of the cache of sources; ``None`` if this detector has no cache."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
     def info(self) -> DetectorInfo:
-        """Which detector this is, with its threshold."""
+        """Name, revision and threshold of this detector."""
         return self._info
 
     def info_at(self, operating_point: str | float) -> DetectorInfo:
-        """Which detector this is at another operating point.
+        """Name, revision and threshold of this detector at another operating point.
 
         Raises:
-            SettingError: If there is no such one.
+            SettingError: If there is no such operating point.
         """
         judge = self._judge
         if isinstance(operating_point, str):
@@ -292,7 +302,7 @@ class Detector:
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
             name = "custom"
-            # Compared before it is converted: 10**400 is a number, and no float.
+            # Compared before it is converted, since 10**400 cannot be converted to a float.
             is_possible = is_number(operating_point) and 0 < operating_point <= 1
             threshold = float(operating_point) if is_possible else nan
         if not 0 < threshold <= 1:
@@ -307,7 +317,7 @@ class Detector:
 
     @property
     def work(self) -> dict[str, int]:
-        """What was really done so far: texts and sentences read, second looks, word pieces."""
+        """Counts so far of texts and sentences that were read, second looks, and word pieces."""
         return self._judge.work
 
     def detect(
@@ -322,19 +332,19 @@ class Detector:
         """Check an answer.
 
         Args:
-            sources: What the answer may rest on: texts, :class:`Source` values, mappings with the
-                key ``text``, or JSON data. Their order, and how often one is given, change nothing.
+            sources: Sources of the answer: texts, :class:`Source` values, mappings with the key
+                ``text``, or JSON data. Order and repetition have no effect.
             answer: The text to check.
-            question: What was asked. It helps to find evidence, and is none.
+            question: The user's question. It helps to find evidence, and is not evidence itself.
             operating_point: Overrides that of the detector.
-            tenant: Whose sources these are: what was read for one is never used for another.
+            tenant: Owner of the sources; cached results of one tenant are never used for another.
 
         Returns:
             The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if
             a claim could not be judged and nothing was found in the others.
 
         Raises:
-            InputError: If something given is no text, or the answer is empty or too long.
+            InputError: If a text or a source is invalid, or the answer is empty or too long.
             SettingError: If there is no such operating point.
             DetectionError: If the detector is closed.
         """
@@ -355,17 +365,17 @@ class Detector:
         operating_point: str | float | None = None,
         tenant: str = "",
     ) -> Iterator[Detection | GroundwireError]:
-        """Check many answers, several at a time; each as :meth:`detect` would.
+        """Check many answers, several at a time, each as :meth:`detect` does.
 
         Returns:
-            In the order of the examples: a detection, or the error that stands for one. An error of
-            the examples' own iterator is raised after the results of those before it.
+            A detection or an error for each example, in their order. An error of the ``examples``
+            iterator itself is raised after the results of the examples before it.
 
         Raises:
             SettingError: If there is no such operating point.
         """
         if operating_point is not None:
-            self.info_at(operating_point)  # refused here, once, and not for each example
+            self.info_at(operating_point)  # an unknown one is refused once, not for each example
         return self._batch(iter(examples), operating_point, tenant)
 
     def _batch(
@@ -384,7 +394,7 @@ class Detector:
                     failure = error
                     break
                 waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                # Some ahead, so that no thread waits; not all, for there may be millions.
+                # Enough examples are queued to keep all threads busy; there may be millions.
                 if len(waiting) > 2 * self._threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -410,7 +420,7 @@ class Detector:
         except GroundwireError as error:
             return error
         except Exception as error:  # noqa: BLE001 - one example must not end the others
-            failed = DetectionError(f"The check failed unforeseen: {type(error).__name__}: {error}")
+            failed = DetectionError(f"The check failed: {type(error).__name__}: {error}")
             failed.__cause__ = error
             return failed
 
@@ -425,9 +435,9 @@ class Detector:
     ) -> "Stream":
         """Begin to check an answer that is still being written.
 
-        The sources are indexed now, and those that rank best for the question are read in the
-        background while the model writes, unless ``reads_ahead`` is false: for an answer that is
-        already there. Other arguments, and errors, are those of :meth:`detect`.
+        The sources are indexed now, and the passages that match the question best are read in the
+        background. Set ``reads_ahead`` to false if the answer is already written. Other arguments,
+        and errors, are those of :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")
@@ -505,9 +515,9 @@ class Detector:
             stream.close()
 
     def close(self) -> None:
-        """Let go of the threads; what is being judged is finished first.
+        """Finish running checks and stop the threads.
 
-        The threads of one that was made :meth:`beside` another are the other's, and stay.
+        A detector made by :meth:`beside` leaves the threads of the other detector running.
         """
         self._is_closed = True
         if self._owns_shared:
@@ -523,7 +533,7 @@ class Detector:
         if self._is_closed or self._shared.is_closed:
             raise DetectionError("This detector is closed. Load another with Detector.load().")
         if self._process != os.getpid():
-            # Threads do not survive a fork: waiting for one would never end.
+            # Threads do not survive a fork, so a check would wait for them forever.
             raise DetectionError(
                 "This detector was loaded before the process was forked. "
                 "Load one in each process, after the fork."
@@ -533,30 +543,20 @@ class Detector:
 def _embedded(
     name: str, manifest: Manifest | None, shared: SharedResources, min_compared_words: int | None
 ) -> ScoringBackend:
-    """A judge that needs nothing from outside, or the reader of a folder.
+    """Load the backend of an embedded detector, or the reader of a folder.
 
     Raises:
         CorruptModelError: If a file does not have the hash of its manifest.
     """
     verify(manifest or find_model())
     if manifest is not None:
-        return Reader.load(
-            manifest,
-            cache=shared.cache,
-            sources=shared.sources,
-            workers=shared.workers,
-            turns=shared.turns,
-        )
-    from groundwire.engine.similarity_detector import Comparer
+        return Reader.load(manifest, shared)
+    from groundwire.engine.similarity_detector import SimilarityBackend
 
     if EMBEDDERS[name] == "neural":
         verify(find_model(ENCODER))
-    return Comparer.load(
+    return SimilarityBackend.load(
         name,
-        threads=shared.threads,
-        cache=shared.cache,
-        sources=shared.sources,
-        workers=shared.workers,
-        turns=shared.turns,
+        shared,
         min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
     )

@@ -1,26 +1,26 @@
-"""Everything Groundwire raises, in one family.
+"""All errors that Groundwire raises, in one family.
 
 ::
 
     GroundwireError
-    ├── InputError (ValueError)          what was given cannot be checked
-    │   ├── EmptyAnswerError
-    │   ├── InvalidTextError             lone surrogates, anything but a str
-    │   ├── InvalidSourceError           a source of a kind we cannot read, two with one id
-    │   ├── InvalidConversationError     a request or a response of an LLM that is none
-    │   ├── LimitExceededError           more than a named setting allows
-    │   └── DatasetError                 a file of labelled answers is not as described
-    ├── SettingError (ValueError)        a setting outside its range
-    ├── ConfigError (ValueError)         a configuration that cannot be used, with all that is wrong
-    ├── ModelError                       the model cannot be used
-    │   ├── UnknownModelError
-    │   ├── UnpinnedModelError (ValueError)   a hub model without a revision
-    │   ├── CorruptModelError            a file does not have the hash its manifest names
-    │   └── MissingExtraError (ImportError)
-    ├── GateError (RuntimeError)         whether a check is due could not be told: check
+    ├── InputError (ValueError)          an input cannot be checked
+    │   ├── EmptyAnswerError             the answer has no visible text
+    │   ├── InvalidTextError             a text is not a str, or has lone surrogates
+    │   ├── InvalidSourceError           a source has an unknown type, or two have one id
+    │   ├── InvalidConversationError     a chat request or response has an invalid shape
+    │   ├── LimitExceededError           an input exceeds the limit of a named setting
+    │   └── DatasetError                 a file of labelled answers has an invalid line or format
+    ├── SettingError (ValueError)        a setting is outside its range
+    ├── ConfigError (ValueError)         a configuration is invalid; lists all problems
+    ├── ModelError                       a model cannot be used
+    │   ├── UnknownModelError            no model has this name
+    │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
+    │   ├── CorruptModelError            a file does not have the hash in its manifest
+    │   └── MissingExtraError (ImportError)   an optional dependency is not installed
+    ├── GateError (RuntimeError)         the gate failed, so the answer should be checked
     └── DetectionError (RuntimeError)    a check was due and failed
-        ├── UnreadableError              the model cannot read what was given
-        └── AnswerFailedError            nothing of an answer could be judged, and why
+        ├── UnreadableError              claim or evidence has no words that the model can read
+        └── AnswerFailedError            nothing of an answer could be judged; says why
 
 Each message says what happened, with the numbers, and what to do next.
 """
@@ -35,15 +35,15 @@ _KINDS_OF_SOURCE = (
 
 
 class GroundwireError(Exception):
-    """Base of everything Groundwire raises on purpose."""
+    """Base class of all errors that Groundwire raises on purpose."""
 
 
 class InputError(GroundwireError, ValueError):
-    """What was given cannot be checked as it is."""
+    """An input cannot be checked as it is."""
 
 
 class EmptyAnswerError(InputError):
-    """There is no answer text to check."""
+    """The answer has no visible text to check."""
 
     def __str__(self) -> str:
         return (
@@ -53,7 +53,10 @@ class EmptyAnswerError(InputError):
 
 
 class InvalidTextError(InputError):
-    """A text is no ``str`` (then without position), or holds half a surrogate pair."""
+    """A text is not a ``str``, or has half a surrogate pair.
+
+    ``position`` is the index of the surrogate; ``None`` if the text is not a ``str``.
+    """
 
     def __init__(self, where: str, position: int | None, problem: str) -> None:
         super().__init__(where, position, problem)
@@ -72,9 +75,9 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source is of a kind that cannot be read, or has an id that names another text.
+    """A source has a type that cannot be read, or the id of another source.
 
-    Without index it is about the sources as a whole.
+    ``index`` is its position; ``None`` if the sources as a whole are invalid.
     """
 
     def __init__(self, index: int | None, problem: str, remedy: str = _KINDS_OF_SOURCE) -> None:
@@ -87,9 +90,9 @@ class InvalidSourceError(InputError):
 
 
 class InvalidConversationError(InputError):
-    """A chat request, or the response to one, does not have the shape of one.
+    """A chat request or response has an invalid shape.
 
-    ``place`` says where, as a path: ``messages[3]``.
+    ``place`` is the path to the invalid part, such as ``messages[3]``.
     """
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
@@ -101,7 +104,7 @@ class InvalidConversationError(InputError):
 
 
 class LimitExceededError(InputError):
-    """Something is larger than a named setting allows; nothing was cut silently."""
+    """An input is larger than a named setting allows; nothing was cut silently."""
 
     def __init__(self, what: str, size: int, limit: int, setting: str) -> None:
         super().__init__(what, size, limit, setting)
@@ -115,7 +118,7 @@ class LimitExceededError(InputError):
 
 
 class DatasetError(InputError):
-    """A file of labelled answers is not as its format is described; ``line`` counts from 1."""
+    """A file of labelled answers does not follow its format; ``line`` counts from 1."""
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class SettingError(GroundwireError, ValueError):
 
 
 class ConfigError(GroundwireError, ValueError):
-    """A configuration cannot be used. Each problem says where it stands and what is possible."""
+    """A configuration cannot be used. Each problem names its place and the valid values."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)
@@ -161,7 +164,7 @@ class ModelError(GroundwireError):
 
 
 class UnknownModelError(ModelError):
-    """No model has this name, and no folder either."""
+    """No model and no folder has this name."""
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         super().__init__(model, known)
@@ -176,7 +179,7 @@ class UnknownModelError(ModelError):
 
 
 class UnpinnedModelError(ModelError, ValueError):
-    """A hub model was asked for without saying which revision of it."""
+    """A hub model was requested without a pinned revision."""
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -191,7 +194,7 @@ class UnpinnedModelError(ModelError, ValueError):
 
 
 class CorruptModelError(ModelError):
-    """A model file does not have the content its manifest names."""
+    """A model file does not have the SHA-256 in its manifest."""
 
     def __init__(self, path: Path, expected: str, found: str) -> None:
         super().__init__(path, expected, found)
@@ -219,7 +222,7 @@ class MissingExtraError(ModelError, ImportError):
 
 
 class GateError(GroundwireError, RuntimeError):
-    """The gate failed on a prompt, which says nothing about it: check the answer."""
+    """The gate failed on a prompt, so its answer should be checked."""
 
     def __init__(self, n_chars: int, problem: str) -> None:
         super().__init__(n_chars, problem)
@@ -228,26 +231,27 @@ class GateError(GroundwireError, RuntimeError):
     def __str__(self) -> str:
         return (
             f"The gate failed on a prompt of {self.n_chars:,} characters: {self.problem}. "
-            "Treat the prompt as one whose answer is to be checked."
+            "Check the answer to this prompt."
         )
 
 
 class DetectionError(GroundwireError, RuntimeError):
-    """A check was due and failed; it is never to be read as a pass."""
+    """A check was due and failed; this is never a pass."""
 
 
 class UnreadableError(DetectionError):
-    """The model has no words for the claim, or for any of the evidence."""
+    """The claim or the evidence has no words that the model can read."""
 
     def __str__(self) -> str:
         return (
-            "There is no claim, or no evidence, that the model can read. It takes words in a "
-            "language that the model was made for: English for the embedded one."
+            "The claim or the evidence has no words that the model can read. The embedded model "
+            "reads English."
         )
 
 
 class AnswerFailedError(DetectionError):
-    """Nothing of an answer could be judged; says why, where a reason of its claims could not.
+    """Nothing of an answer could be judged; the message says why.
 
-    A reading raises it to end the check: any other error leaves claims that are not checked.
+    A scoring session raises it to end the check. After any other error the check goes on, and the
+    claims are marked as not checked.
     """

@@ -1,6 +1,6 @@
-"""An answer being checked while it arrives: segments become claims, claims a detection.
+"""A stream checks an answer while it arrives: segments become claims, claims a detection.
 
-Checking a text at rest is feeding the stream all at once, so that both say the same.
+A finished text is checked by feeding it to a stream at once, so both give the same result.
 """
 
 import logging
@@ -40,7 +40,14 @@ log = logging.getLogger(__name__)
 
 
 class ScoringSession(Protocol):
-    """One answer being judged."""
+    """Scores one answer, claim by claim, with the sources it was opened with.
+
+    Attributes:
+        evidence: The sources as passages.
+        attended: Indices of the passages that were read so far.
+        reasons: Reasons that evidence or question were not fully read, with counts.
+        is_incremental: Whether claims are scored as they come; if not, all at the end.
+    """
 
     evidence: Evidence
     attended: set[int]
@@ -54,14 +61,14 @@ class ScoringSession(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What is known of an answer that is still being written.
+    """The result so far of an answer that is still being written.
 
     Attributes:
-        detection: As if the answer ended with its judged text.
-        judged_to: Where the last segment ends that is judged, or says nothing to judge; no later
-            text changes what is known up to there.
-        clear_to: The text before the first finding that :meth:`Stream.finish` may still take back,
-            of the judged text.
+        detection: The detection of the judged text, as if the answer ended there.
+        judged_to: End of the last segment that is judged, or has nothing to judge. Later text does
+            not change the verdicts up to there.
+        clear_to: Start of the first finding that :meth:`Stream.finish` may still take back; if
+            there is none, ``judged_to``.
     """
 
     detection: Detection
@@ -70,7 +77,7 @@ class Snapshot:
 
 
 class Stream:
-    """An answer being checked while it arrives; not to be shared between threads."""
+    """Checks an answer while it arrives; not to be shared between threads."""
 
     def __init__(
         self,
@@ -95,7 +102,7 @@ class Stream:
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
-        # Sums over the claims so far, so that a snapshot need not go through all of them.
+        # Sums over the claims so far, so that a snapshot does not go through all claims again.
         self._n_visible = self._n_read = 0
         self._highest: float | None = None
         self._reasons: Counter[Reason] = Counter()
@@ -111,21 +118,21 @@ class Stream:
         return self._segmenter.text
 
     def prefetch(self) -> None:
-        """Read the likeliest evidence in the background."""
+        """Read the passages that match the question best, in the background."""
         self._reading.prefetch()
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
 
         Returns:
-            The claims that it completes, judged. A claim is complete when no later text can
+            The claims that the piece completes, judged. A claim is complete when no later text can
             change where it ends. With ``min_pieces``, :meth:`finish` takes back their spans if
             too few word pieces of the whole answer are flagged.
 
         Raises:
-            InvalidTextError: If the piece is no text.
+            InvalidTextError: If the piece is not valid text.
             LimitExceededError: If the answer has become too long.
-            DetectionError: If the stream was closed, or interrupted while it judged.
+            DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         require_text(delta, "answer")
         if self._detection is not None:
@@ -136,15 +143,15 @@ class Stream:
         return self._take(self._segmenter.feed(delta))
 
     def finish(self) -> Detection:
-        """Say that the text is complete.
+        """End the text, and judge the claims that are left.
 
         Returns:
-            The detection, equal to that of the same text at rest.
+            The detection, identical to that of checking the finished text.
 
         Raises:
             EmptyAnswerError: If there was no visible text.
             LimitExceededError: If the answer was too long, so that not all of it was taken.
-            DetectionError: If the stream was closed, or interrupted while it judged.
+            DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         if self._detection is None:
             self._check_length()
@@ -152,7 +159,7 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
-            # Nothing is read ahead of an answer that is there; what the last claims need they read.
+            # The answer is complete, so the last claims read only the passages they need.
             self._reading.close()
             self._take(self._segmenter.finish(), is_end=True)
             self._detection = self._conclude(self.text)
@@ -160,10 +167,10 @@ class Stream:
         return self._detection
 
     def snapshot(self) -> Snapshot:
-        """What is known so far; the stream goes on as it would without.
+        """The result so far; the stream goes on unchanged.
 
         Raises:
-            DetectionError: If the stream was closed, or interrupted while it judged.
+            DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         if self._detection is not None:
             n_chars = len(self.text)
@@ -177,7 +184,7 @@ class Stream:
         )
 
     def close(self) -> None:
-        """Take no more text, and stop reading ahead; harmless when done twice."""
+        """Take no more text, and stop reading ahead; a second call does nothing."""
         self._is_closed = True
         self._reading.close()
 
@@ -217,7 +224,7 @@ class Stream:
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
-        # Until its claims are kept: who catches an interrupt must not get a result without them.
+        # True until the claims are stored: after an interrupt, no result may lack them.
         self._is_broken = True
         scores = self._scores(ready)
         claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
@@ -243,20 +250,20 @@ class Stream:
         try:
             return self._reading.read(self.text, ready)
         except AnswerFailedError:
-            raise  # says more than that claims were not checked
+            raise  # it tells why nothing of the answer could be judged
         except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
-            # The message may quote the answer, which has no place in a log.
+            # The message may quote the answer, which must not get into a log.
             log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)
             return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)
 
     def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
-        text, scores = self.text, scores.judged()
+        text, scores = self.text, scores.with_rules()
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
         flagged = whole_words(trim(reduced.spans, text), text, start=segment.start, end=segment.end)
         if scores.similarity is not None and is_ungrounded(scores.similarity, self._info.threshold):
-            # What was compared as a whole is marked as a whole.
+            # A claim that was compared as a whole is marked as a whole.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
         kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
         self._n_flagged += reduced.n_flagged
@@ -298,11 +305,11 @@ class Stream:
 
     @property
     def _has_too_few(self) -> bool:
-        # What was compared is flagged as a whole: it has no flagged word pieces, and no minimum.
+        # Similarities are of whole claims and have no word pieces; min_pieces is 1 there.
         return self._n_flagged < self._min_pieces and self._min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:
-        """The detection of the judged text, as if there were no more."""
+        """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._reading.evidence
         if self._has_too_few:
             claims = tuple(map(_without_spans, claims))
@@ -313,7 +320,7 @@ class Stream:
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
-            # Text without a claim, such as a lone emoji, is text that nobody judged.
+            # Text without a claim, such as a lone emoji, counts as unread.
             answer_chars=self._n_visible or len(text.strip()),
             read_chars=self._n_read,
             reasons=dict(+reasons),
@@ -339,5 +346,5 @@ def _without_spans(claim: Claim) -> Claim:
 
 
 def _rounded(probability: float) -> float:
-    # Float32 holds no more than this, and JSON would print what it does not hold.
+    # Float32 has no more digits than this, and JSON would print more.
     return round(float(probability), 6)

@@ -20,9 +20,9 @@ from groundwire.detection.rules import Conflict, ConflictKind
 from groundwire.detection.values import Label
 from groundwire.detector import Detector
 from groundwire.engine.models import find_model
-from groundwire.engine.token_classifier import Whole
+from groundwire.engine.token_classifier import TokenClassifierBackend
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.engine.windowing import JointModel
+from groundwire.engine.windowing import TokenClassifier
 from groundwire.errors import DetectionError
 from groundwire.text.segment import segment
 from tests.fakes import FixedScores
@@ -50,11 +50,11 @@ def test_word_pieces_between_claims_are_seen_here_and_in_no_detection() -> None:
     response, doubtful = "a) It is red.\nb) It is blue.", {"b": 0.99}
     assert [span.text for span in detector(doubtful).detect(CONTEXT, response).spans] == ["\nb"]
     manifest = find_model("reader")
-    whole = Whole(
+    whole = TokenClassifierBackend(
         name="fixed",
         revision="0" * 40,
         operating_points={"balanced": 0.5},
-        model=cast("JointModel", FixedScores(doubtful=doubtful)),
+        model=cast("TokenClassifier", FixedScores(doubtful=doubtful)),
         pieces=WordPieces(manifest.folder / "tokenizer.json"),
         words=WordWeights.load(manifest.folder),
     )

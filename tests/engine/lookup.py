@@ -11,7 +11,7 @@ from groundwire import Detector
 from groundwire.engine.architecture import MINILM, Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import N_FEATURES
-from groundwire.engine.look import Calibration
+from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph

@@ -27,7 +27,7 @@ from groundwire.engine.checkpoints import (
 from groundwire.engine.scores import TokenScores
 from groundwire.engine.windowing import (
     Frame,
-    JointModel,
+    TokenClassifier,
     Window,
     not_supported_labels,
     plan_windows,
@@ -49,7 +49,7 @@ SUPPORTING = {"italy": (6.0, 0.0)}
 
 def tiny(
     folder: Path, *, config: Mapping[str, Any] | None = None, max_length: int | None = None
-) -> JointModel:
+) -> TokenClassifier:
     tokenizer = word_tokenizer()
     graph = lookup_graph(tokenizer, own=DOUBTFUL, helps=SUPPORTING)
     write_checkpoint(folder, tokenizer=tokenizer, config=config, graph=graph)

@@ -12,7 +12,7 @@ from groundwire.detection.closest_lines import Excerpt
 from groundwire.detection.values import EvidenceRef
 from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.layout import QUESTION_PIECES, row_of
-from groundwire.engine.look import CrossWeights
+from groundwire.engine.part_scores import CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import RawScores

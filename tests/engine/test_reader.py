@@ -24,6 +24,7 @@ from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
+from groundwire.engine.shared import SharedResources
 from groundwire.errors import ModelError, UnreadableError
 from tests.engine.lookup import LookupGraph, looking_up
 
@@ -563,9 +564,8 @@ def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
 
 
 def load(manifest: Manifest, like: Reader) -> Reader:
-    return Reader.load(
-        manifest, cache=like.cache, sources=like.sources, workers=like.workers, turns=like.turns
-    )
+    shared = SharedResources(1, cache=like.cache, sources=like.sources)
+    return Reader.load(manifest, shared)
 
 
 # Numbers.

@@ -17,7 +17,7 @@ from groundwire.engine.scores import (
     AnswerCalibration,
     ClaimScores,
     SentenceCalibration,
-    together,
+    combined_probability,
 )
 
 shares = st.floats(0, 1)
@@ -125,12 +125,12 @@ SURE, UNSURE, WRONG = (0.95, 0.04, 0.01), (0.5, 0.375, 0.125), (0.05, 0.85, 0.1)
 
 
 def judged(scores: ClaimScores) -> list[tuple[float, ...]]:
-    return [tuple(round(p, 6) for p in row) for row in scores.judged().labels.tolist()]
+    return [tuple(round(p, 6) for p in row) for row in scores.with_rules().labels.tolist()]
 
 
 def test_without_rules_the_scores_are_the_models_own() -> None:
     scores = scored(SURE, WRONG)
-    assert scores.judged() is scores
+    assert scores.with_rules() is scores
 
 
 def test_a_conflict_raises_the_pieces_that_it_overlaps() -> None:
@@ -154,11 +154,11 @@ def test_where_the_model_is_surer_than_both_its_scores_stay() -> None:
     ("doubt", "both"), [(0.02, 0.094), (0.5, 0.715), (0.73, 0.850), (0.9, 0.938)]
 )
 def test_what_both_say_follows_the_fitted_map(doubt: float, both: float) -> None:
-    assert together(doubt) == pytest.approx(both, abs=1e-3)
+    assert combined_probability(doubt) == pytest.approx(both, abs=1e-3)
 
 
 def test_what_both_say_is_a_probability_at_the_ends() -> None:
-    assert 0 <= together(0.0) < together(1.0) <= 1
+    assert 0 <= combined_probability(0.0) < combined_probability(1.0) <= 1
 
 
 @pytest.mark.parametrize(("floor", "n"), [(0.5, 1), (0.51, 0)])
@@ -166,13 +166,13 @@ def test_a_conflict_counts_if_the_most_doubtful_of_its_pieces_reaches_its_floor(
     floor: float, n: int
 ) -> None:
     scores = scored(SURE, UNSURE, WRONG, conflicts=[conflict(0, 4, floor=floor)])
-    assert len(scores.judged().conflicts) == n
+    assert len(scores.with_rules().conflicts) == n
     assert judged(scores) == ([(0.1, 0, 0.9)] * 2 if n else [SURE, UNSURE]) + [WRONG]
 
 
 def test_what_one_rule_raised_is_no_doubt_for_another() -> None:
     first, second = conflict(0, 2), conflict(0, 2, 0.95, floor=0.5)
-    assert scored(SURE, conflicts=[first, second]).judged().conflicts == (first,)
+    assert scored(SURE, conflicts=[first, second]).with_rules().conflicts == (first,)
 
 
 def test_of_two_conflicts_in_one_piece_the_more_probable_counts() -> None:
@@ -183,12 +183,12 @@ def test_of_two_conflicts_in_one_piece_the_more_probable_counts() -> None:
 
 def test_conflicts_that_count_are_in_reading_order() -> None:
     first, second = conflict(0, 2), conflict(2, 4)
-    assert scored(SURE, SURE, conflicts=[second, first]).judged().conflicts == (first, second)
+    assert scored(SURE, SURE, conflicts=[second, first]).with_rules().conflicts == (first, second)
 
 
 def test_a_conflict_beside_all_pieces_does_not_count() -> None:
     scores = scored(SURE, conflicts=[conflict(2, 4)])
-    assert (judged(scores), scores.judged().conflicts) == ([SURE], ())
+    assert (judged(scores), scores.with_rules().conflicts) == ([SURE], ())
 
 
 def test_what_is_settled_is_hardly_doubtful() -> None:
@@ -222,13 +222,13 @@ def test_a_conflict_in_what_is_settled_unsettles_it(floor: float) -> None:
 def test_a_score_that_is_no_number_stays_so() -> None:
     unknown = (math.nan, math.nan, math.nan)
     scores = scored(unknown, unknown, conflicts=[conflict(0, 2)], settled=[(2, 4)])
-    assert np.isnan(scores.judged().probabilities).all()
-    assert scores.judged().conflicts == ()
+    assert np.isnan(scores.with_rules().probabilities).all()
+    assert scores.with_rules().conflicts == ()
 
 
 def test_the_models_own_scores_stay_as_they_are() -> None:
     scores = scored(SURE, WRONG, conflicts=[conflict(0, 2)], settled=[(2, 4)])
-    scores.judged()
+    scores.with_rules()
     assert scores.labels.tolist() == np.array([SURE, WRONG], np.float32).tolist()
 
 
@@ -257,7 +257,7 @@ def ruled(draw: st.DrawFn) -> ClaimScores:
 
 @given(ruled())
 def test_whatever_rules_find_three_probabilities_remain(scores: ClaimScores) -> None:
-    found = scores.judged()
+    found = scores.with_rules()
     assert found.labels.dtype == np.float32
     assert found.labels.shape == scores.labels.shape
     assert (found.labels >= 0).all()
@@ -267,11 +267,11 @@ def test_whatever_rules_find_three_probabilities_remain(scores: ClaimScores) -> 
 @given(ruled())
 def test_conflicts_only_raise_and_settled_ranges_only_lower(scores: ClaimScores) -> None:
     own = scores.probabilities
-    raised = replace(scores, settled=()).judged().probabilities
-    lowered = replace(scores, conflicts=()).judged().probabilities
+    raised = replace(scores, settled=()).with_rules().probabilities
+    lowered = replace(scores, conflicts=()).with_rules().probabilities
     assert (raised >= own).all()
     assert (lowered <= own).all()
-    both = scores.judged().probabilities
+    both = scores.with_rules().probabilities
     assert ((both == raised) | (both <= np.float32(SETTLED_PROBABILITY) + 1e-6)).all()
 
 
@@ -281,4 +281,4 @@ def test_one_conflict_more_never_lowers_what_is_not_settled(
 ) -> None:
     plain = replace(scores, settled=())
     more = replace(plain, conflicts=(*plain.conflicts, conflict(2, 6, probability)))
-    assert (more.judged().probabilities >= plain.judged().probabilities).all()
+    assert (more.with_rules().probabilities >= plain.with_rules().probabilities).all()

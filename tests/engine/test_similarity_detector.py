@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from groundwire import Detection, Detector, Label, Outcome, Reason
 from groundwire.detection.values import Score
 from groundwire.engine.embedder import HashEmbedder
-from groundwire.engine.similarity_detector import WHOLE_LINES, Comparer
+from groundwire.engine.similarity_detector import WHOLE_LINES, SimilarityBackend
 from groundwire.errors import SettingError, UnknownModelError
 
 TOWER = "The Eiffel Tower stands in Paris and is 330 metres tall."
@@ -306,7 +306,7 @@ class Broken(HashEmbedder):
 def test_a_claim_that_fails_is_unavailable_and_no_pass(
     hashed: Detector, caplog: pytest.LogCaptureFixture, word: str
 ) -> None:
-    assert isinstance(hashed.judge, Comparer)
+    assert isinstance(hashed.judge, SimilarityBackend)
     detector = Detector(replace(hashed.judge, embedder=Broken()))
     detection = detector.detect(sources=[TOWER], answer=f"{TOWER} This secret sentence {word} now.")
     assert [claim.reason for claim in detection.claims] == [None, Reason.DETECTOR_FAILED]

@@ -209,7 +209,7 @@ class NotANumber:
 @pytest.mark.parametrize("embedder", [Broken(), NotANumber()])
 def test_a_failing_gate_means_check(gate: Gate, embedder: object) -> None:
     broken = with_embedder(gate, embedder)
-    with pytest.raises(GateError, match="Treat the prompt as one whose answer is to be checked"):
+    with pytest.raises(GateError, match="Check the answer to this prompt"):
         broken.classify("Write a poem about autumn")
     assert needs_check(broken, "Write a poem about autumn")
     assert not needs_check(gate, "Write a poem about autumn")

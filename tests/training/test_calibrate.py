@@ -20,8 +20,8 @@ pytest.importorskip("sklearn")
 from groundwire import Detector
 from groundwire.detection.example import read_sources
 from groundwire.engine.features import FEATURE_RULES
-from groundwire.engine.look import Calibration
 from groundwire.engine.models import Manifest, verify
+from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
 from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer

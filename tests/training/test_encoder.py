@@ -18,8 +18,8 @@ from tokenizers import Tokenizer
 
 from groundwire.detection.example import read_sources
 from groundwire.engine.checkpoints import load_checkpoint
-from groundwire.engine.token_classifier import WholeReading
-from groundwire.engine.windowing import Frame, JointModel
+from groundwire.engine.token_classifier import TokenClassifierSession
+from groundwire.engine.windowing import Frame, TokenClassifier
 from groundwire.errors import InputError, UnpinnedModelError
 from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.encoder import (
@@ -112,9 +112,9 @@ class Recorded:
         return [np.zeros((*feeds["input_ids"].shape, 2), np.float32)]
 
 
-def deployed(tokenizer: Tokenizer, max_length: int) -> tuple[JointModel, Recorded]:
+def deployed(tokenizer: Tokenizer, max_length: int) -> tuple[TokenClassifier, Recorded]:
     session = Recorded()
-    model = JointModel(
+    model = TokenClassifier(
         name="tiny",
         revision="1",
         max_length=max_length,
@@ -137,7 +137,7 @@ def test_training_sees_what_the_deployed_model_is_fed(question: str | None, long
     for answer in ("rome has a river .", "rome has a river . " * (12 if long else 1)):
         record = LabelledContext("1", "own", sources, question, (MarkedAnswer(answer, ()),))
         model, session = deployed(tokenizer, 64)
-        model.read(WholeReading.join(sources), question, answer)
+        model.read(TokenClassifierSession.join(sources), question, answer)
         learned = [(s.ids.tolist(), s.types.tolist()) for s in inputs.sequences(record)]
         assert learned
         assert all(sequence in session.fed for sequence in learned)

@@ -14,7 +14,7 @@ import torch
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.look import Calibration
+from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces

@@ -78,6 +78,6 @@ class EmbeddedReader:
         return TokenScores(
             np.concatenate([np.empty((0, 2), np.int32), *(claim.offsets for claim in claims)]),
             np.concatenate(
-                [np.empty(0, np.float32), *(claim.judged().probabilities for claim in claims)]
+                [np.empty(0, np.float32), *(claim.with_rules().probabilities for claim in claims)]
             ),
         )

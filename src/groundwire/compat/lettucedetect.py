@@ -27,7 +27,7 @@ from groundwire.errors import DetectionError, SettingError
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector
-    from groundwire.engine.windowing import JointModel
+    from groundwire.engine.windowing import TokenClassifier
 
 #: The published models flag a word piece by argmax: at one half.
 ARGMAX = 0.5
@@ -82,7 +82,7 @@ class HallucinationDetector:
             raise SettingError("method", method, "'transformer'")
         if lang != "en":
             raise SettingError("lang", lang, "'en'; for other languages use groundwire.Detector")
-        self._checkpoint: JointModel | None = None
+        self._checkpoint: TokenClassifier | None = None
         if model_path is None or str(model_path) in EMBEDDED:
             return
         from groundwire.engine.checkpoints import load_checkpoint
@@ -193,7 +193,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 
 
 def _prompts(
-    model: "JointModel", passages: Sequence[str], question: str | None, answer: str
+    model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
     """Write the prompt that the model was trained on, or several where the passages do not fit."""
     whole = _prompt(passages, question)
@@ -225,7 +225,7 @@ def _line(number: int, passage: str) -> str:
     return f"passage {number}: {passage}"
 
 
-def _read_all(model: "JointModel", prompts: Sequence[str], answer: str) -> TokenScores:
+def _read_all(model: "TokenClassifier", prompts: Sequence[str], answer: str) -> TokenScores:
     """Read an answer with each prompt; one that supports a word piece is enough."""
     reads = [model.read(prompt, None, answer) for prompt in prompts]
     return TokenScores(reads[0].offsets, np.min([read.probabilities for read in reads], axis=0))

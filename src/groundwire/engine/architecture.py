@@ -1,11 +1,11 @@
-"""The sizes of a reader, which its manifest states and its graph is built for."""
+"""Sizes of a reader, such as layers and width, as its manifest states them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-#: Word pieces of BERT's uncased vocabulary. Every reader reads these ids, whatever its base counts.
+#: Size of BERT's uncased vocabulary. All readers use its ids, whatever ids their base model has.
 VOCABULARY = 30_522
-#: Positions of a sentence and of what is read before it: 0 to 511.
+#: Number of positions: 0 to 255 for texts that are read before a sentence, 256 to 511 for it.
 POSITIONS = 512
 
 
@@ -14,13 +14,13 @@ class Architecture:
     """Sizes of an encoder of BERT's kind.
 
     Attributes:
-        layers: Depth.
-        width: Of a hidden state.
+        layers: Number of layers.
+        width: Width of a hidden state.
         heads: Attention heads of a layer; they share ``width`` evenly.
         inner: Width of the feed-forward part.
         has_relative_bias: Whether attention inside a text depends on distance (MPNet), beside the
             absolute positions that every base has.
-        norm_epsilon: Of the layer norms.
+        norm_epsilon: Epsilon of the layer norms.
         recalls: Whether a sentence attends to the earlier ones of its answer.
     """
 
@@ -52,9 +52,9 @@ class Architecture:
 
     @classmethod
     def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":
-        """Read the key ``architecture`` of a manifest.
+        """Read the sizes from the key ``architecture`` of a manifest.
 
-        Manifests of version 0.2 and before have none: their readers are all of MiniLM's size.
+        Manifests up to version 0.2 do not have this key: their readers have MiniLM's sizes.
 
         Raises:
             TypeError: If a size is missing or unknown.

@@ -1,4 +1,4 @@
-"""A byte-bounded cache of what was read: least recently used out first, entries expire."""
+"""A cache bounded in bytes: the least recently used entries go first, and entries expire."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -13,7 +13,7 @@ from groundwire.errors import SettingError
 
 
 class Sized(Protocol):
-    """A value that knows its size."""
+    """A value with a size in bytes."""
 
     @property
     def nbytes(self) -> int: ...  # noqa: D102
@@ -24,7 +24,7 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """Counters since the cache was made; ``bytes`` and ``entries`` are what it holds now."""
+    """Counters since the cache was made; ``bytes`` and ``entries`` are its present contents."""
 
     hits: int
     misses: int
@@ -35,7 +35,7 @@ class CacheStats:
 
 
 class _Store(TTLCache[Hashable, V]):
-    """cachetools' cache with expiry, which counts what it drops to make room."""
+    """cachetools' cache with expiry, which also counts entries dropped to make room."""
 
     evictions = 0
 
@@ -45,10 +45,10 @@ class _Store(TTLCache[Hashable, V]):
 
 
 class ByteCache(Generic[V]):
-    """Values by key, at most so many bytes of them; safe to share between threads.
+    """Values by key, within a number of bytes; safe to share between threads.
 
     A value that several threads ask for at once is computed once. A value larger than the whole
-    cache is computed and not kept. Whether an entry is found changes nothing but the time it takes.
+    cache is computed and not kept. The cache changes how long a call takes, never its result.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class ByteCache(Generic[V]):
         """Make an empty cache.
 
         Args:
-            max_bytes: Bound on the sum of the values' ``nbytes``; 0 keeps nothing.
-            ttl_s: Seconds after which an entry is gone, counted from when it was computed.
+            max_bytes: Limit of the sum of the values' ``nbytes``; 0 keeps nothing.
+            ttl_s: Seconds after which an entry expires, counted from when it was computed.
             timer: Gives the time in seconds.
 
         Raises:
-            SettingError: If the bound is negative or the lifetime is not positive.
+            SettingError: If the limit is negative or the lifetime is not positive.
         """
         if max_bytes < 0:
             raise SettingError("max_bytes", max_bytes, "0 or more")
@@ -79,7 +79,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """The value of a key; computed if it is not there."""
+        """The value of a key; computed if it is not cached."""
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)
@@ -92,15 +92,15 @@ class ByteCache(Generic[V]):
         return self._compute(key, compute, mine) if waiting is None else waiting.result()
 
     def lacks(self, key: Hashable) -> bool:
-        """Whether a value is neither there nor being computed."""
+        """Whether the value of a key is neither cached nor being computed."""
         with self._lock:
             return key not in self._store and key not in self._in_flight
 
     def read_ahead(self, key: Hashable, compute: Callable[[], V]) -> V | None:
-        """Compute a value that is neither there nor being computed; never wait for another thread.
+        """Compute a value, unless it is cached or another thread computes it; never wait.
 
         Returns:
-            What was computed now, or ``None``.
+            The value if it was computed now, else ``None``.
         """
         with self._lock:
             if key in self._store or key in self._in_flight:
@@ -124,14 +124,14 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # Whatever happened: who asks next must not wait for it.
+            # Also after an error, or the next caller would wait for this computation forever.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)
         return value
 
     def clear(self) -> None:
-        """Forget all entries; counters stay."""
+        """Drop all entries; counters stay."""
         with self._lock:
             self._store.clear()
 

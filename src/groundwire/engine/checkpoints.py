@@ -1,7 +1,7 @@
-"""Published classifiers, from a folder or a hub, on ONNX Runtime.
+"""Loads published classifiers from a folder or the Hugging Face hub, for ONNX Runtime.
 
-A hub model is fetched at one commit, and only files that hold no code: configuration, tokenizer,
-ONNX, safetensors. If it has no ONNX graph, one is exported once (extra ``train``) and kept.
+A hub model is fetched at one commit, and only files without code: configuration, tokenizer, ONNX,
+safetensors. If it has no ONNX graph, one is exported (extra ``train``) and kept for the next time.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
 from tokenizers import Tokenizer
 
-from groundwire.engine.windowing import Frame, JointModel, not_supported_labels
+from groundwire.engine.windowing import Frame, TokenClassifier, not_supported_labels
 from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
 
-#: Commits of hub models that are known to us; any other needs ``revision=``.
+#: Commits of known hub models; any other model needs ``revision=``.
 PINS = {
     "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
 }
-#: Word pieces of one pass if nothing else is asked for. Attention over more takes memory that
-#: grows with the square; the models read at most this in their published use.
+#: Word pieces of one pass by default, the most that the models read in their published use. The
+#: memory of attention grows with the square of it.
 MAX_LENGTH = 4096
 _SHORTEST = 16
 
@@ -39,26 +39,27 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
 _WEIGHTS = "*.safetensors"
-# RoBERTa's positions begin after its padding token, which its number of positions includes.
+# In RoBERTa's family the number of positions includes those up to the padding token, which no
+# text can use.
 _POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
-#: Raise it when the export changes: it is part of the key under which graphs are kept.
+#: Version of the export, part of the key of kept graphs. Raise it when the export changes.
 _EXPORT = "1"
 
 
 class DeviceWarning(UserWarning):
-    """The device asked for is not there; the model runs on the CPU."""
+    """The requested device is not available; the model runs on the CPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a checkpoint was trained to do.
+    """A task that checkpoints are trained for.
 
     Attributes:
-        architecture: How the name of its class ends.
-        what: What such a model is called.
-        why: Why no other will do.
-        labels: Reads from ``config.json`` which classes are meant, or raises ModelError.
-        suffix: Keeps its exported graphs apart from those of other tasks.
+        architecture: End of the class name of such models, such as ``ForTokenClassification``.
+        what: Name of such a model, for messages.
+        why: Reason that another kind of model cannot be used, for messages.
+        labels: Finds the relevant classes in ``config.json``, or raises ModelError.
+        suffix: Tells exported graphs of this task from those of others, in their folder's name.
     """
 
     architecture: str
@@ -77,16 +78,16 @@ TOKENS = Task(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Opened:
+class OpenedCheckpoint:
     """A checkpoint, ready to run.
 
     Attributes:
         name: Hub id or folder.
         revision: Commit of the hub, or hash of the files.
-        labels: The classes that are meant, as the task reads them.
-        n_labels: How many classes there are.
+        labels: The classes that :attr:`Task.labels` found.
+        n_labels: The number of all classes.
         max_length: Word pieces of one pass, special tokens included.
-        tokenizer: Special tokens written in a text are text to it.
+        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
         frame: The special tokens around two texts.
         session: The graph.
     """
@@ -109,17 +110,18 @@ def load_checkpoint(
     threads: int | None = None,
     max_length: int | None = None,
     cache_dir: Path | None = None,
-) -> JointModel:
+) -> TokenClassifier:
     """Load a Hugging Face token classifier as a detector.
 
     Args:
         model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
-            A folder of that name wins.
+            If there is a folder of that name, it is used.
         revision: The commit of a hub model, 40 hexadecimal digits; models in :data:`PINS` need
-            none. A branch or a tag is refused: it can move. Of no effect for a folder.
-        device: ``cpu``, ``cuda`` or ``cuda:1``. Without such a device: a warning, and the CPU.
-        threads: CPU threads of one pass; ``None`` leaves it to ONNX Runtime.
-        max_length: Word pieces of one pass, at least 16; ``None`` is what the model can, but at
+            none. A branch or a tag is refused, since it can move. Of no effect for a folder.
+        device: ``cpu``, ``cuda`` or ``cuda:1``. If there is no such device, a warning is given and
+            the model runs on the CPU.
+        threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
+        max_length: Word pieces of one pass, at least 16; ``None`` is the model's own limit, but at
             most :data:`MAX_LENGTH`. Longer texts are read in windows, never cut.
         cache_dir: Where fetched and exported files are kept. By default ``GROUNDWIRE_CACHE``, or
             ``groundwire`` under ``XDG_CACHE_HOME`` or ``~/.cache``, and the hub's own cache.
@@ -140,7 +142,7 @@ def load_checkpoint(
         max_length=max_length,
         cache_dir=cache_dir,
     )
-    joint = JointModel(
+    classifier = TokenClassifier(
         name=opened.name,
         revision=opened.revision,
         max_length=opened.max_length,
@@ -150,8 +152,8 @@ def load_checkpoint(
         n_labels=opened.n_labels,
         session=opened.session,
     )
-    joint.read("a", None, "a")  # what does not fit together should say so now
-    return joint
+    classifier.read("a", None, "a")  # a graph that does not fit its configuration fails here
+    return classifier
 
 
 def open_checkpoint(
@@ -163,11 +165,11 @@ def open_checkpoint(
     threads: int | None,
     max_length: int | None,
     cache_dir: Path | None,
-) -> Opened:
+) -> OpenedCheckpoint:
     """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
 
     Raises:
-        ModelError: Also if its architecture is of another task.
+        ModelError: Also if the checkpoint was trained for another task.
     """
     require_device(device)
     if threads is not None and threads < 1:
@@ -193,7 +195,7 @@ def open_checkpoint(
     exported = kept / "checkpoints" / f"{revision}-{_EXPORT}{task.suffix}"
     graph, tokenizer_folder = _graph(folder, exported, task)
     tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
-    return Opened(
+    return OpenedCheckpoint(
         name=str(model),
         revision=revision,
         labels=labels,
@@ -206,7 +208,7 @@ def open_checkpoint(
 
 
 def require_device(device: str) -> None:
-    """Refuse what is no name of a device.
+    """Refuse a text that is not the name of a device.
 
     Raises:
         SettingError: If it is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
@@ -216,11 +218,11 @@ def require_device(device: str) -> None:
 
 
 def pinned_revision(model: str, revision: str | None) -> str:
-    """Return the commit at which a hub model is to be fetched.
+    """Return the commit of a hub model to fetch.
 
     Raises:
-        UnknownModelError: If it is no hub id.
-        UnpinnedModelError: If the revision is missing or no commit hash.
+        UnknownModelError: If the name is not a hub id.
+        UnpinnedModelError: If the revision is missing or is not a commit hash.
     """
     if not _HUB_ID.fullmatch(model):
         raise UnknownModelError(model, ("reader",))
@@ -231,7 +233,7 @@ def pinned_revision(model: str, revision: str | None) -> str:
 
 
 def cache_folder() -> Path:
-    """Return where exported graphs are kept if nothing else is asked for."""
+    """Return the default folder of exported graphs."""
     if own := os.environ.get("GROUNDWIRE_CACHE"):
         return Path(own).expanduser()
     if shared := os.environ.get("XDG_CACHE_HOME"):
@@ -240,10 +242,10 @@ def cache_folder() -> Path:
 
 
 def open_session(graph: Path, *, device: str, threads: int | None) -> ort.InferenceSession:
-    """Open a graph on a device, or on the CPU with a warning if the device is not there.
+    """Open a graph on a device, or on the CPU with a warning if there is no such device.
 
     Raises:
-        ModelError: If the file is no graph that ONNX Runtime can run.
+        ModelError: If ONNX Runtime cannot run the file.
     """
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or 0
@@ -274,7 +276,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
     """Fetch the files of a hub model: weights only if there is no graph."""
-    # Imported here: it takes 200 ms, and nobody else needs it.
+    # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -286,7 +288,7 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
         )
 
     try:
-        # "onnx/model.onnx*" takes the graph's external data too.
+        # "onnx/model.onnx*" matches the graph's external data too.
         folder = fetch(*_TEXT_FILES, *(f"{graph}*" for graph in _GRAPHS))
         if not any((folder / graph).is_file() for graph in _GRAPHS):
             fetch(_WEIGHTS)
@@ -302,7 +304,7 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
 def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
-    Both come from the checkpoint if it has them, else from the export, which is made if need be.
+    Both come from the checkpoint if it has them, else from the export, which is made if missing.
     """
     own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
     has_tokenizer = (folder / "tokenizer.json").is_file()
@@ -314,7 +316,7 @@ def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
 
 
 def _export(folder: Path, target: Path, task: Task) -> None:
-    """Export into a folder of its own, and move it into place when it is complete."""
+    """Export a checkpoint into a temporary folder, and move that into place when complete."""
     from groundwire.engine.export import export_classifier
 
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -324,7 +326,7 @@ def _export(folder: Path, target: Path, task: Task) -> None:
         try:
             work.rename(target)
         except OSError:
-            if not target.is_dir():  # else another process was faster, and made the same
+            if not target.is_dir():  # else another process has finished the same export
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -334,14 +336,14 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     path = folder / "tokenizer.json"
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
+    except Exception as error:  # tokenizers raises no narrower class
         raise ModelError(
             f"{path} is no tokenizer that tokenizers can read: {error}. Save it again with a "
             "current version of transformers."
         ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    # "[SEP]" written in a text is text: it must not pass for the end of the context.
+    # "[SEP]" written in a text is text: it must not act as the end of the context.
     tokenizer.encode_special_tokens = True
     settings = folder / "tokenizer_config.json"
     return tokenizer, _read_json(settings) if settings.is_file() else {}
@@ -350,7 +352,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _longest(
     config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
 ) -> int:
-    """Word pieces of one pass: the least of what the model can, its tokenizer says and we want."""
+    """Word pieces of one pass: the least of the model's, its tokenizer's and our own limit."""
     limits = [MAX_LENGTH if asked is None else asked]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:
@@ -381,7 +383,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def content_hash(folder: Path) -> str:
-    """SHA-256 over the files that make a checkpoint what it is, names included."""
+    """SHA-256 over the names and contents of a checkpoint's files."""
     digest = hashlib.sha256()
     patterns = (*_TEXT_FILES, _WEIGHTS, *(f"{graph}*" for graph in _GRAPHS))
     for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):

@@ -13,10 +13,10 @@ _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 class Classifier:
-    """A graph that takes one sequence; it holds no state between calls, so threads may share it."""
+    """The graph of a classifier; it keeps no state between calls, so threads may share it."""
 
     def __init__(self, session: ort.InferenceSession, *, name: str, max_length: int) -> None:
-        """Find out what a graph takes and gives.
+        """Find the inputs and the output of a graph.
 
         Args:
             session: The graph.
@@ -24,7 +24,7 @@ class Classifier:
             max_length: Word pieces of one pass, for messages.
 
         Raises:
-            ModelError: If it takes something else than a sequence.
+            ModelError: If the graph has other inputs than those of a text classifier.
         """
         self.name, self.max_length, self._session = name, max_length, session
         self._inputs = {
@@ -36,7 +36,7 @@ class Classifier:
                 f"The ONNX graph of {name} takes {sorted(self._inputs)}. It must take input_ids "
                 f"and may take {sorted(_INPUTS - {'input_ids'})}. Export it as a classifier."
             )
-        # What the graph calls logits; some graphs put hidden states beside them.
+        # Some graphs put hidden states beside the logits.
         outputs = [node.name for node in session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
 
@@ -48,10 +48,10 @@ class Classifier:
             types: Token types, shape ``(n,)``.
 
         Returns:
-            What the graph gives, shape ``(1, ...)``.
+            Logits, of shape ``(1, classes)`` or ``(1, n, classes)``.
 
         Raises:
-            DetectionError: If it failed.
+            DetectionError: If the model failed.
         """
         given: Mapping[str, Sequence[int]] = {
             "input_ids": ids,
@@ -69,7 +69,7 @@ class Classifier:
 
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Softmax over the last axis. Infinite logits give no number, which is told later."""
+    """Softmax over the last axis; infinite logits give NaN, which callers check for."""
     with np.errstate(invalid="ignore"):
         exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
         shares: NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)

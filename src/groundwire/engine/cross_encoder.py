@@ -1,8 +1,8 @@
-"""A cross-encoder: it reads a claim together with its few best lines, all of it at once.
+"""The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
-The reader's passages are read before the answer exists, so they know nothing of the claim. Here
-claim and evidence attend to each other in every layer, as in pretraining: that tells roles,
-negation and neighbouring values apart, at a price for each claim.
+The reader encodes passages before the answer exists, so they cannot attend to the claim. Here claim
+and evidence attend to each other in every layer, as in pretraining. That is better at roles,
+negation and neighbouring values, and costs a pass of the model for each claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import RawScores, open_session
 from groundwire.engine.tokenizer import WordPieces
 
-#: The files of a model folder that hold its graph and its table of word pieces.
+#: Files of a model folder: the graph of the cross-encoder, and its table of word pieces.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 
 
 class CrossEncoder:
-    """One session, shared by all threads."""
+    """The cross-encoder's graph, in one session that all threads share."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
         """Open a graph.
 
         Args:
             path: The ``.onnx`` file.
-            threads: CPU threads that one claim is read with.
+            threads: CPU threads that one call may use.
 
         Raises:
             ModelError: If ONNX Runtime cannot open it.
@@ -53,13 +53,13 @@ class CrossEncoder:
         excerpts: Sequence[Excerpt],
         pieces: WordPieces,
     ) -> RawScores:
-        """Judge a claim.
+        """Score a claim.
 
         Args:
-            claim: Its word pieces, at most 254, shape ``(n,)``.
+            claim: Word pieces of the claim, at most 254, shape ``(n,)``.
             features: Match features of each, shape ``(n, 6)``.
-            question: Word pieces of the question, perhaps none.
-            excerpts: The lines to hold it against.
+            question: Word pieces of the question; may be empty.
+            excerpts: The lines of evidence to read with the claim.
             pieces: The tokenizer, for its special tokens.
         """
         n = len(claim)

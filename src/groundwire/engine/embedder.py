@@ -1,8 +1,7 @@
-"""Texts as vectors: what the similarity detector compares.
+"""Embedders: they turn texts into vectors, which the similarity detector compares.
 
-Two embedders behind one interface. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as
-published. ``hash`` knows no language: it counts words and parts of words, so only texts with the
-same words are near each other.
+There are two. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no
+language: it counts words and parts of words, so only texts with the same words are near each other.
 """
 
 import re
@@ -33,23 +32,23 @@ _DIMENSION = 384
 
 
 class Embedder(Protocol):
-    """What gives vectors of length 1; safe to share between threads."""
+    """Turns texts into vectors of length 1; safe to share between threads."""
 
     @property
     def revision(self) -> str:
-        """What pins it: the same revision gives the same vectors."""
+        """Version of the embedder: the same revision gives the same vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text, of length 1, or 0 if there is nothing in it."""
+        """Vectors, one row for each text, of length 1; an empty text has the zero vector."""
         ...
 
     def reads(self, text: str) -> bool:
-        """Whether it can make sense of a stretch of text."""
+        """Whether the embedder can read the script of a text."""
         ...
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """How many letters and digits of a claim stand for nothing in its vector."""
+        """Number of letters and digits of a claim that its vector does not depend on."""
         ...
 
 
@@ -57,7 +56,7 @@ class Embedder(Protocol):
 
 
 class Encoder:
-    """One session of the encoder's graph, shared by all threads."""
+    """The encoder's graph, in one session that all threads share."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
         """Open a graph.
@@ -79,7 +78,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralEmbedder:
-    """The embedded encoder: texts that mean the same are near each other, in English."""
+    """The embedded encoder: English texts of similar meaning have similar vectors."""
 
     encoder: Encoder
     pieces: WordPieces
@@ -87,7 +86,7 @@ class NeuralEmbedder:
 
     @classmethod
     def load(cls, manifest: Manifest, pieces: WordPieces, *, threads: int) -> "NeuralEmbedder":
-        """Open a model folder; its files are taken to be verified.
+        """Open a model folder whose files are verified.
 
         Raises:
             ModelError: If ONNX Runtime cannot open its graph.
@@ -97,10 +96,10 @@ class NeuralEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors, shape ``(n, 384)``.
 
-        Each text is a tensor of its own, so its vector does not depend on the others. One of more
-        than 254 word pieces is read in windows, as even as they can be; its vector is the mean of
-        theirs, each counted by its word pieces, brought to length 1. A text without word pieces
-        has the zero vector.
+        Each text is embedded alone, so its vector does not depend on the others. A text of more
+        than 254 word pieces is read in windows of nearly equal size; its vector is the mean of
+        theirs, weighted by their word pieces, scaled to length 1. A text without word pieces has
+        the zero vector.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):
@@ -110,19 +109,18 @@ class NeuralEmbedder:
 
     def _vector(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
         windows = np.array_split(ids, -(-len(ids) // WINDOW_PIECES))
-        cls_id, sep_id = self.pieces.cls_id, self.pieces.sep_id
-        read = [self.encoder.read([cls_id, *window.tolist(), sep_id]) for window in windows]
+        read = [self.encoder.read(self.pieces.with_specials(window)) for window in windows]
         if len(read) == 1:
             return read[0]
         total = np.sum([len(w) * v for w, v in zip(windows, read, strict=True)], axis=0)
         return np.asarray(total / np.sqrt(total @ total), np.float32)
 
     def reads(self, text: str) -> bool:
-        """Latin script alone; see :func:`groundwire.text.writing_system.is_readable`."""
+        """Whether a text is in Latin script: :func:`groundwire.text.writing_system.is_readable`."""
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Those of words that the vocabulary has no pieces for."""
+        """Number of letters and digits of words that the vocabulary has no pieces for."""
         return sum(n_unknown_chars(part, self.pieces.unknown_id) for part in parts)
 
 
@@ -130,11 +128,11 @@ class NeuralEmbedder:
 
 #: Components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Characters of the parts that a word is cut into, its two ends marked.
+#: Lengths in characters of the parts that a word, with its two ends marked, is cut into.
 HASH_CHARACTERS = (3, 4)
-#: What a word, two words in a row, and a part of a word count.
+#: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1
-#: Raise it when the same text gets another vector.
+#: Version of these rules. Raise it when the same text gets another vector.
 HASH_RULES = 1
 
 _TOKEN = re.compile(r"\w+")
@@ -144,12 +142,12 @@ _TOKEN = re.compile(r"\w+")
 class HashEmbedder:
     """Words, pairs of words and parts of words, hashed to a fixed number of components.
 
-    A text is brought to NFKC and folded in case; a word is a run of letters, digits and
-    underscores. It is counted itself (weight 3), with the word before it (2), and by each of its
+    A text is normalised to NFKC and case-folded; a word is a run of letters, digits and
+    underscores. Each word is counted itself (weight 3), with the word before it (2), and by its
     parts of 3 and 4 characters, its two ends marked by ``<`` and ``>`` (1). The BLAKE2b hash of a
-    feature names one of 2,048 components, and whether it is added or taken away, so that what
-    falls together cancels on average (https://arxiv.org/abs/0902.2206). All sums are whole numbers,
-    so every machine computes the same bits.
+    feature gives one of 2,048 components and a sign, so that features in the same component cancel
+    on average (https://arxiv.org/abs/0902.2206). All sums are whole numbers, so every machine
+    computes the same bits.
     """
 
     @property
@@ -170,22 +168,22 @@ class HashEmbedder:
         return rows
 
     def reads(self, text: str) -> bool:
-        """Any script that has words with spaces between."""
+        """Whether the embedder can read a text: it takes any script."""
         del text
         return True
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """None: every letter counts."""
+        """Number of unread letters and digits: none, since every one counts."""
         del parts
         return 0
 
 
 def _features(text: str) -> Counter[str]:
-    """What stands in a text, by how much it counts."""
+    """Features of a text: words, pairs and parts of words, with their weighted counts."""
     words = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     found: Counter[str] = Counter()
     for word, count in Counter(words).items():
-        # A space keeps words apart from parts, which have none: "<a>" is no word of a text.
+        # The space tells a word from a part of a word: parts have none.
         found[f"{word} "] += _WORD * count
         marked = f"<{word}>"
         for n in HASH_CHARACTERS:
@@ -198,6 +196,6 @@ def _features(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _place(feature: str) -> tuple[int, int]:
-    """The component of a feature, and its sign."""
+    """The component that a feature is hashed to, and its sign."""
     digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
     return digest % HASH_DIMENSION, 1 if digest >> 63 else -1

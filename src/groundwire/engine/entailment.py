@@ -1,4 +1,4 @@
-"""Published NLI models: does a premise entail a hypothesis, contradict it, or say nothing of it.
+"""Published NLI models: they tell whether a premise entails or contradicts a hypothesis.
 
 The premise is the evidence, the hypothesis a claim. A premise that does not fit into one pass is
 read in windows, never cut off.
@@ -17,7 +17,7 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
-# Names of classes in lower case, letters and digits only: entailment, neutral, contradiction.
+# Names of the three classes, in lower case and with letters and digits only.
 _NAMES = (
     re.compile("entail(s|ed|ment)?"),
     re.compile("neutral"),
@@ -26,7 +26,7 @@ _NAMES = (
 
 
 def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Tell which class is which, by the names in ``id2label``; case does not matter.
+    """Find the classes of an NLI model by their names in ``id2label``, in any case.
 
     Args:
         config: A model's ``config.json``.
@@ -35,8 +35,8 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
         The indices of entailment, neutral and contradiction.
 
     Raises:
-        ModelError: If it has not exactly these three: ``LABEL_0`` may be any of them, and
-            ``not_entailment`` is two of them.
+        ModelError: If the names are not exactly these three: ``LABEL_0`` may mean any of them, and
+            ``not_entailment`` means two of them.
     """
     names = config.get("id2label") or {}
     labels = {int(index): str(name) for index, name in names.items()}
@@ -57,14 +57,14 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
 NLI = Task(
     architecture="ForSequenceClassification",
     what="a sequence classifier",
-    why="it says what a premise means for a hypothesis as a whole",
+    why="it judges a hypothesis as a whole",
     labels=entailment_labels,
     suffix="-nli",
 )
 
 
 class EntailmentModel:
-    """A Hugging Face NLI checkpoint; it holds no state between calls, so threads may share it.
+    """A Hugging Face NLI checkpoint; it keeps no state between calls, so threads may share it.
 
     Attributes:
         name: Hub id or folder.
@@ -96,23 +96,23 @@ class EntailmentModel:
         self._tokenizer, self._frame = opened.tokenizer, opened.frame
         self._labels = list(opened.labels)
         self._classifier = Classifier(opened.session, name=self.name, max_length=self.max_length)
-        self.judge("a", "a")  # what does not fit together should say so now
+        self.judge("a", "a")  # a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim by lines of evidence, one a line."""
+        """Judge a claim by lines of evidence, joined to one premise."""
         return self.judge("\n".join(line.text for line in evidence), hypothesis)
 
     def judge(self, premise: str, hypothesis: str) -> Entailment:
         """Judge a hypothesis by a premise.
 
-        Of a premise in several windows, the one that entails most counts: one place with the
-        evidence is enough. Of a hypothesis so long that it takes several, the stretch that is
-        entailed least: all of it has to be.
+        If the premise takes several windows, the window that entails most counts: one place with
+        the evidence is enough. If the hypothesis takes several, the window that is entailed least
+        counts: all of the hypothesis must be entailed.
 
         Raises:
             UnreadableError: If the hypothesis has no word pieces.
-            DetectionError: If the model failed, or gave no number.
-            ModelError: If the graph has other classes than the configuration.
+            DetectionError: If the model failed, or its output is NaN.
+            ModelError: If the graph does not have the classes of the configuration.
         """
         given, said = self._ids(premise), self._ids(hypothesis)
         if not said:

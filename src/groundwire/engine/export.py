@@ -1,4 +1,4 @@
-"""A PyTorch classifier of word pieces or sequences, as an ONNX graph (extra ``train``)."""
+"""Exports a PyTorch classifier of tokens or sequences to an ONNX graph (extra ``train``)."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from groundwire.errors import MissingExtraError, ModelError
 
-#: The graph's probabilities may differ from PyTorch's by this much.
+#: The largest difference of a probability between the graph and PyTorch.
 TOLERANCE = 1e-4
-# Sequences that the graph is compared on: shorter and longer than the one it is traced with.
+# Lengths of the sequence that the graph is traced with, and of those that it is compared on.
 _TRACED = 24
 _COMPARED = (7, 61)
 # A graph is one protobuf message of at most 2 GB; larger weights go into a file beside it.
@@ -22,20 +22,21 @@ _ONE_FILE_BYTES = 2**30
 def export_classifier(folder: Path, target: Path, *, architecture: str, what: str) -> None:
     """Write ``model.onnx`` and ``tokenizer.json`` of a checkpoint.
 
-    The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` where the model
-    tells types apart, all of shape ``(batch, tokens)``, int64; it gives ``logits`` of shape
-    ``(batch, tokens, classes)``, or ``(batch, classes)`` where it judges the sequence as a whole,
-    float32. It is compared with PyTorch before it is used.
+    The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` if the model has
+    token types, all of shape ``(batch, tokens)``, int64. It gives ``logits``, float32, of shape
+    ``(batch, tokens, classes)`` for a token classifier and ``(batch, classes)`` for a sequence
+    classifier. Its output is compared with PyTorch's.
 
     Args:
-        folder: What ``save_pretrained`` wrote, with safetensors weights. No code of it is run.
+        folder: A folder that ``save_pretrained`` wrote, with safetensors weights. No code in it is
+            run.
         target: An existing folder.
-        architecture: How the name of its class ends, such as ``ForTokenClassification``.
-        what: What such a model is called, for messages.
+        architecture: End of the model's class name, such as ``ForTokenClassification``.
+        what: Name of such a model, for messages.
 
     Raises:
         MissingExtraError: If torch or transformers is not installed.
-        ModelError: If it is no such model, cannot be exported, or the graph differs.
+        ModelError: If transformers cannot load such a model, or the graph's output differs.
     """
     try:
         import torch
@@ -52,7 +53,7 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
                 str(target / "tokenizer.json")
             )
             config = AutoConfig.from_pretrained(folder, **local)
-            config.reference_compile = False  # ModernBERT's; a compiled model cannot be traced
+            config.reference_compile = False  # for ModernBERT: a compiled model cannot be traced
             model, report = getattr(transformers, f"AutoModel{architecture}").from_pretrained(
                 folder,
                 config=config,
@@ -108,7 +109,7 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
 
 
 def _inputs(names: Sequence[str], length: int) -> dict[str, NDArray[np.int64]]:
-    """Make up one sequence: any word pieces will do, in two types."""
+    """Make a random sequence of word pieces with two token types."""
     ids = np.random.default_rng(length).integers(5, 100, (1, length))
     types = (np.arange(length) >= length // 2).astype(np.int64)[None]
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}

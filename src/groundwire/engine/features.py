@@ -1,7 +1,8 @@
-"""Match features: what the reader is told about each answer word piece, beside the piece itself.
+"""Match features: how each word piece of a claim matches the evidence, as input of the reader.
 
 Small encoders are bad at comparing strings and numbers exactly, and a program is good at it. Each
-word piece gets six codes over the selected passages; each code has an embedding in the reader.
+word piece gets six codes, computed from the selected passages; each code has an embedding in the
+reader.
 """
 
 import re
@@ -13,18 +14,18 @@ from numpy.typing import NDArray
 from groundwire.detection.passages import Passage
 from groundwire.text.quantities import QuantityIndex, quantities
 
-#: Features of a piece.
+#: Number of features of a piece.
 N_FEATURES = 6
-#: Codes of one feature; the features stand one after the other in the embedding table.
+#: Number of codes of one feature; the embedding table has the features one after the other.
 CODES = 24
-#: Codes of a piece that is not looked at: [CLS], [SEP], and everything that is not answer.
+#: Codes of [CLS] and [SEP] of a claim.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
-#: Rows of the embedding table; the last is always zero, for text that gets no features.
+#: Rows of the embedding table; the last is always zero, for texts without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
-#: Raise it when codes change: weights are trained on them.
+#: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2
 
-#: Pieces on either side that say what a piece is about.
+#: Neighbours on either side of a piece that a line of evidence is compared with.
 _WINDOW = 12
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
@@ -44,25 +45,31 @@ def match_features(
     idf: NDArray[np.float32],
     unknown_id: int,
 ) -> NDArray[np.int64]:
-    """Codes of each word piece of a claim.
+    """Compute the codes of each word piece of a claim.
 
     Args:
         ids: Word pieces of the claim, shape ``(n,)``.
         offsets: Their character ranges in ``text``, shape ``(n, 2)``.
         text: The claim as it is read.
-        passages: What it is read with.
+        passages: The passages that the claim is read with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece that stands for any word without pieces; it matches nothing, for two
-            such words need not be the same.
+        unknown_id: The piece of all words outside the vocabulary; it matches nothing, for two
+            such words may differ.
 
     Returns:
-        Shape ``(n, 6)``: the length of the longest verbatim run through the piece (0 to 23; runs
-        end where lines and passages do), membership (1 in a passage, 2 in the question, 4 in a
-        breadcrumb, added up), the kind of token (0 word, 1 with a digit, 2 capitalised, 3 sign),
-        what became of the quantity it belongs to (:class:`.quantities.Match`), whether
-        the line that speaks of its neighbours holds it (:func:`line_support`), and the value of the
-        fields that are named so (1 yes, 2 no, 4 nothing, added up; 8 where other fields are).
+        Codes of shape ``(n, 6)``, one column for each feature:
+
+        0. The length of the longest verbatim run through the piece, 0 to 23. Runs end at the ends
+           of lines and passages.
+        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb, added up.
+        2. The kind of token: 0 word, 1 with a digit, 2 capitalised, 3 punctuation.
+        3. Whether the evidence has the quantity that the piece belongs to
+           (:class:`.quantities.Match`).
+        4. Whether the line that has the piece's neighbours has the piece too
+           (:func:`line_support`).
+        5. The value of the yes-or-no fields that are named by the piece: 1 yes, 2 no, 4 empty,
+           added up; 8 if all such fields have other names; 0 if there are none.
     """
     codes = np.empty((len(ids), N_FEATURES), np.int64)
     ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)
@@ -85,15 +92,15 @@ def longest_runs(
     texts: Sequence[NDArray[np.int32]],
     starts: Sequence[NDArray[np.intp]],
 ) -> NDArray[np.int64]:
-    """For each piece, the longest stretch around it that stands word for word in a text.
+    """Find, for each piece, the longest run of pieces around it that a text has word for word.
 
     Args:
         ids: The pieces, shape ``(n,)``.
         texts: Pieces of each text.
-        starts: Where the lines of each text begin; a run never crosses such a place.
+        starts: Index of the first piece of each line of each text; no run crosses a line's start.
 
     Returns:
-        Lengths in pieces, shape ``(n,)``; 0 where the piece stands nowhere.
+        Lengths in pieces, shape ``(n,)``; 0 where no text has the piece.
     """
     n = len(ids)
     if not n or not sum(map(len, texts)):
@@ -106,8 +113,9 @@ def longest_runs(
         begins[base + firsts[firsts < len(text)]] = True
         base += len(text)
     begins[base] = True
-    # Run ending at (i, j), diagonal by diagonal: one row at a time over all of the evidence. The
-    # longest run through a cell is the length at the end of its diagonal, carried back.
+    # First pass: the length of the run that ends at claim piece i and evidence piece j, one row at
+    # a time over all of the evidence. Second pass: the length at the end of each diagonal is
+    # carried back, so each cell has the length of the whole run through it.
     lengths = np.zeros((n + 1, len(whole) + 1), np.int16)
     same = ids[:, None] == whole[None, :]
     carry = ~begins[:-1]
@@ -124,14 +132,14 @@ def longest_runs(
 def line_support(
     ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Whether a piece stands where its neighbours do.
+    """Tell whether the evidence has each piece in the line that has the piece's neighbours.
 
-    "Alice" may stand in the evidence, and yet not in the line that says who founded Acme. For each
-    piece, lines are weighed by which of the twelve pieces before and after it they hold (their
-    share of the IDF), once among all lines and once among those that hold the piece.
+    The evidence may have "Alice", and yet not in the line that says who founded Acme. The score of
+    a line, for a piece, is the share of IDF of the twelve pieces before and after it that the line
+    has. The best score of all lines is compared with that of the lines that have the piece.
 
     Returns:
-        Shape ``(n,)``, by :func:`_support_code`; 0 where nothing is known.
+        Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours.
     """
     n = len(ids)
     found = np.zeros(n, np.int64)
@@ -162,8 +170,9 @@ def line_support(
 
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Codes 1 to 23 of what the best line holds, and the best one with the piece (-1: none)."""
-    best, own = np.round(best, 4), np.round(own, 4)  # no order of adding may move a code
+    """Codes 1 to 23 of the best line's score, and the best of lines with the piece (-1: none)."""
+    # Rounded, so that the order of a sum does not change a code.
+    best, own = np.round(best, 4), np.round(own, 4)
     there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)
     return np.where(own < 0, 21 + np.digitize(best, _ELSEWHERE), there).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""What a cross-encoder reads: a claim, the question, and a few lines of evidence, in one row."""
+"""Input of a cross-encoder: a claim, the question and a few lines of evidence in one sequence."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from groundwire.detection.closest_lines import Excerpt
 from groundwire.engine.roles import TextRole
 
-#: Word pieces of the question that are read; a longer one loses its middle.
+#: Word pieces of the question that are read; a longer question loses its middle.
 QUESTION_PIECES = 32
 
 
@@ -20,18 +20,20 @@ def row_of(
     cls_id: int,
     sep_id: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``[CLS] claim [SEP] question [SEP] excerpt [SEP] excerpt [SEP]``; without a question, less.
+    """Build ``[CLS] claim [SEP] question [SEP] excerpt [SEP] excerpt [SEP]``.
+
+    Without a question, ``question [SEP]`` is left out.
 
     Args:
         claim: Word pieces of the claim, at most 254.
-        question: Those of the question, perhaps none.
+        question: Word pieces of the question; may be empty.
         excerpts: The evidence, in canonical order.
-        cls_id: The piece that begins a row.
+        cls_id: The piece that begins the sequence.
         sep_id: The piece that ends each text.
 
     Returns:
-        Ids and roles (:class:`TextRole`), both of shape ``(n,)``. The claim's pieces stand at
-        ``1`` to ``len(claim)``.
+        Ids and roles (:class:`TextRole`), both of shape ``(n,)``. The claim's pieces have the
+        indices ``1`` to ``len(claim)``.
     """
     if len(question) > QUESTION_PIECES:
         half = QUESTION_PIECES // 2

@@ -1,6 +1,6 @@
-"""Published gates: sequence classifiers that say whether a prompt calls for a check.
+"""Published gates: sequence classifiers that tell whether the answer to a prompt needs a check.
 
-HaluGate's Sentinel is one, and so is what ``groundwire train gate --base`` writes.
+HaluGate's Sentinel is one. ``groundwire train gate --base`` trains others.
 """
 
 import re
@@ -19,16 +19,16 @@ _NOT_NEEDED = re.compile("(needs)?nofactcheck(needed)?")
 
 
 def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Tell which class calls for a check, by the names in ``id2label``; case does not matter.
+    """Find the class of prompts that need a check, by the names in ``id2label``, in any case.
 
     Args:
         config: A model's ``config.json``.
 
     Returns:
-        The index of that class, alone.
+        The index of that class, as a tuple of one.
 
     Raises:
-        ModelError: If there are not exactly two classes that say so: ``LABEL_1`` may be either.
+        ModelError: If the two classes are not named so: ``LABEL_1`` may be either.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z]", "", name.lower()) for index, name in labels.items()}
@@ -46,14 +46,14 @@ def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
 PROMPTS = Task(
     architecture="ForSequenceClassification",
     what="a sequence classifier",
-    why="it says what a prompt as a whole calls for",
+    why="it judges a prompt as a whole",
     labels=needed_label,
     suffix="-gate",
 )
 
 
 class PromptClassifier:
-    """A Hugging Face classifier of prompts; it holds no state, so threads may share it.
+    """A Hugging Face classifier of prompts; it keeps no state, so threads may share it.
 
     Attributes:
         name: Hub id or folder.
@@ -86,16 +86,16 @@ class PromptClassifier:
         )
         (self._needed,) = opened.labels
         self._classifier = Classifier(opened.session, name=self.name, max_length=opened.max_length)
-        self.probability("a")  # what does not fit together should say so now
+        self.probability("a")  # a graph that does not fit its configuration fails here
 
     def probability(self, prompt: str) -> float:
-        """P(needs a check) as the model gives it, in [0, 1].
+        """P(needs a check) of the model, in [0, 1].
 
-        Of a prompt that takes several windows, the one that most calls for a check counts.
+        If a prompt takes several windows, the highest probability counts.
 
         Raises:
-            DetectionError: If the model failed, or gave no number.
-            ModelError: If the graph has other classes than the configuration.
+            DetectionError: If the model failed, or its output is NaN.
+            ModelError: If the graph does not have the classes of the configuration.
         """
         return max(map(self._read, self._windows(prompt)))
 

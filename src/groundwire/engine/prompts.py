@@ -1,7 +1,7 @@
-"""What a prompt wants, in numbers: the input of the gate's head, and the head.
+"""The gate's model: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding tells what a prompt is about; whether it asks for facts often hangs on few words, so
-these are counted beside it.
+The embedding tells what a prompt is about. Whether it asks for facts often depends on a few words,
+so words are counted beside the embedding.
 """
 
 import math
@@ -18,20 +18,21 @@ from numpy.typing import NDArray
 
 from groundwire.text.cues import WIDE, cues, is_english, plain, words
 
-#: Raise it when the same prompt gets other features.
+#: Version of the features. Raise it when the same prompt gets other features.
 PROMPT_RULES = 2
-#: Places that counted features are hashed to.
+#: Number of components that counted features are hashed to.
 N_HASHED = 1 << 15
-#: Characters from each end of a prompt whose words are counted. What is wanted stands at one of
-#: the ends of a long prompt; the embedding reads all of it.
+#: Characters at each end of a prompt whose words are counted: a long prompt makes its request at
+#: one of its ends. The embedding reads all of it.
 EDGE_CHARS = 600
 #: Weight of the embedding in each of its views; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
-#: Linear maps of a head.
+#: Number of linear maps of a head.
 N_MAPS = 3
+#: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Tells parts of words from words.
+#: Prefix of the hash of a part of a word, which keeps it apart from the word.
 _PART = crc32(b"#")
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
@@ -45,12 +46,12 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptFeatures:
-    """What is counted in one prompt.
+    """Features of one prompt, beside its embedding.
 
     Attributes:
-        views: How much its embedding counts in each view, shape ``(5,)``.
-        places: Hashed features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Their values, each kind of feature brought to one length.
+        views: Weight of its embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
+        places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
+        values: Their values; those of each kind of feature are scaled to a fixed length.
     """
 
     views: Floats
@@ -59,7 +60,7 @@ class PromptFeatures:
 
 
 def prompt_features(text: str) -> PromptFeatures:
-    """Count the words, parts of words, cues and marks of a prompt."""
+    """Count the words, parts of words, and cues of a prompt."""
     folded = plain(text.strip())
     if len(folded) > 2 * EDGE_CHARS:
         folded = f"{folded[:EDGE_CHARS]} \n {folded[-EDGE_CHARS:]}"
@@ -73,7 +74,7 @@ def prompt_features(text: str) -> PromptFeatures:
     ):
         counts = Counter([value % N_HASHED for value in kind])
         capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
-        # One after the other and in double precision, so every machine computes the same bits.
+        # Summed in a fixed order and in double precision, so all machines compute the same bits.
         length = math.sqrt(sum(n * n for n in capped.values()))
         for place, n in capped.items():
             sums[place] = sums.get(place, 0.0) + weight * n / length
@@ -83,23 +84,25 @@ def prompt_features(text: str) -> PromptFeatures:
 
 
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
-    """English as a whole, other languages, English that asks, that has made, that has explained.
+    """Weights of the embedding in five views.
 
-    The encoder reads English: its embedding of another language says less, and other things.
+    The views are: all English prompts; prompts in other languages; and English prompts that ask,
+    that want something written, and that want something explained. The encoder was trained on
+    English, so embeddings of other languages have a view of their own.
     """
     if not is_english(found):
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)
     begins = {cue for place, cue in placed if place < 3}
-    held = (True, False, _asks(text), bool(begins & _MAKES), bool(begins & _EXPLAINS))
-    return np.array([w if h else 0 for w, h in zip(_VIEWS, held, strict=True)], np.float32)
+    holds = (True, False, _asks(text), bool(begins & _MAKES), bool(begins & _EXPLAINS))
+    return np.array([w if h else 0 for w, h in zip(_VIEWS, holds, strict=True)], np.float32)
 
 
 def _asks(text: str) -> bool:
     return text.rstrip()[-1:] in {"?", "？"}
 
 
-# A feature is known by the checksum of its bytes alone. That of a longer one goes on from that of
-# its beginning.
+# A feature is identified by the CRC-32 of its bytes. The checksum of a run of words is computed
+# from that of its beginning.
 
 
 def _hashed(feature: str) -> int:
@@ -107,7 +110,7 @@ def _hashed(feature: str) -> int:
 
 
 def _word_runs(found: list[str]) -> list[int]:
-    """Words, alone and in runs of two and three."""
+    """Hashes of words, alone and in runs of two and three."""
     runs = [_hashed(word) for word in found]
     following = [f" {word}".encode("utf-8", "replace") for word in found]
     every = list(runs)
@@ -118,13 +121,16 @@ def _word_runs(found: list[str]) -> list[int]:
 
 
 def _word_parts(found: list[str]) -> list[int]:
-    """Parts of words: 3 to 5 characters with the ends marked, or 1 to 3 where words are not cut."""
+    """Hashes of parts of words: 3 to 5 characters, with the ends of the word marked.
+
+    In scripts without spaces between words: 1 to 3 characters.
+    """
     every: list[int] = []
     for word in found:
         if word.isascii():  # a character is a byte
-            held = b"<%b>" % word.encode()
+            coded = b"<%b>" % word.encode()
             for n in (3, 4, 5):
-                every += [crc32(held[i : i + n], _PART) for i in range(len(held) - n + 1)]
+                every += [crc32(coded[i : i + n], _PART) for i in range(len(coded) - n + 1)]
             continue
         marked, sizes = (word, (1, 2, 3)) if WIDE.search(word) else (f"<{word}>", (3, 4, 5))
         for n in sizes:
@@ -133,7 +139,7 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Cues, pairs of cues, how it begins and ends, and its shape."""
+    """Features of a prompt's cues, pairs of cues, first and last words, and shape."""
     placed = list(placed)
     names = sorted({cue for _, cue in placed})
     yield from (f"q:{cue}" for cue in names)
@@ -143,7 +149,7 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # "How many" of two numbers is a sum, "who" beside a quotation asks about it.
+    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about it.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
@@ -160,10 +166,10 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptHead:
-    """From a prompt's embedding and features to P(needs a check), calibrated.
+    """The map from a prompt's embedding and features to P(needs a check), calibrated.
 
-    Three linear maps. One knows prompts near the border, as people write them; one knows public
-    sets, which are told apart by other signs; the third says which of the two to believe.
+    It has three linear maps. The first is trained on prompts near the border, as people write them;
+    the second on public data sets, whose prompts differ in other ways; the third weighs the two.
 
     Attributes:
         views: Weights of the embedding in each view, shape ``(3, 5, 384)``.
@@ -185,24 +191,24 @@ class PromptHead:
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it holds other weights.
+            ValueError: If the weights have other shapes, or follow other rules.
         """
-        with np.load(path, allow_pickle=False) as held:
+        with np.load(path, allow_pickle=False) as file:
             views, hashed, offsets = (
-                held[name].astype(np.float32) for name in ("views", "hashed", "offsets")
+                file[name].astype(np.float32) for name in ("views", "hashed", "offsets")
             )
-            # What belongs to one feature lies side by side: few lines of memory are looked at.
+            # The weights of one feature lie side by side, so a prompt touches little memory.
             hashed = np.asfortranarray(hashed)
-            head = cls(views, hashed, offsets, float(held["scale"]), float(held["offset"]))
-            rules = int(held["rules"])
+            head = cls(views, hashed, offsets, float(file["scale"]), float(file["offset"]))
+            rules = int(file["rules"])
         if rules != PROMPT_RULES:
-            raise ValueError(f"its features follow rules {rules}, and these are {PROMPT_RULES}")
+            raise ValueError(f"its features follow rules {rules}, and {PROMPT_RULES} are needed")
         if head.hashed.shape != (N_MAPS, N_HASHED) or head.views.shape[:2] != (N_MAPS, N_VIEWS):
             raise ValueError(f"its weights have shapes {head.views.shape} and {head.hashed.shape}")
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights in half precision, the same bytes each time."""
+        """Write the weights in half precision; equal weights give equal bytes."""
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),
@@ -214,9 +220,9 @@ class PromptHead:
         )
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
-        """Log odds of P(needs a check); not finite if a number was not."""
-        # OpenBLAS now and then flags a product of good numbers as invalid, by lanes that it does
-        # not use. The caller looks at what came out.
+        """Log-odds of P(needs a check); not finite if an input is not."""
+        # OpenBLAS at times warns of an invalid product of finite numbers, from vector lanes that it
+        # does not use. The caller checks the result.
         with np.errstate(invalid="ignore"):
             seen = (self.views @ embedding) @ features.views
             sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
@@ -225,6 +231,6 @@ class PromptHead:
 
 
 def blended(near: Values, far: Values, switch: Values) -> Values:
-    """What two maps say, each believed as far as the third tells."""
+    """Blend the logits of two maps; the logit of the third, ``switch``, gives the first's share."""
     share = 1 / (1 + np.exp(-np.clip(switch, -30, 30)))
     return share * near + (1 - share) * far

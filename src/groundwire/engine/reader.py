@@ -1,17 +1,15 @@
-"""The default detector: passages are read once, each claim attends to those it selects."""
+"""The default detector: it reads each passage once, and each claim attends to a few passages."""
 
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +23,16 @@ from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.cross_encoder import CrossEncoder
+from groundwire.engine.encoded_texts import EncodedTexts
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
-from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
 from groundwire.engine.models import Manifest, companion
+from groundwire.engine.part_scores import Calibration, CrossWeights, PartScores, least_supported
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
-from groundwire.engine.scheduler import Turns
+from groundwire.engine.scheduler import Turns, run_beside
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of, question_parts
+from groundwire.engine.shared import SharedResources
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.engine.work import Work
 from groundwire.errors import DetectionError, ModelError, UnreadableError
@@ -42,18 +42,36 @@ from groundwire.text.writing_system import is_readable
 
 log = logging.getLogger(__name__)
 
-_Given = TypeVar("_Given")
-_Made = TypeVar("_Made")
-
-#: Passages that are read before any claim asks for them, best for the question first.
+#: Passages that are read before any claim selects them, those that match the question best first.
 PREFETCHED_PASSAGES = 32
-# Word pieces of lines that a cross-encoder reads with a claim where they are all there is.
+# Word pieces of evidence that a cross-encoder reads with a claim when it judges by lines alone.
 _ALONE_PIECES = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """The embedded model with its tables, its cache and its threads."""
+    """The embedded model, with its tables, caches and threads.
+
+    Attributes:
+        name: Names the detector in options and results.
+        revision: Hash of the model's files.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: Maps logits of word pieces to probabilities.
+        answers: Maps an answer's highest probability to that of the answer.
+        graph: The model.
+        pieces: Its tokenizer.
+        words: Weights of words, for ranking passages.
+        cache: Keys and values of texts that were read.
+        sources: Sources that were cut into passages.
+        workers: Threads that read claims side by side.
+        turns: Limits how many texts the model reads at a time.
+        sentences: Maps logits of a claim, read with selected passages, to probabilities.
+        lines: The same for a claim read with a few lines alone.
+        cross: A cross-encoder that reads claims too, if the model has one.
+        cross_weights: Weights of its logits.
+        counter: Counts texts, claims and word pieces that were read.
+        finds_conflicts: Whether rules look for conflicts with the evidence.
+    """
 
     name: str
     revision: str
@@ -76,26 +94,15 @@ class Reader:
     score: Score = field(default=Score.PROBABILITY, init=False)
 
     @classmethod
-    def load(
-        cls,
-        manifest: Manifest,
-        *,
-        cache: ByteCache[KeysValues],
-        sources: ByteCache[CutSource],
-        workers: ThreadPoolExecutor,
-        turns: Turns,
-    ) -> "Reader":
-        """Open a model folder; its files are taken to be verified.
+    def load(cls, manifest: Manifest, shared: SharedResources) -> "Reader":
+        """Open a model folder whose files are verified.
 
         Args:
-            manifest: Of the folder.
-            cache: For passages that were read.
-            sources: For sources that were cut into passages.
-            workers: Threads that read claims side by side.
-            turns: How many texts are read at a time, each by one thread.
+            manifest: Manifest of the folder.
+            shared: Threads and caches to use.
 
         Raises:
-            ModelError: If its weights were trained on match features of other rules.
+            ModelError: If the weights were trained on match features of other rules.
         """
         rules = manifest.raw.get("feature_rules")
         if rules != FEATURE_RULES:
@@ -118,13 +125,13 @@ class Reader:
             ),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
-            cache=cache,
-            sources=sources,
-            workers=workers,
-            turns=turns,
+            cache=shared.cache,
+            sources=shared.sources,
+            workers=shared.workers,
+            turns=shared.turns,
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
-            cross=CrossEncoder.of(manifest, threads=turns.n_turns),
+            cross=CrossEncoder.of(manifest, threads=shared.turns.n_turns),
             cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
         )
 
@@ -132,27 +139,23 @@ class Reader:
     def load_alone(
         cls, manifest: Manifest, *, threads: int | None = None, cache_bytes: int
     ) -> "Reader":
-        """Open a model folder with a cache and threads of its own; as :meth:`load` otherwise."""
-        threads = n_threads(threads)
-        return cls.load(
-            manifest,
-            cache=ByteCache(cache_bytes),
-            sources=ByteCache(cache_bytes // 10),
-            workers=ThreadPoolExecutor(threads + 1, "groundwire"),
-            turns=Turns(threads),
+        """Open a model folder, as :meth:`load` does, with threads and caches of its own."""
+        shared = SharedResources(
+            n_threads(threads), cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes // 10)
         )
+        return cls.load(manifest, shared)
 
-    def forgetful(self) -> "Reader":
-        """The same weights and threads, without a cache.
+    def uncached(self) -> "Reader":
+        """The same reader without caches.
 
-        For texts that come once and are some tenant's own: how long they take tells nobody whether
-        another has had them read.
+        For private texts that come once: the time they take must not tell one tenant what another
+        has had read.
         """
         return replace(self, cache=ByteCache(0), sources=ByteCache(0))
 
     @property
     def work(self) -> dict[str, int]:
-        """What was really done so far."""
+        """Counts of texts, claims and word pieces that were read so far."""
         return self.counter.counts()
 
     def open(
@@ -171,28 +174,28 @@ class Reader:
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim as a whole by some lines alone: no question, nothing said before it.
+        """Judge a claim as a whole by some lines alone, without a question or earlier sentences.
 
         Raises:
-            UnreadableError: If there is nothing that the model can read.
-            DetectionError: If it failed.
+            UnreadableError: If the claim or the lines have no words that the model can read.
+            DetectionError: If the model failed.
         """
         return self.lines.entailment(self.sentence_logits(hypothesis, evidence))
 
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """The same before calibration, shape ``(3,)``: supported, unsupported, contradicted."""
+        """Logits of :meth:`entailment`: supported, unsupported, contradicted; shape ``(3,)``."""
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").judge_whole(hypothesis)
 
 
 class ReaderSession:
-    """One answer being read, claim by claim.
+    """One answer being judged by the reader, claim by claim.
 
-    A claim's scores depend on its own text, the three parts before it (a claim is one part unless
-    it exceeds 254 word pieces), the question and the sources: on nothing that was computed for
-    another claim.
+    The scores of a claim depend on its own text, the three parts before it (a claim is one part
+    unless it exceeds 254 word pieces), the question and the sources, and on nothing that was
+    computed for another claim.
     """
 
     is_incremental = True
@@ -209,7 +212,16 @@ class ReaderSession:
         self.evidence = evidence
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
-        self._reader, self._threshold, self._tenant = reader, threshold, tenant
+        self._reader, self._threshold = reader, threshold
+        self._texts = EncodedTexts(
+            reader.graph,
+            reader.pieces,
+            namespace=(tenant, reader.revision, PASSAGE_RULES, FEATURE_RULES),
+            cache=reader.cache,
+            workers=reader.workers,
+            turns=reader.turns,
+            counter=reader.counter,
+        )
         self._question = question or ""
         asked = reader.pieces.encode(self._question).ids
         self._question_parts = question_parts(asked)
@@ -221,13 +233,13 @@ class ReaderSession:
         self._closed, self._is_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read the passages that rank best for the question, in the background."""
+        """Read the passages that match the question best, in the background."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
             else range(len(self.evidence.passages))
         )
-        # No more than half of the cache, or reading ahead would throw out what it has just read.
+        # They take at most half of the cache: more would push out the first of them again.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
         room = self._reader.cache.stats.max_bytes // (2 * passage_bytes)
         self._is_ahead = True
@@ -235,18 +247,15 @@ class ReaderSession:
             self._reader.turns.ahead(partial(self._read_ahead, int(index)))
 
     def _read_ahead(self, index: int) -> None:
-        passage, reader = self.evidence.passages[index], self._reader
-        key = self._key(TextRole.SOURCE, passage.ids)
-        if self._closed.is_set():
-            return
-        if reader.cache.lacks(key):
-            with reader.turns.source():
-                # A turn may be long in coming.
-                if self._closed.is_set():
-                    return
-                reader.cache.read_ahead(key, partial(self._compute, TextRole.SOURCE, passage.ids))
-        # Found now rather than after the last word.
-        _ = passage.quantities
+        passage = self.evidence.passages[index]
+        if self._is_open():
+            self._texts.encode_ahead(passage.ids, is_wanted=self._is_open)
+        if self._is_open():
+            # A cached property: the rules need it, and now it costs the user no time.
+            _ = passage.quantities
+
+    def _is_open(self) -> bool:
+        return not self._closed.is_set()
 
     def close(self) -> None:
         """Stop reading ahead."""
@@ -255,8 +264,7 @@ class ReaderSession:
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Judge the next claims of the answer, in order.
 
-        A claim that cannot be judged carries a reason in place of scores; one that fails does not
-        take the others with it.
+        A claim that cannot be judged has a reason and no scores; the other claims are still judged.
         """
         tasks: list[tuple[Segment, list[tuple[ClaimPart, tuple[ClaimPart, ...]]]]] = []
         for segment in segments:
@@ -272,27 +280,21 @@ class ReaderSession:
         else:
             found = list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
         recalls = self._reader.graph.sizes.recalls
-        if recalls and self._earlier and self._is_ahead and not self._closed.is_set():
-            self._help(self._recall, self._earlier[-1])
+        if recalls and self._earlier and self._is_ahead and self._is_open():
+            run_beside(self._reader.workers, partial(self._recall, self._earlier[-1]))
         return found
 
-    def _help(self, job: Callable[[_Given], _Made], given: _Given) -> Future[_Made] | None:
-        """Have something done beside; ``None`` if the threads are gone, as the detector is."""
-        with suppress(RuntimeError):
-            return self._reader.workers.submit(job, given)
-        return None
-
     def _recall(self, part: ClaimPart) -> None:
-        """Read what the next claim will look back at, before that claim is there."""
-        if not self._closed.is_set():
-            self._text(TextRole.HISTORY, part.ids)
+        """Encode a part that the next claim will attend to, before that claim arrives."""
+        if self._is_open():
+            self._texts.encode(TextRole.HISTORY, part.ids)
 
     def judge_whole(self, claim: str) -> NDArray[np.float32]:
-        """Logits of a claim that is read with all there is, which has to be little; ``(3,)``.
+        """Judge a claim by all of the evidence, which must be short; logits of shape ``(3,)``.
 
         Raises:
-            UnreadableError: If there is nothing that the model can read.
-            DetectionError: If it failed.
+            UnreadableError: If the claim or the evidence has no words that the model can read.
+            DetectionError: If the model failed.
         """
         parts = []
         if claim.strip() and is_readable(claim):
@@ -303,13 +305,15 @@ class ReaderSession:
         everything = range(len(self.evidence.passages))
         if self._reader.cross is not None:
             return least_supported([self._crossed_alone(part, everything) for part in parts])
-        return least_supported([self._judge(part, everything, ()) for part in parts])
+        return least_supported(
+            [self._judge(part, everything, (), self._features(part, everything)) for part in parts]
+        )
 
-    def _crossed_alone(self, part: ClaimPart, chosen: Sequence[int]) -> Look:
+    def _crossed_alone(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
         features = self._features(part, chosen)
         scores = self._cross(part, Query.of(part.ids), chosen, features, budget=_ALONE_PIECES)
         assert scores is not None
-        return Look(scores.pieces, scores.sentence, tuple(chosen))
+        return PartScores(scores.pieces, scores.sentence, tuple(chosen))
 
     def _claim(
         self, segment: Segment, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]
@@ -319,32 +323,34 @@ class ReaderSession:
         try:
             return self._scores(units)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            # The message may quote the answer, which has no place in a log.
+            # The message may quote the answer, which must not get into a log.
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
     def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         selections = [self._select(part, earlier) for part, earlier in units]
-        find_all = partial(self._findings, units[0][0], query)
-        # Beside the model, which takes longer and does not need what the rules find.
-        beside = self._help(find_all, selections)
+        # The rules run beside the model, which takes longer and does not need their findings.
+        find_conflicts = run_beside(
+            self._reader.workers, partial(self._findings, units[0][0], query, selections)
+        )
         readings = [
-            self._look(part, earlier, selection)
+            self._score_part(part, earlier, selection)
             for (part, earlier), selection in zip(units, selections, strict=True)
         ]
-        looks = [look for look, _ in readings]
-        chosen = sorted({index for look in looks for index in look.chosen})
+        parts = [scores for scores, _ in readings]
+        chosen = sorted({index for scores in parts for index in scores.chosen})
         self.attended.update(chosen)
-        findings = _helped(beside, find_all, selections)
+        findings = find_conflicts()
+        labels = [self._reader.calibration.labels(scores.logits) for scores in parts]
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
-            labels=np.concatenate([self._reader.calibration.labels(look.logits) for look in looks]),
+            labels=np.concatenate(labels),
             evidence=self.evidence.references(query, chosen),
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
-            entailment=self._reader.sentences.entailment(least_supported(looks)),
+            entailment=self._reader.sentences.entailment(least_supported(parts)),
             conflicts=findings.conflicts,
             settled=findings.settled,
             is_line=findings.is_line,
@@ -357,10 +363,10 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection]
     ) -> RuleFindings:
-        """What rules find in a claim, with offsets in the answer.
+        """Apply the rules to a claim; the offsets found are those of the answer.
 
-        They see what either look may read, and all there is if that is little: a value that stands
-        in a passage of the second is not missing because the first looked right.
+        The rules see the passages of both selections, or all passages if these are short: a value
+        in a passage of the second selection is not missing because the first looked right.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -385,38 +391,39 @@ class ReaderSession:
         before = earlier[-1].ids if earlier else None
         return Query.of(part.ids, question=self._question_ids, before=before)
 
-    def _look(
+    def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
-    ) -> tuple[Look, tuple[NDArray[np.float32], ...]]:
-        """Read a part with its evidence, and once more with other evidence if it looks wrong.
+    ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
+        """Read a part with the first selection, and with the second if it looks unsupported.
 
         Returns:
-            What all models say together, and the logits of each, uncalibrated.
+            The scores of all models together, and the logits of each, uncalibrated.
         """
-        context = [self._text(TextRole.QUESTION, ids) for ids in self._question_parts]
+        context = [self._texts.encode(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:
-            context += [self._text(TextRole.HISTORY, p.ids) for p in earlier]
+            context += [self._texts.encode(TextRole.HISTORY, p.ids) for p in earlier]
         features = self._features(part, selection.first)
         crossed = None
         if self._reader.cross is not None:
             reach = tuple(sorted({*selection.first, *selection.second}))
             crossed = self._cross(part, self._query(part, earlier), reach, features)
         weights = self._reader.cross_weights
-        look = self._judge(part, selection.first, context, features)
-        mixed = look.mixed_with(crossed, weights)
+        scores = self._judge(part, selection.first, context, features)
+        mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # One selection with the evidence is enough: the other does not hold it, and says so.
+            # The evidence need only be in one selection, so the better scores count: a selection
+            # without it calls the claim unsupported.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
-            look = look.or_better(self._judge(part, selection.second, context, second))
-            mixed = look.mixed_with(crossed, weights)
+            scores = scores.piecewise_best(self._judge(part, selection.second, context, second))
+            mixed = scores.mixed_with(crossed, weights)
         if crossed is None:
-            return mixed, (look.logits,)
-        whole = np.broadcast_to(crossed.sentence, look.logits.shape)
-        return mixed, (look.logits, crossed.pieces, whole)
+            return mixed, (scores.logits,)
+        whole = np.broadcast_to(crossed.sentence, scores.logits.shape)
+        return mixed, (scores.logits, crossed.pieces, whole)
 
-    def _is_doubted(self, look: Look) -> bool:
-        labels = self._reader.calibration.labels(look.logits)
+    def _is_doubted(self, scores: PartScores) -> bool:
+        labels = self._reader.calibration.labels(scores.logits)
         return bool(1 - labels[:, 0].min() >= self._threshold)
 
     def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
@@ -440,7 +447,7 @@ class ReaderSession:
         *,
         budget: int = LINE_PIECES,
     ) -> RawScores | None:
-        """Read a part together with its closest lines, if there is a cross-encoder."""
+        """Read a part together with its closest lines; ``None`` without a cross-encoder."""
         reader = self._reader
         if reader.cross is None:
             return None
@@ -458,74 +465,29 @@ class ReaderSession:
         part: ClaimPart,
         chosen: Sequence[int],
         context: Sequence[KeysValues],
-        features: NDArray[np.int64] | None = None,
-    ) -> Look:
+        features: NDArray[np.int64],
+    ) -> PartScores:
         reader = self._reader
-        past = KeysValues.join([reader.graph.nothing, *self._passages(chosen), *context])
+        passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
+        past = KeysValues.join([reader.graph.nothing, *passages, *context])
         codes = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         codes[0] = codes[-1] = NEUTRAL
-        codes[1:-1] = self._features(part, chosen) if features is None else features
+        codes[1:-1] = features
         with reader.turns.answer():
-            verdict: RawScores = reader.graph.read_sentence(
-                _with_specials(part.ids, reader.pieces), codes, past
-            )
+            scores = reader.graph.read_sentence(reader.pieces.with_specials(part.ids), codes, past)
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
-        _require_finite(verdict)
-        return Look(verdict.pieces, verdict.sentence, tuple(chosen))
-
-    def _passages(self, chosen: Sequence[int]) -> list[KeysValues]:
-        """Passages in this order; those that nobody has read yet side by side."""
-        texts = [self.evidence.passages[index].ids for index in chosen]
-        missing = [i for i, ids in enumerate(texts) if self._is_missing(ids)]
-        helpers = {i: self._help(self._passage, chosen[i]) for i in missing[1:]}
-        return [_helped(helpers.get(i), self._passage, index) for i, index in enumerate(chosen)]
-
-    def _is_missing(self, ids: NDArray[np.int32]) -> bool:
-        return self._reader.cache.lacks(self._key(TextRole.SOURCE, ids))
-
-    def _passage(self, index: int) -> KeysValues:
-        return self._text(TextRole.SOURCE, self.evidence.passages[index].ids)
-
-    def _text(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        """A text read alone, from the cache or anew."""
-
-        def compute() -> KeysValues:
-            with self._reader.turns.answer():
-                return self._compute(role, ids)
-
-        return self._reader.cache.get(self._key(role, ids), compute)
-
-    def _compute(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        reader = self._reader
-        reader.counter.add(texts_read=1, pieces_read=len(ids))
-        return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
-
-    def _key(self, role: TextRole, ids: NDArray[np.int32]) -> Hashable:
-        digest = blake2b(ids.tobytes(), digest_size=16).digest()
-        rules = (self._reader.revision, PASSAGE_RULES, FEATURE_RULES)
-        return (self._tenant, rules, int(role), digest)
-
-
-def _helped(helper: Future[_Made] | None, job: Callable[[_Given], _Made], given: _Given) -> _Made:
-    """What a helper makes, or made here if it has not begun."""
-    # It may wait behind others that wait for this.
-    if helper is None or helper.cancel():
-        return job(given)
-    return helper.result()
+        _require_finite(scores)
+        return PartScores(scores.pieces, scores.sentence, tuple(chosen))
 
 
 def _require_finite(scores: RawScores) -> None:
-    # Before calibration: it would make a sure verdict of an infinite logit.
+    # Checked before calibration, which would turn an infinite logit into a confident verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 
 
-def _with_specials(ids: NDArray[np.int32], pieces: WordPieces) -> list[int]:
-    return [pieces.cls_id, *ids.tolist(), pieces.sep_id]
-
-
 def n_threads(threads: int | None) -> int:
-    """The threads to use: as asked, or one for each processor that this process may run on."""
+    """The number of threads to use; ``None`` is one for each processor this process may use."""
     if threads is not None:
         return threads
     affinity = getattr(os, "sched_getaffinity", None)

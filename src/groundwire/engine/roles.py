@@ -1,19 +1,19 @@
-"""What a text is to the reader, and where its positions begin."""
+"""Roles of the texts that the reader reads, and where their positions begin."""
 
 from enum import IntEnum
 
-#: A sentence's positions begin here, and run to 511; everything else counts from 0 to 255.
+#: Positions of a judged sentence run from here to 511; those of all other texts from 0 to 255.
 SENTENCE_START = 256
-#: Earlier sentences of the answer that a sentence is read after, by readers that recall any.
+#: How many earlier sentences of the answer a sentence attends to, in readers that recall.
 RECALLED_SENTENCES = 3
 
 
 class TextRole(IntEnum):
-    """Index into the reader's role embeddings."""
+    """Role of a text: an index into the reader's role embeddings."""
 
     SOURCE = 0
     ANSWER = 1  # the sentence that is judged
-    QUESTION = 2  # tells what is asked; never evidence
+    QUESTION = 2  # the user's question, which is never evidence
     HISTORY = 3  # an earlier sentence of the answer, read alone
 
 

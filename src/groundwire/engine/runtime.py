@@ -1,4 +1,4 @@
-"""The reader's graph in ONNX Runtime: word pieces with past keys and values, to logits."""
+"""The reader's graph in ONNX Runtime: word pieces with past keys and values in, logits out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from groundwire.errors import ModelError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysValues:
-    """What a text leaves behind for others to attend to.
+    """Attention keys and values of a text that was read, for other texts to attend to.
 
     Attributes:
-        keys: Of each layer and head, shape ``(layers, heads, n, head width)``, float16.
-        values: The same shape.
+        keys: Keys by layer and head, shape ``(layers, heads, n, head width)``, float16.
+        values: Values, of the same shape and type.
     """
 
     keys: NDArray[np.float16]
@@ -33,7 +33,7 @@ class KeysValues:
 
     @classmethod
     def join(cls, parts: Sequence["KeysValues"]) -> "KeysValues":
-        """At least one text, or several side by side, in this order."""
+        """Join the keys and values of one or more texts, in this order."""
         return cls(
             np.concatenate([part.keys for part in parts], axis=2),
             np.concatenate([part.values for part in parts], axis=2),
@@ -42,11 +42,10 @@ class KeysValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawScores:
-    """Raw output for one sentence.
+    """Logits of one sentence: supported, unsupported, contradicted.
 
     Attributes:
-        pieces: Logits of each word piece, special tokens left out, shape ``(n, 3)``, float32;
-            supported, unsupported, contradicted.
+        pieces: Logits of each word piece without special tokens, shape ``(n, 3)``, float32.
         sentence: Logits of the sentence as a whole, shape ``(3,)``.
     """
 
@@ -67,7 +66,7 @@ def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Idle workers that spin take the processor from whoever writes the answer.
+    # Idle threads that spin would take the processor from other work, such as the LLM's.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
@@ -80,14 +79,14 @@ def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
 
 
 class ReaderGraph:
-    """One session, shared by all threads."""
+    """The reader's graph, in one session that all threads share."""
 
     def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         """Open a graph.
 
         Args:
             path: The ``.onnx`` file.
-            sizes: Of the reader that it computes.
+            sizes: Sizes of the reader in that file.
             threads: CPU threads that one call may use.
 
         Raises:
@@ -98,7 +97,7 @@ class ReaderGraph:
 
     @property
     def nothing(self) -> KeysValues:
-        """What a text is read after that attends to no other."""
+        """Keys and values of no text, for a text that attends to itself alone."""
         shape = (self.sizes.layers, self.sizes.heads, 0, self.sizes.head_width)
         return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
@@ -116,12 +115,12 @@ class ReaderGraph:
         features: NDArray[np.int64],
         past: KeysValues,
     ) -> RawScores:
-        """Read a sentence that attends to what was read before.
+        """Score a sentence that attends to other texts.
 
         Args:
             ids: At most 256 word pieces, [CLS] first and [SEP] last.
             features: Match features, shape ``(n, 6)``, special tokens included.
-            past: Everything it may attend to beside itself.
+            past: Keys and values of the texts that it attends to.
         """
         inputs = self._inputs(np.asarray(ids, np.int64), TextRole.ANSWER, SENTENCE_START, past)
         inputs["features"] = features

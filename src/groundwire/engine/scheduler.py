@@ -1,30 +1,31 @@
-"""Who reads next when more wants to be read than there are processors: answers before sources.
+"""A scheduler of model calls: answers come before sources that are read ahead.
 
-A turn is the right to run the model once. Whoever reads an answer is waited for, since its last
-sentence is all that stands between a user and the text. Sources are read ahead; what an answer
-needs of them sooner it reads itself, as part of the answer. So sources may wait for as long as
-answers do not pause, and nothing starves.
+A turn is the right to run the model once. A user waits for the check of an answer; nobody waits
+for sources that are read ahead. An answer reads the passages it needs itself, on its own turns, so
+sources may wait as long as answers keep coming, and no answer waits for them.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Turns:
-    """So many turns at a time; in each of the two rows, whoever came first is first.
+    """A fixed number of turns at a time, given out in two queues, each first come, first served.
 
-    Nothing may be waited for during a turn: neither another turn, nor what another thread computes.
+    During a turn a thread must not wait for another turn, or for what another thread computes.
     """
 
     def __init__(self, n_turns: int) -> None:
         """Begin with all turns free.
 
         Args:
-            n_turns: How many there are at a time, at least 1: one for each thread that is to
-                compute.
+            n_turns: Number of turns at a time, at least 1: one for each thread that computes.
         """
         self.n_turns = n_turns
         self._lock = Lock()
@@ -35,7 +36,7 @@ class Turns:
 
     @contextmanager
     def answer(self) -> Iterator[None]:
-        """A turn for what an answer waits for."""
+        """Take a turn for an answer."""
         self._take(self._answers)
         try:
             yield
@@ -44,7 +45,7 @@ class Turns:
 
     @contextmanager
     def source(self) -> Iterator[None]:
-        """A turn for what is read ahead: it comes when no answer waits for one."""
+        """Take a turn for a source that is read ahead, once no answer waits for a turn."""
         self._take(self._sources)
         try:
             yield
@@ -52,20 +53,20 @@ class Turns:
             self._give_back()
 
     def ahead(self, job: Callable[[], None]) -> None:
-        """Run a job in the background, where it takes a turn of its own.
+        """Run a job in the background; it takes its turn itself.
 
-        Jobs begin in the order in which they are given. What one raises is lost: whoever needs
-        what it was to do will do it, and be told.
+        Jobs begin in the order given. An error in a job is ignored: the answer that needs the
+        result computes it again, and meets the error there.
         """
         self._background.submit(job)
 
     def close(self) -> None:
-        """Take no more jobs, drop those that did not begin, and wait for those that did."""
+        """Take no more jobs, drop those that have not begun, and wait for those that have."""
         self._background.shutdown(cancel_futures=True)
 
     def _take(self, row: deque[Lock]) -> None:
         with self._lock:
-            if self._n_free:  # then nobody waits
+            if self._n_free:  # a turn is only free if both queues are empty
                 self._n_free -= 1
                 return
             mine = Lock()
@@ -74,7 +75,7 @@ class Turns:
         try:
             mine.acquire()
         except BaseException:
-            # An interrupt; the turn may have come all the same, and must not be lost.
+            # Interrupted while waiting. If the turn was given all the same, pass it on.
             with self._lock:
                 has_come = mine not in row
                 if not has_come:
@@ -90,3 +91,17 @@ class Turns:
                 row.popleft().release()
             else:
                 self._n_free += 1
+
+
+def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[], T]:
+    """Start a job on a worker thread.
+
+    Returns:
+        A function that gives the job's result. If no worker has begun the job, because all are busy
+        or the detector is closed, the function runs the job itself.
+    """
+    with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
+        future = workers.submit(job)
+        # A busy worker may be waiting for this very thread, so never wait for a job not begun.
+        return lambda: job() if future.cancel() else future.result()
+    return job

@@ -1,4 +1,4 @@
-"""What a token-level detector says about an answer."""
+"""Scores of answers and claims, before they become spans, and their calibrations."""
 
 from dataclasses import dataclass, replace
 from math import log, tanh
@@ -9,22 +9,23 @@ from numpy.typing import NDArray
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
-#: The highest P(not supported) of what plainly follows from the evidence.
+#: The highest P(not supported) of words that, by a rule, plainly follow from the evidence.
 SETTLED_PROBABILITY = 0.1
-#: From here on the model is believed: of what seems to follow, four fifths are wrong.
+#: From this P(not supported) on, the model overrules such a rule: four fifths of these words are
+#: wrong.
 SETTLED_BELOW = 0.65
 
-#: The map from the model's log-odds to those of rule and model together.
-_TOGETHER_SCALE, _TOGETHER_OFFSET = 0.82, 0.92
+#: The map from the model's log-odds to those of rule and model combined.
+_COMBINED_SCALE, _COMBINED_OFFSET = 0.82, 0.92
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCalibration:
-    """The fitted map from an answer's highest P(not supported) to P(it is hallucinated).
+    """The fitted map from an answer's highest P(not supported) to P(the answer is hallucinated).
 
-    Of many pieces the highest is high by chance: on its own it is no probability of the answer.
+    The highest of many pieces is high by chance, so it is not itself the answer's probability.
     """
 
     scale: float
@@ -33,15 +34,15 @@ class AnswerCalibration:
     def probability(self, highest: float) -> float:
         """``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
         p = min(max(highest, 1e-6), 1 - 1e-6)
-        # A sigmoid that does not overflow, however steep the map is.
+        # A sigmoid in a form that does not overflow for steep maps.
         return (1 + tanh((self.scale * log(p / (1 - p)) + self.offset) / 2)) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceCalibration:
-    """The fitted map from a sentence's three logits to probabilities that hold.
+    """The fitted map from a sentence's three logits to calibrated probabilities.
 
-    ``softmax(scale * logits + (0, unsupported, contradicted))``. As it is made, it changes nothing.
+    ``softmax(scale * logits + (0, unsupported, contradicted))``; by default a plain softmax.
     """
 
     scale: float = 1.0
@@ -49,7 +50,7 @@ class SentenceCalibration:
     contradicted: float = 0.0
 
     def entailment(self, logits: NDArray[np.float32]) -> Entailment:
-        """Three probabilities, from logits of shape ``(3,)``: supported and the two others.
+        """Probabilities from logits ``(3,)`` of supported, unsupported and contradicted.
 
         Raises:
             ValueError: If a logit is not a number.
@@ -57,7 +58,7 @@ class SentenceCalibration:
         moved = self.scale * logits.astype(np.float64)
         moved += (0.0, self.unsupported, self.contradicted)
         shares = np.exp(moved - moved.max())
-        # As many digits as the logits have, for JSON prints them all.
+        # Float32 logits have no more digits than this, and JSON would print more.
         entailment, neutral, contradiction = np.round(shares / shares.sum(), 6).tolist()
         return Entailment(
             entailment=entailment,
@@ -73,10 +74,10 @@ class TokenScores:
 
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
-            start. They are as the tokenizer cuts: some begin with a space, some have no width,
-            and pieces of one character share its range.
-        probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]. Not a number where
-            the model computed none.
+            start. They are those of the tokenizer: some begin with a space, some are empty, and
+            pieces of one character share its range.
+        probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]. NaN where the model
+            computed none.
         question_shortened: Whether only the beginning and the end of the question were read.
     """
 
@@ -97,24 +98,25 @@ class TokenScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimScores:
-    """What a detector says about one claim.
+    """Scores of one claim by a detector.
 
     Attributes:
-        offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32.
+        offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
+            int32.
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
-            piece, shape ``(n, 3)``, float32: the model's own, without any rule.
-        evidence: What the claim was held against, best match first.
+            piece, shape ``(n, 3)``, float32: those of the model, before any rule.
+        evidence: The evidence that the claim was checked with, best match first.
         reason: Why the claim was not judged; it then has no scores.
         n_unread: Characters of a judged claim that the model could not read.
-        similarity: Cosine to the nearest source, in [-1, 1], of a detector that compares: its
-            scores are of the claim as a whole, and there are none of word pieces.
-        entailment: What a detector says of the claim as a whole, if it does.
-        conflicts: What rules find plainly wrong in it, with offsets in the answer.
+        similarity: Cosine to the nearest source, in [-1, 1], by the similarity detector, which
+            gives no scores of word pieces.
+        entailment: Probabilities of the claim as a whole, by detectors that give them.
+        conflicts: Conflicts with the evidence that rules find, with offsets in the answer.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers.
         is_line: Whether the claim is a line of the evidence, word for word.
-        logits: What each model says of the word pieces before calibration, each of shape
-            ``(n, 3)``: the reader; the cross-encoder of each piece, and of the claim as a whole.
+        logits: Logits of the word pieces, before calibration, each of shape ``(n, 3)``: those of
+            the reader, then those of the cross-encoder for each piece and for the whole claim.
             Calibration is fitted on them.
     """
 
@@ -134,13 +136,13 @@ class ClaimScores:
     def compared(
         cls, similarity: float, evidence: tuple[EvidenceRef, ...], n_unread: int
     ) -> "ClaimScores":
-        """A claim that was compared as a whole."""
+        """Scores of a claim that was compared as a whole."""
         no_offsets, no_labels = np.empty((0, 2), np.int32), np.empty((0, 3), np.float32)
         return cls(no_offsets, no_labels, evidence, None, n_unread, similarity)
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
-        """A claim that was not judged."""
+        """Scores of a claim that was not judged."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
 
     @property
@@ -153,17 +155,18 @@ class ClaimScores:
         """P(not supported) of each word piece, shape ``(n,)``."""
         return np.asarray(1 - self.labels[:, 0])
 
-    def judged(self) -> "ClaimScores":
-        """The scores as they are to be used: the model's, with what rules found, once.
+    def with_rules(self) -> "ClaimScores":
+        """Apply the findings of the rules to the model's scores.
 
-        A conflict counts if the model's highest P(not supported) of its word pieces reaches its
-        floor. It raises them to its probability, or to what rule and model say together if that is
-        more (:func:`together`). What it raises has its label: a rule knows what the evidence has in
-        its place. What is settled,
-        in no conflict, and not sure to be wrong by the model (:data:`SETTLED_BELOW`), has at most
-        :data:`SETTLED_PROBABILITY`. ``conflicts`` of the result are
-        those that count, in reading order. Without conflicts and settled ranges these scores
-        themselves are returned.
+        A conflict counts if the model's highest P(not supported) of its word pieces reaches the
+        conflict's floor. It then raises these pieces to its own probability, or to that of rule and
+        model combined if that is more (:func:`combined_probability`), and gives them its label.
+        Pieces of a settled range that are in no conflict get at most :data:`SETTLED_PROBABILITY`,
+        unless the model is sure that the range is wrong (:data:`SETTLED_BELOW`).
+
+        Returns:
+            Scores whose ``conflicts`` are those that count, in reading order; these scores
+            themselves if there are no conflicts and no settled ranges.
         """
         if not (self.conflicts or self.settled):
             return self
@@ -172,10 +175,10 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # The model's own: what another rule raised is no second opinion.
+            # The model's own probability: one raised by another rule is no second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
-                probability = max(conflict.probability, together(highest))
+                probability = max(conflict.probability, combined_probability(highest))
                 _raise(labels, touched, probability, conflict.label)
                 counting.append(conflict)
         for start, end in self.settled:
@@ -192,23 +195,24 @@ class ClaimScores:
         return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
 
 
-def together(doubt: float) -> float:
-    """P(not supported) of words that a rule finds wrong and the model doubts, in [0, 1].
+def combined_probability(doubt: float) -> float:
+    """P(not supported) of words that both a rule and the model find wrong, in [0, 1].
 
-    Two opinions are more than either: where the model says 0.73 and a rule agrees, 0.85 are marked.
-    Fitted on the 187 conflicts that count in the validation answers (docs/conflicts.md).
+    Two opinions weigh more than one: if the model gives 0.73 and a rule agrees, 85 % of such words
+    are wrong. Fitted on the 187 conflicts that count in the validation answers
+    (docs/conflicts.md).
 
     Args:
         doubt: The model's highest P(not supported) of these words.
     """
     p = min(max(doubt, 1e-6), 1 - 1e-6)
-    return (1 + tanh((_TOGETHER_SCALE * log(p / (1 - p)) + _TOGETHER_OFFSET) / 2)) / 2
+    return (1 + tanh((_COMBINED_SCALE * log(p / (1 - p)) + _COMBINED_OFFSET) / 2)) / 2
 
 
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Give word pieces at least a probability of not being supported, all of it of one label."""
+    """Raise P(not supported) of word pieces to at least a probability, all of it of one label."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0
@@ -217,9 +221,9 @@ def _raise(
 
 
 def _settle(labels: NDArray[np.float32], inside: NDArray[np.bool_]) -> None:
-    """Give word pieces at most the probability of what is settled."""
+    """Lower P(not supported) of word pieces to at most :data:`SETTLED_PROBABILITY`."""
     probability = np.float32(SETTLED_PROBABILITY)
     lowered = inside & (1 - labels[:, 0] > probability)
-    # Which of the two it would be is still the model's to say.
+    # Unsupported and contradicted keep their ratio.
     labels[lowered, 1:] *= probability / labels[lowered, 1:].sum(axis=1, keepdims=True)
     labels[lowered, 0] = 1 - probability

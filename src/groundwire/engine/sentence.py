@@ -1,4 +1,4 @@
-"""What the reader sees of a claim: its word pieces, without the citations."""
+"""Claims as the models read them: cut into word pieces, without citations and emphasis."""
 
 import re
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _ALNUM = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimPart:
-    """A claim, or a stretch of one that is too long to be read at a time.
+    """A claim, or a part of one that is too long to be read at a time.
 
     Attributes:
         text: The claim as it is read: citations blanked out, marks of emphasis left out.
-        places: Where each character of ``text`` stands in the answer, shape ``(n_chars,)``.
+        places: Position in the answer of each character of ``text``, shape ``(n_chars,)``.
         ids: At most 254 word pieces, shape ``(n,)``.
         offsets: Their character ranges in ``text``, shape ``(n, 2)``.
     """
@@ -36,31 +36,28 @@ class ClaimPart:
         starts, ends = self.offsets.T
         last = len(self.places) - 1
         starts_there = self.places[np.minimum(starts, last)]
-        # An end is one past its last character: a mark that follows is no part of the piece.
+        # An end is one past the last character, so a mark of emphasis after it is not included.
         ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
         return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Whether a segment says anything; ``[1]`` on a line of its own only cites."""
+    """Whether a segment says anything; ``[1]`` on a line of its own does not."""
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
 def n_unknown_chars(part: ClaimPart, unknown_id: int) -> int:
-    """How many letters and digits of a part the vocabulary has no word pieces for.
+    """Count the letters and digits of words that the vocabulary has no pieces for.
 
-    Such a word is one unknown piece, whatever it says, so nothing can be said about it. A sign
-    that is unknown, such as an emoji, states nothing.
+    Every such word becomes the same unknown piece, so the model cannot judge it. Other unknown
+    characters, such as an emoji, state nothing and are not counted.
     """
     unknown = part.offsets[part.ids == unknown_id].tolist()
     return sum(len(_ALNUM.findall(part.text[start:end])) for start, end in unknown)
 
 
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPart]:
-    """Cut a claim into what is read at a time; nearly always that is one part.
-
-    A citation is no statement: it is replaced by spaces.
-    """
+    """Cut a claim into parts of at most 254 word pieces; nearly always that is one part."""
     whole = without_citations(answer, segment)
     text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
@@ -85,7 +82,10 @@ def without_citations(answer: str, segment: Segment) -> str:
 
 
 def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """A question in at most two texts: what is asked stands at its beginning or at its end."""
+    """Cut a question into at most two texts of 254 word pieces: its beginning and its end.
+
+    A long question asks at one of its ends, so the middle is left out.
+    """
     if not len(ids):
         return []
     if len(ids) <= PASSAGE_PIECES:

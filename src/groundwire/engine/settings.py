@@ -1,33 +1,33 @@
-"""What a setting may be: checks that refuse a wrong one by name, when it is given."""
+"""Checks of settings: a wrong value is refused, by the name of its setting."""
 
 import warnings
 from numbers import Real
 
 from groundwire.errors import SettingError
 
-#: Each thread is started: a slip of the finger must not take the machine down.
+#: A limit, since every thread is started: a typing error must not take the machine down.
 MAX_THREADS = 256
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; ``True`` is none."""
+    """Whether a value is a number; ``True`` and ``False`` are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def require_whole(
     name: str, value: object, low: int, high: int | None = None, *, otherwise: str = ""
 ) -> None:
-    """Refuse what is no whole number in a range.
+    """Refuse a value that is not a whole number in a range.
 
     Args:
-        name: Of the setting.
-        value: What was given.
-        low: The least it may be.
-        high: The most it may be; ``None`` is no bound.
-        otherwise: What else is possible, for the message.
+        name: Name of the setting.
+        value: Its value.
+        low: The smallest valid number.
+        high: The largest valid number; ``None`` is no limit.
+        otherwise: Other valid values, for the message.
 
     Raises:
-        SettingError: If it is something else.
+        SettingError: If the value is not a whole number in this range.
     """
     if (
         not isinstance(value, int)
@@ -40,10 +40,10 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """What is said of a loaded checkpoint has no meaning for the model in the package.
+    """Refuse settings of loaded checkpoints for an embedded model; warn of a device it ignores.
 
     Raises:
-        SettingError: If a revision or a maximum length is given, or what is no device.
+        SettingError: If a revision or a maximum length is given, or the device has no valid name.
     """
     if revision is not None:
         raise SettingError("revision", revision, "None: the embedded model has one revision")

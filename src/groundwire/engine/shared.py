@@ -1,4 +1,4 @@
-"""What detectors compute with: threads, turns and one cache. Several detectors may share it."""
+"""Threads and caches that one or several detectors use."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
@@ -9,22 +9,22 @@ from groundwire.engine.scheduler import Turns
 
 
 class SharedResources:
-    """Threads, turns and a cache. Whoever made it closes it.
+    """Threads, a scheduler and caches. Whoever makes a value of this class closes it.
 
     Attributes:
         threads: How many texts are read at a time.
         workers: Threads that read claims side by side.
-        turns: Whose turn it is to read.
-        cache: Of what was read. Judges keep values of their own kinds in it, under keys that begin
-            with the tenant and name the model, so none finds what another has kept.
-        sources: Of sources that were cut into passages, likewise.
+        turns: Limits how many texts the models read at a time.
+        cache: Keys and values or vectors of texts, by detector. Its keys name the tenant and the
+            model, so neither finds an entry of another.
+        sources: Sources that were cut into passages, by tenant and model too.
     """
 
     def __init__(
         self, threads: int, *, cache: ByteCache[Any], sources: ByteCache[CutSource]
     ) -> None:
         self.threads = threads
-        # One more than there are turns, to prepare what it will read while the others read.
+        # One thread more than turns: it prepares the next claim while the others run the model.
         self.workers = ThreadPoolExecutor(threads + 1, "groundwire")
         self.turns = Turns(threads)
         self.cache, self.sources = cache, sources
@@ -32,9 +32,9 @@ class SharedResources:
 
     @classmethod
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
-        """With a cache of so many megabytes, of 1,000,000 bytes."""
+        """Make threads and caches; ``cache_mb`` is the size of both caches in 1,000,000 bytes."""
         budget = int(cache_mb * 1e6)
-        # Word pieces of a source take a hundredth of its keys and values.
+        # The word pieces of a source take a hundredth of the memory of its keys and values.
         for_sources = budget // 10
         return cls(
             threads,
@@ -43,7 +43,7 @@ class SharedResources:
         )
 
     def close(self) -> None:
-        """Take no more work, and wait for what is under way."""
+        """Take no more work, and wait for the work that has begun."""
         self.is_closed = True
         self.turns.close()
         self.workers.shutdown()

@@ -1,4 +1,4 @@
-"""The similarity detector: each claim is compared with every source, nothing is read together."""
+"""The similarity detector: it compares the vector of each claim with the vectors of all sources."""
 
 import logging
 from collections import Counter
@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from math import isnan
 from threading import Event, Lock
 
 import numpy as np
@@ -24,6 +25,7 @@ from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_mod
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import parts_of, without_citations
+from groundwire.engine.shared import SharedResources
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.engine.work import Work
 from groundwire.errors import DetectionError
@@ -32,15 +34,31 @@ from groundwire.text.segment import Segment
 
 log = logging.getLogger(__name__)
 
-#: A source of at most so many sentences, fields or rows is compared whole, as DVARA does; its guide
-#: wants sources of 1 to 3 sentences, since a longer one is near to nothing in particular. A longer
-#: one is compared line by line (docs/similarity.md has the numbers).
+#: A source of at most this many sentences, fields or rows is compared as a whole, as DVARA does;
+#: its guide asks for sources of 1 to 3 sentences. The vector of a longer text is close to nothing
+#: in particular, so a longer source is compared line by line (docs/similarity.md has the numbers).
 WHOLE_LINES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparer:
-    """An embedder, with the tokenizer that cuts sources, and what it has embedded so far."""
+class SimilarityBackend:
+    """An embedder, with the tokenizer that cuts sources, and a cache of vectors.
+
+    Attributes:
+        name: Names the detector in options and results.
+        operating_points: Thresholds by name; a lower cosine is ungrounded.
+        embedder: Turns texts into vectors.
+        pieces: The tokenizer.
+        words: Weights of words, for ranking the passages to quote.
+        cache: Vectors of sources and lines.
+        sources: Sources that were cut into passages.
+        workers: Threads that embed texts.
+        turns: Limits how many texts are embedded at a time.
+        threads: How many texts are embedded side by side.
+        whole_lines: A source of more lines is compared line by line.
+        min_words: A claim of fewer words is not compared.
+        counter: Counts texts that were embedded and claims that were compared.
+    """
 
     name: str
     operating_points: Mapping[str, float]
@@ -56,30 +74,19 @@ class Comparer:
     min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
     score: Score = field(default=Score.SIMILARITY, init=False)
-    answers: None = field(default=None, init=False)  # a similarity is no probability
+    # A similarity is not a probability, so there is none of the answer.
+    answers: None = field(default=None, init=False)
 
     @classmethod
     def load(
-        cls,
-        name: str,
-        *,
-        threads: int,
-        cache: ByteCache[NDArray[np.float32]],
-        sources: ByteCache[CutSource],
-        workers: ThreadPoolExecutor,
-        turns: Turns,
-        min_words: int = MIN_WORDS,
-    ) -> "Comparer":
-        """Open the embedder; the files of the embedded models are taken to be verified.
+        cls, name: str, shared: SharedResources, *, min_words: int = MIN_WORDS
+    ) -> "SimilarityBackend":
+        """Open the embedder of an embedded model whose files are verified.
 
         Args:
             name: One of :data:`groundwire.engine.models.EMBEDDERS`.
-            threads: How many texts are embedded side by side, each by one thread.
-            cache: For the vectors of sources.
-            sources: For sources that were cut into passages.
-            workers: Threads that embed texts.
-            turns: How many texts are embedded at a time, and which.
-            min_words: A claim of fewer is not compared.
+            shared: Threads and caches to use.
+            min_words: A claim of fewer words is not compared.
         """
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
@@ -90,35 +97,34 @@ class Comparer:
             name, manifest = "similarity", find_model(ENCODER)
             embedder = NeuralEmbedder.load(manifest, pieces, threads=1)
             points = dict(manifest.operating_points)
-        words = WordWeights.load(tables)
         return cls(
             name,
             points,
             embedder,
             pieces,
-            words,
-            cache,
-            sources,
-            workers,
-            turns,
-            threads,
+            WordWeights.load(tables),
+            shared.cache,
+            shared.sources,
+            shared.workers,
+            shared.turns,
+            shared.threads,
             min_words=min_words,
         )
 
     @property
     def revision(self) -> str:
-        """That of the embedder."""
+        """Revision of the embedder."""
         return self.embedder.revision
 
     @property
     def work(self) -> dict[str, int]:
-        """What was really done so far: texts embedded, claims compared."""
+        """Counts of texts that were embedded and claims that were compared so far."""
         return self.counter.counts()
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "ComparisonSession":
-        """Cut the sources of a request; the question and the threshold change no similarity."""
+    ) -> "SimilaritySession":
+        """Cut the sources of a request; question and threshold have no effect on similarities."""
         cuts: list[tuple[Source, CutSource]] = []
 
         def cut(source: Source) -> CutSource:
@@ -131,10 +137,10 @@ class Comparer:
             return found
 
         evidence = Evidence.of(sources, cut, self.words)
-        return ComparisonSession(self, evidence, _units(cuts, self.whole_lines), tenant)
+        return SimilaritySession(self, evidence, _units(cuts, self.whole_lines), tenant)
 
     def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
-        """The vector of a source or line, from the cache or anew."""
+        """The vector of a source or line, from the cache or computed."""
 
         def compute() -> NDArray[np.float32]:
             with self.turns.answer():
@@ -145,12 +151,16 @@ class Comparer:
     def vector_ahead(
         self, text: str, tenant: str, *, is_wanted: Callable[[], bool]
     ) -> NDArray[np.float32] | None:
-        """The same before an answer asks for it: ``None`` if it is there, or no longer wanted."""
+        """Embed a source or line before an answer asks for it.
+
+        Returns:
+            Its vector; ``None`` if it is cached, or no longer wanted when the turn comes.
+        """
         key = self._key(text, tenant)
         if not self.cache.lacks(key):
             return None
         with self.turns.source():
-            # A turn may be long in coming.
+            # The turn may have been long in coming.
             return self.cache.read_ahead(key, partial(self._embed, text)) if is_wanted() else None
 
     def _embed(self, text: str) -> NDArray[np.float32]:
@@ -163,11 +173,11 @@ class Comparer:
 
 @dataclass(frozen=True, slots=True)
 class ComparedUnit:
-    """What a claim is compared with: a short source, or a line of a long one.
+    """A text to compare claims with: a short source, or a line of a long one.
 
     Attributes:
-        text: What is embedded.
-        place: Where that stands.
+        text: The text that is embedded.
+        place: Its place in the sources.
     """
 
     text: str
@@ -175,7 +185,7 @@ class ComparedUnit:
 
 
 def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
-    """Each text once, from the first of the sources that hold it."""
+    """Collect the texts to compare claims with, each once, from the first source that holds it."""
     units: dict[str, ComparedUnit] = {}
     for source, found in cuts:
         lines = {(line.start, line.end): line for p in found.passages for line in p.lines}
@@ -194,8 +204,8 @@ def _unit(text: str, source: Source, start: int, end: int) -> ComparedUnit:
     return ComparedUnit(text, EvidenceRef(source_id=source.id, start=start, end=end, text=quoted))
 
 
-class ComparisonSession:
-    """One answer being compared, claim by claim.
+class SimilaritySession:
+    """One answer being compared with its sources, claim by claim.
 
     The similarity of a claim depends on its own text and on the sources, and on nothing else.
     """
@@ -203,14 +213,18 @@ class ComparisonSession:
     is_incremental = True
 
     def __init__(
-        self, judge: Comparer, evidence: Evidence, units: Sequence[ComparedUnit], tenant: str
+        self,
+        judge: SimilarityBackend,
+        evidence: Evidence,
+        units: Sequence[ComparedUnit],
+        tenant: str,
     ) -> None:
         self.evidence = evidence
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
         self._judge, self._units, self._tenant = judge, units, tenant
-        # Threads take the next unit off the row until it is empty. A text is a tensor of its own,
-        # so it does not matter which of them embeds it, and when.
+        # Threads take the next unit from this iterator until it is empty. Each text is embedded
+        # alone, so its vector does not depend on which thread embeds it, or when.
         self._row = iter(range(len(units)))
         self._next = Lock()
         self._found: dict[int, NDArray[np.float32]] = {}
@@ -232,7 +246,7 @@ class ComparisonSession:
 
     def _embed_ahead(self) -> None:
         while self._is_wanted() and (index := self._take()) is not None:
-            # An answer that cannot wait may embed it in the meantime.
+            # Meanwhile an answer may have embedded the same unit, since it does not wait.
             found = self._judge.vector_ahead(
                 self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
             )
@@ -243,15 +257,16 @@ class ComparisonSession:
         return self._vectors is None and not self._closed.is_set() and index not in self._found
 
     def _embed(self) -> None:
-        """Embed units until there is none left."""
+        """Embed units until none is left."""
         while (index := self._take()) is not None:
             self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Compare the next claims; one that fails does not take the others with it."""
+        """Compare the next claims; if one fails, the others are still compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._judge.embedder.reads(text) for text in texts):
-            # Before claims take the workers. What fails here fails again where it is told.
+            # Sources are embedded before the claims occupy the workers. An error here comes again
+            # when a claim asks for the sources, and is reported there.
             with suppress(Exception):
                 self._sources()
         if len(segments) < 2:
@@ -267,18 +282,18 @@ class ComparisonSession:
         try:
             return self._compare(answer, segment)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            # The message may quote the answer, which has no place in a log.
+            # The message may quote the answer, which must not get into a log.
             log.warning("A claim could not be compared: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
     def _compare(self, answer: str, segment: Segment) -> ClaimScores:
         judge = self._judge
-        # A citation is no statement, nor is a mark of emphasis.
+        # Citations and marks of emphasis state nothing.
         text = without_emphasis(without_citations(answer, segment))
         with judge.turns.answer():
             vector = judge.embedder.embed([text])[0]
         similarity, index = nearest(vector, self._sources())
-        if similarity != similarity:
+        if isnan(similarity):
             raise DetectionError("The embedder's output is not a number.")
         judge.counter.add(claims_compared=1)
         self.attended.update(range(len(self.evidence.passages)))
@@ -295,10 +310,11 @@ class ComparisonSession:
             helpers = [self._judge.workers.submit(self._embed) for _ in range(n_helpers)]
             self._embed()
             for helper in helpers:
-                # One that never began has nothing to wait for; one that failed left a gap.
+                # A helper that has not begun is dropped. If one failed, its unit has no vector yet,
+                # and is embedded below.
                 if not helper.cancel():
                     helper.exception()
-            # What is taken and not embedded yet, for sources wait longer, is not waited for.
+            # A unit that a background thread has taken may still wait for a turn: embed it here.
             self._vectors = np.stack([self._vector(index) for index in range(len(self._units))])
             self._found.clear()
         return self._vectors

@@ -1,4 +1,4 @@
-"""A detector that reads the answer as a whole: a published checkpoint behind the same interface."""
+"""The detector of loaded checkpoints: a token classifier that reads the whole answer at once."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,65 +16,72 @@ from groundwire.engine.checkpoints import load_checkpoint
 from groundwire.engine.models import DEFAULT_MODEL, DETECTORS, find_model
 from groundwire.engine.scores import ClaimScores, TokenScores
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.engine.windowing import JointModel
+from groundwire.engine.windowing import TokenClassifier
 from groundwire.errors import DetectionError, UnknownModelError
 from groundwire.text.segment import Segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
-    """A checkpoint, with the tables that find the evidence to show beside its verdicts."""
+class TokenClassifierBackend:
+    """A checkpoint, with the tables that find evidence to quote beside its verdicts."""
 
     name: str
     revision: str
     operating_points: Mapping[str, float]
     score: Score = field(default=Score.PROBABILITY, init=False)
-    answers: None = field(default=None, init=False)  # what a checkpoint says is not calibrated
-    model: JointModel
+    # The scores of a checkpoint are not calibrated, so there is no probability of the answer.
+    answers: None = field(default=None, init=False)
+    model: TokenClassifier
     pieces: WordPieces
     words: WordWeights
 
     @classmethod
     def load(
         cls, model: str, *, revision: str | None, device: str, threads: int, max_length: int | None
-    ) -> "Whole":
+    ) -> "TokenClassifierBackend":
         """Load a checkpoint; arguments and errors are those of ``Detector.load``."""
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)
-        joint = load_checkpoint(
+        classifier = load_checkpoint(
             model, revision=revision, device=device, threads=threads, max_length=max_length
         )
         tables = find_model(DEFAULT_MODEL).folder
         return cls(
             name=model,
-            revision=joint.revision,
+            revision=classifier.revision,
             operating_points={"balanced": 0.5},
-            model=joint,
+            model=classifier,
             pieces=WordPieces(tables / "tokenizer.json"),
             words=WordWeights.load(tables),
         )
 
     @property
     def work(self) -> dict[str, int]:
-        """Nothing is counted: an answer is one pass over all of its windows."""
+        """No counts are kept."""
         return {}
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "WholeReading":
-        """Index the sources of a request; ``threshold`` and ``tenant`` change nothing here."""
-        # Which scripts a checkpoint reads is its own matter; here lines are only quoted.
+    ) -> "TokenClassifierSession":
+        """Index the sources of a request; ``threshold`` and ``tenant`` have no effect here."""
+        # A checkpoint may read any script, so all lines are kept, to be quoted.
         cut = partial(cut_source, pieces=self.pieces, reads=bool)
-        return WholeReading(self, sources, Evidence.of(sources, cut, self.words), question)
+        return TokenClassifierSession(
+            self, sources, Evidence.of(sources, cut, self.words), question
+        )
 
 
-class WholeReading:
-    """One answer, judged when it is complete: each verdict may rest on all of its words."""
+class TokenClassifierSession:
+    """One answer, judged once it is complete, since each verdict may depend on all of its words."""
 
     is_incremental = False
 
     def __init__(
-        self, judge: Whole, sources: Sequence[Source], evidence: Evidence, question: str | None
+        self,
+        judge: TokenClassifierBackend,
+        sources: Sequence[Source],
+        evidence: Evidence,
+        question: str | None,
     ) -> None:
         self.evidence = evidence
         self.attended: set[int] = set()
@@ -84,15 +91,15 @@ class WholeReading:
 
     @staticmethod
     def join(sources: Sequence[Source]) -> str:
-        """One context: equal sources once, in the order of their text, for order says nothing."""
+        """Join sources to one context, equal ones once, sorted: their order must not matter."""
         texts = {"\n".join(filter(None, (source.title, source.text))) for source in sources}
         return "\n\n".join(sorted(texts))
 
     def prefetch(self) -> None:
-        """Nothing can be read before the answer is there."""
+        """Do nothing: the model reads sources together with the answer."""
 
     def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: no background work is running."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Judge all claims of a complete answer."""

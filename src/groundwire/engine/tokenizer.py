@@ -1,4 +1,4 @@
-"""Word pieces of a text, with the characters they came from."""
+"""The tokenizer: cuts texts into word pieces, with the characters they come from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# encode_batch keeps every encoding alive until it returns, at some hundred bytes a piece: a source
-# of 5 MB goes through in blocks.
+# Texts of one batch. tokenizers keeps all encodings of a batch in memory, some hundred bytes a
+# piece, so the sentences of a large source are encoded in blocks.
 _BLOCK = 512
 
 
@@ -37,7 +37,7 @@ class WordPieces:
         self._tokenizer = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        # "[SEP]" in a text is five characters that somebody wrote, and no end of a text.
+        # "[SEP]" written in a text is five characters, not the special token.
         self._tokenizer.encode_special_tokens = True
         self.cls_id = self._special("[CLS]")
         self.sep_id = self._special("[SEP]")
@@ -45,7 +45,7 @@ class WordPieces:
 
     def encode(self, text: str) -> Pieces:
         """Cut one text into word pieces; an empty text gives none."""
-        # Not a batch of one: that would be handed to another thread, and wait for its turn.
+        # encode_batch with one text would hand it to another thread, and wait for that thread.
         return _pieces(self._tokenizer.encode(text, add_special_tokens=False))
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
@@ -59,6 +59,10 @@ class WordPieces:
             )
             pieces += map(_pieces, block)
         return pieces
+
+    def with_specials(self, ids: NDArray[np.int32]) -> list[int]:
+        """Word pieces between [CLS] and [SEP], as the embedded models read them."""
+        return [self.cls_id, *ids.tolist(), self.sep_id]
 
     def _special(self, token: str) -> int:
         found = self._tokenizer.token_to_id(token)

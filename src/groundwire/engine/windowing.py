@@ -1,7 +1,7 @@
-"""Published token classifiers: context, question and answer in one sequence.
+"""Published token classifiers, which read context, question and answer in one sequence.
 
-This is how LettuceDetect, HaluGate and Director-AI read: the whole answer after the context, in
-one pass. What does not fit is read in windows, never cut off.
+The models of LettuceDetect, HaluGate and Director-AI read the whole answer after the context, in
+one pass. Texts that do not fit are read in windows, never cut off.
 """
 
 import re
@@ -20,12 +20,12 @@ from groundwire.errors import ModelError
 
 #: Word pieces that two neighbouring windows share.
 OVERLAP = 64
-#: An answer may take what leaves this share of a window for the context; a longer one is windowed.
+#: The share of a window that is left to the context; a longer answer is cut into windows too.
 CONTEXT_SHARE = 1 / 3
-#: A question may take this share of a window; of a longer one the beginning and the end are read.
+#: The largest share of a window for the question; a longer one loses its middle.
 QUESTION_SHARE = 1 / 4
 
-# Names of classes in lower case, letters and digits only. One pattern each.
+# Names of classes, in lower case and with letters and digits only.
 _SUPPORTED = re.compile(
     "o|supported|entailed|entailment|faithful|factual|grounded|consistent|correct|clean|truthful"
     "|(no|not|non)hallucinat(ed|ion)"
@@ -38,14 +38,14 @@ _NOT_SUPPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is read in one pass: half-open ranges of word pieces of the context and the answer."""
+    """Input of one pass: half-open ranges of word pieces of the context and the answer."""
 
     context: tuple[int, int]
     answer: tuple[int, int]
 
 
 def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, ...]:
-    """Cut context and answer into windows, so that each word piece of the answer is read with all.
+    """Cut context and answer into windows, so that each part of one is read with each of the other.
 
     The answer is kept whole as long as it leaves :data:`CONTEXT_SHARE` of the room to the context,
     or the context needs less. Neighbouring windows share up to :data:`OVERLAP` word pieces.
@@ -56,8 +56,7 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
         room: Word pieces of both that fit in one pass, at least 2.
 
     Returns:
-        Windows in the order of the answer, then of the context. Each range of the answer is read
-        with each range of the context.
+        Windows in the order of the answer, then of the context.
     """
     context_room = min(n_context, max(room - n_answer, int(room * CONTEXT_SHARE), 1))
     return tuple(
@@ -89,11 +88,12 @@ class Frame:
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
         """Find out how a tokenizer joins a pair of texts.
 
-        Its post-processor says so: ``[CLS] a [SEP] b [SEP]`` for BERT, ``<s> a </s></s> b </s>``
-        for RoBERTa. Without one, the tokens that ``tokenizer_config.json`` names do.
+        Its post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
+        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, ``tokenizer_config.json``
+        names the tokens.
 
         Raises:
-            ModelError: If neither knows.
+            ModelError: If there is no post-processor and the tokens are not named.
         """
         pair = tokenizer.encode("a", "b")
         sequence = pair.sequence_ids
@@ -118,16 +118,16 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Special tokens of a pair."""
+        """Number of special tokens of a pair."""
         return len(self.before) + len(self.between) + len(self.after)
 
     def join(
         self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
     ) -> tuple[list[int], list[int], int]:
-        """Join ``context [SEP] question [SEP] answer``; an empty question leaves its place out.
+        """Join ``context [SEP] question [SEP] answer``, or ``context [SEP] answer`` if not asked.
 
         Returns:
-            Ids, token types, and where the answer begins.
+            Ids, token types, and the index of the answer's first piece.
         """
         ids = [*self.before, *context, *self.between]
         if question:
@@ -138,16 +138,17 @@ class Frame:
 
 
 def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Tell which classes of a token classifier mean that a word is not supported.
+    """Find the classes of a token classifier that mean that a word is not supported.
+
+    Of two classes, a name such as ``hallucinated`` or ``supported`` decides; if the names say
+    nothing (``LABEL_0``, ``LABEL_1``), it is the second, as in all of the published detectors. Of
+    three or more, it is all but those named ``supported``, ``entailment``, ``O`` and the like.
 
     Args:
-        config: A model's ``config.json``. Of two classes, a name such as ``hallucinated`` or
-            ``supported`` decides; where neither says anything (``LABEL_0``, ``LABEL_1``), it is
-            the second, as in all of the published detectors. Of three or more, all are meant but
-            those named ``supported``, ``entailment``, ``O`` and the like.
+        config: A model's ``config.json``, with the names in ``id2label``.
 
     Returns:
-        Their indices, ascending; P(not supported) is the sum of their probabilities.
+        The indices of these classes, ascending; P(not supported) is the sum of their probabilities.
 
     Raises:
         ModelError: If the names do not tell.
@@ -167,17 +168,17 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     )
 
 
-class JointModel:
+class TokenClassifier:
     """A token classifier that reads context, question and answer in one sequence.
 
-    Made by :func:`groundwire.engine.checkpoints.load_checkpoint`. It holds no state between
+    Made by :func:`groundwire.engine.checkpoints.load_checkpoint`. It keeps no state between
     calls, so threads may share it.
 
     Attributes:
         name: Hub id or folder.
         revision: Commit of the hub, or hash of the files.
         max_length: Word pieces of one pass, special tokens included.
-        tokenizer: What cuts the texts; special tokens written in them are text.
+        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
     """
 
     def __init__(
@@ -198,22 +199,22 @@ class JointModel:
         self._classifier = Classifier(session, name=name, max_length=max_length)
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge each word piece of an answer.
+        """Score each word piece of an answer.
 
         Args:
-            context: What the answer may rest on. If it does not fit beside question and answer,
-                it is read in windows: one that supports a word is enough, so a word's probability
+            context: All sources as one text. If it does not fit beside question and answer, it is
+                read in windows. One window that supports a word is enough, so a word's probability
                 is the minimum over windows. (The maximum would flag every fact that only one
-                place states.)
-            question: What was asked; ``None`` or blank if nothing was.
+                window states.)
+            question: The user's question; ``None`` or blank if there is none.
             answer: The text to judge. Without visible text the model is not called.
 
         Returns:
-            A probability for every word piece, and where it stands in the answer.
+            The probability and the character range of every word piece.
 
         Raises:
-            ModelError: If the graph does not answer as a token classifier of these classes.
-            DetectionError: If it failed.
+            ModelError: If the output of the graph does not have these classes.
+            DetectionError: If the model failed.
         """
         pieces = self.tokenizer.encode(answer, add_special_tokens=False)
         if not answer.strip() or not pieces.ids:
@@ -225,19 +226,19 @@ class JointModel:
         for window in windows:
             (a, b), (c, d) = window.context, window.answer
             read = self._run(context_ids[a:b], asked, pieces.ids[c:d])
-            # Not a number stays: a word that was not judged is not supported by another window.
+            # NaN stays NaN: a word that one window could not judge is not supported by another.
             probabilities[c:d] = np.minimum(probabilities[c:d], read)
         offsets = np.array(pieces.offsets, np.int32).reshape(-1, 2)
         return TokenScores(offsets, probabilities, is_shortened)
 
     def count(self, text: str) -> int:
-        """Word pieces of a text, without special tokens."""
+        """Count the word pieces of a text, without special tokens."""
         return len(self._ids(text))
 
     def context_room(self, question: str | None, answer: str) -> int:
-        """Word pieces of context that fit in one pass with all of a question and an answer.
+        """Word pieces of context that fit in one pass with a whole question and a whole answer.
 
-        Zero or less if these two alone fill it.
+        Zero or less if question and answer fill the pass.
         """
         n_question = self.count(question) if question and question.strip() else 0
         return self._room(n_question) - self.count(answer)
@@ -260,7 +261,7 @@ class JointModel:
     def _run(
         self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
     ) -> NDArray[np.float32]:
-        """P(not supported) of each answer piece, by one pass, shape ``(len(answer),)``."""
+        """P(not supported) of each answer piece in one pass, shape ``(len(answer),)``."""
         ids, types, start = self._frame.join(context, question, answer)
         logits = self._classifier.logits(ids, types)
         if logits.shape != (1, len(ids), self._n_labels):

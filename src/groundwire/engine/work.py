@@ -1,11 +1,11 @@
-"""Counters of what a model was really asked to do: tests and benchmarks count work."""
+"""Counters of model calls, for tests and benchmarks that count work in place of time."""
 
 from collections import Counter
 from threading import Lock
 
 
 class Work:
-    """Counts what was really done: passages and sentences read, second looks, word pieces."""
+    """Counts by name, such as passages read or second looks; safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -201,7 +201,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
                 reader = judges.get(DEFAULT_MODEL).judge
             assert isinstance(reader, Reader)
             # Nothing is kept: a claim and its lines come once, and are a tenant's own.
-            judge = reader.forgetful().entailment
+            judge = reader.uncached().entailment
             return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **thresholds)
         return Explainer.load(
             own.model,

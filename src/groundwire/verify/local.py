@@ -33,8 +33,8 @@ from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_w
 from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
 from groundwire.engine.cross_encoder import CROSS_GRAPH
-from groundwire.engine.look import Calibration
 from groundwire.engine.models import Manifest, find_reader
+from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
@@ -241,7 +241,7 @@ class LocalVerifier:
             # Where the model finds the same words wrong, a check marks them as well.
             if each.stands_alone or plain.highest(each) >= _DOUBTED
         )
-        return replace(plain, conflicts=counting).judged()
+        return replace(plain, conflicts=counting).with_rules()
 
     def probability(self, looked: Looked) -> float:
         """P(YES) of a claim that was read: by the map, and by the rules."""

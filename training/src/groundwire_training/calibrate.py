@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
-from groundwire.engine.look import Calibration, CrossWeights
 from groundwire.engine.models import Manifest
+from groundwire.engine.part_scores import Calibration, CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
@@ -314,7 +314,7 @@ def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.
         conflicts=answer.conflicts,
         settled=answer.settled,
     )
-    return scores.judged().probabilities.astype(np.float64)
+    return scores.with_rules().probabilities.astype(np.float64)
 
 
 def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:

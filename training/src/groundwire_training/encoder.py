@@ -31,7 +31,7 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint
 
 from groundwire.engine.checkpoints import pinned_revision
-from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.token_classifier import TokenClassifierSession
 from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
 from groundwire.errors import InputError, ModelError
 from groundwire.evaluation.datasets import sets
@@ -123,7 +123,7 @@ class Inputs:
         answer: that which shares most word pieces with it. In use a word counts as supported if
         one window supports it, so the others need not, and their labels are unknown.
         """
-        context = self._ids(WholeReading.join(record.sources))
+        context = self._ids(TokenClassifierSession.join(record.sources))
         asked = self._question(record.question)
         separators = len(self.frame.between) if asked else 0
         room = self.max_length - self.frame.size - separators - len(asked)
@@ -147,7 +147,7 @@ class Inputs:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _question(self, question: str | None) -> list[int]:
-        """A long question without its middle, as :class:`.windowing.JointModel`."""
+        """A long question without its middle, as :class:`.windowing.TokenClassifier`."""
         ids = self._ids(question) if question else []
         limit = int(self.max_length * QUESTION_SHARE)
         head = limit // 2

@@ -12,7 +12,6 @@ import argparse
 import random
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,8 +21,8 @@ from numpy.typing import NDArray
 from groundwire.detection.similarity import is_ungrounded
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.models import EMBEDDERS, ENCODER, find_model
-from groundwire.engine.scheduler import Turns
-from groundwire.engine.similarity_detector import Comparer
+from groundwire.engine.shared import SharedResources
+from groundwire.engine.similarity_detector import SimilarityBackend
 from groundwire.evaluation.datasets import sets
 from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
@@ -87,7 +86,7 @@ def held_out(folder: Path) -> list[LabelledContext]:
     return records[:VALIDATION_CONTEXTS]
 
 
-def compare(comparer: Comparer, records: Iterable[LabelledContext]) -> list[Compared]:
+def compare(comparer: SimilarityBackend, records: Iterable[LabelledContext]) -> list[Compared]:
     """Compare answers as the detector does."""
     compared = []
     for record in records:
@@ -184,16 +183,10 @@ def _written(interval: ScoreInterval) -> str:
     return f"{value} ({low} to {high})"
 
 
-def open_comparer(name: str, threads: int) -> Comparer:
-    """The engine's comparer, embedded files as they are."""
-    return Comparer.load(
-        name,
-        threads=threads,
-        cache=ByteCache(64_000_000),
-        sources=ByteCache(64_000_000),
-        workers=ThreadPoolExecutor(threads),
-        turns=Turns(threads),
-    )
+def open_comparer(name: str, threads: int) -> SimilarityBackend:
+    """The engine's similarity backend, with the embedded model files."""
+    shared = SharedResources(threads, cache=ByteCache(64_000_000), sources=ByteCache(64_000_000))
+    return SimilarityBackend.load(name, shared)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""The models inside the package: which there are, what they promise, and whether they are intact.
+"""The models inside the package: their manifests, and a check that their files are intact.
 
-A model is a folder with its weights and a ``manifest.json`` that names every file with its
-SHA-256 and its size. Nothing here reads a weight; the engine does.
+A model is a folder with weights and a ``manifest.json``, which names every file with its SHA-256
+and its size. This module reads no weights.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 DEFAULT_MODEL = "reader"
 ENCODER = "minilm"
 GATE = "gate"
-#: What judges without any model from outside the package.
+#: Detectors that need no model from outside the package.
 DETECTORS = (DEFAULT_MODEL, "similarity", "similarity:hash")
-#: What the detector that compares is called, and its embedder.
+#: Names of the similarity detector, with their embedders.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
@@ -28,7 +28,7 @@ _ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """One file of a model: what it must hash to, and its size."""
+    """SHA-256 and size that a model file must have."""
 
     sha256: str
     bytes: int
@@ -36,18 +36,18 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a model folder says about itself.
+    """The manifest of a model folder.
 
     Attributes:
-        folder: Where its files are.
-        name: Names the model in options and results, such as ``reader``.
-        version: Of the weights.
-        kind: What it does, such as ``reader`` or ``encoder``.
+        folder: The folder.
+        name: Name of the model in options and results, such as ``reader``.
+        version: Version of the weights.
+        kind: Kind of model, such as ``reader`` or ``encoder``.
         licence: SPDX identifier.
         base: The model it was trained from; empty if none is named.
-        labels: What its outputs mean, in order.
+        labels: Labels of its outputs, in order.
         operating_points: Thresholds by name, each in (0, 1].
-        calibration: The numbers of the fitted map from raw output to probability.
+        calibration: Parameters of the fitted map from raw output to probability.
         files: Its files by name.
         raw: The whole manifest as read.
     """
@@ -69,7 +69,7 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If there is none, or it does not say what a manifest has to say.
+            ModelError: If there is none, or a key is missing or has a wrong type.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -102,19 +102,19 @@ class Manifest:
 
     @property
     def total_bytes(self) -> int:
-        """Size of all files together, as the manifest gives it."""
+        """Size of all files together, by the manifest."""
         return sum(file.bytes for file in self.files.values())
 
     @property
     def revision(self) -> str:
-        """What pins the model: a short hash over the hashes of its files."""
+        """A short hash over the hashes of the files, which identifies the model."""
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """The models of a folder, by name; without one, those inside the package.
+    """The models of a folder, sorted by name; by default those inside the package.
 
     Raises:
         ModelError: If a manifest cannot be read.
@@ -127,7 +127,7 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
     """The model of this name.
 
     Raises:
-        UnknownModelError: If there is none; the message lists those there are.
+        UnknownModelError: If there is no such model; the message lists the others.
         ModelError: If a manifest cannot be read.
     """
     models = {manifest.name: manifest for manifest in list_models(root)}
@@ -137,14 +137,14 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
 
 
 def find_reader(model: str | Path | None = None) -> Manifest | None:
-    """The reader that is meant: the embedded one, or that of a folder; ``None`` if it is no reader.
+    """The manifest of a reader; ``None`` if ``model`` does not name a reader.
 
     Args:
-        model: ``None`` or ``"reader"``; a folder with a manifest; anything else is no reader.
+        model: ``None`` or ``"reader"`` for the embedded reader, or a folder with a manifest.
 
     Raises:
         ModelError: If the folder has a manifest that cannot be read or names another kind of model.
-        UnknownModelError: If the embedded reader is not there.
+        UnknownModelError: If the embedded reader is missing.
     """
     if model is None or str(model) == DEFAULT_MODEL:
         return find_model(DEFAULT_MODEL)
@@ -158,10 +158,10 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
 
 
 def companion(manifest: Manifest) -> Manifest:
-    """The reader whose passages a cross-encoder's manifest builds on; of others, itself.
+    """The reader that a cross-encoder works beside; for any other model, the model itself.
 
     Raises:
-        ModelError: If the embedded reader has other weights than it was fitted with.
+        ModelError: If the cross-encoder was fitted beside other weights of the embedded reader.
     """
     wanted = manifest.raw.get("companion")
     if wanted is None:
@@ -180,7 +180,7 @@ def verify(manifest: Manifest) -> None:
     """Hash every file of a model and compare it with the manifest.
 
     Raises:
-        CorruptModelError: At the first file that is missing or has other content.
+        CorruptModelError: At the first file that is missing or has another hash.
     """
     for name, file in sorted(manifest.files.items()):
         path = manifest.folder / name
@@ -212,7 +212,7 @@ def _numbers(values: Mapping[str, object]) -> Mapping[str, float]:
 
 
 def _plain_name(name: str) -> str:
-    # A manifest may come with a downloaded folder: it must not reach outside that folder.
+    # A manifest may come with a downloaded folder, and must not reach files outside of it.
     if name in {"", ".", ".."} or "/" in name or "\\" in name:
         raise ValueError(f"{name!r} is no plain file name")
     return name

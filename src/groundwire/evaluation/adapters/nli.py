@@ -8,7 +8,7 @@ from groundwire.detection.example import Source
 from groundwire.engine.entailment import EntailmentModel
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
-from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.token_classifier import TokenClassifierSession
 from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading, Tables
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
@@ -43,7 +43,7 @@ class NliReading(AdapterReading):
 
     def __init__(self, tables: Tables, sources: Sequence[Source], model: EntailmentModel) -> None:
         super().__init__(tables, sources)
-        self._premise, self._model = WholeReading.join(sources), model
+        self._premise, self._model = TokenClassifierSession.join(sources), model
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Judge the next claims."""

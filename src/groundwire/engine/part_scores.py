@@ -1,4 +1,4 @@
-"""What models say of one claim beside its evidence, and the map from that to probabilities."""
+"""Scores of one claim, or of a part of a long one, and the map from logits to probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Calibration:
         """Logits ``(n, 3)`` to probabilities ``(n, 3)`` of the three labels."""
         wide = logits.astype(np.float64)
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
-        # A sigmoid that does not overflow, however sure the model is.
+        # A sigmoid in a form that does not overflow for large logits.
         doubt = np.exp(-np.logaddexp(0, -(self.scale * (wrong - wide[:, 0]) + self.offset)))
         shares = np.exp(wide[:, 1:] - wrong[:, None])
         return np.column_stack([1 - doubt, shares * doubt[:, None]]).astype(np.float32)
@@ -28,12 +28,12 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossWeights:
-    """What a cross-encoder's logits count beside those of the reader.
+    """Weights of a cross-encoder's logits; those of the reader have weight 1.
 
     Attributes:
-        pieces: Of its logits of each word piece.
-        claim: Of its logits of the claim as a whole, which are added to each word piece: which
-            words are wrong is harder to say than whether any are.
+        pieces: Weight of its logits of each word piece.
+        claim: Weight of its logits of the whole claim, which are added to each word piece: it
+            knows better whether a claim is wrong than which words of it are.
     """
 
     pieces: float = 1.0
@@ -41,11 +41,11 @@ class CrossWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
-    """What a part of an answer looks like beside some passages.
+class PartScores:
+    """Scores of a part of an answer, read with some passages.
 
     Attributes:
-        logits: Of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
+        logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
         sentence: The same for the part as a whole, shape ``(3,)``.
         chosen: Indices of the passages.
     """
@@ -59,24 +59,23 @@ class Look:
         """Log-odds that the part as a whole is supported, uncalibrated."""
         return float(self.sentence[0] - np.logaddexp(self.sentence[1], self.sentence[2]))
 
-    def or_better(self, other: "Look") -> "Look":
-        """Of each word piece, and of the whole, the more favourable of two readings."""
+    def piecewise_best(self, other: "PartScores") -> "PartScores":
+        """Take the better supported of two scores: for each word piece, and for the whole part."""
         is_better = (_doubts(other.logits) < _doubts(self.logits))[:, None]
-        return Look(
+        return PartScores(
             np.where(is_better, other.logits, self.logits),
             other.sentence if other.support > self.support else self.sentence,
             tuple(dict.fromkeys((*self.chosen, *other.chosen))),
         )
 
-    def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "Look":
-        """This reading and a cross-encoder's of the same part, as one.
+    def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "PartScores":
+        """Add a cross-encoder's logits of the same part (a product of experts).
 
-        Logits are added up, so the odds of each count (a product of experts). The cross-encoder
-        alone judges the part as a whole.
+        The part as a whole gets the logits of the cross-encoder alone.
 
         Args:
-            scores: What the cross-encoder says; ``None`` leaves the look as it is.
-            weights: Of what it says beside this look.
+            scores: Scores of the cross-encoder; ``None`` returns these scores unchanged.
+            weights: Weights of its logits.
         """
         if scores is None:
             return self
@@ -85,12 +84,12 @@ class Look:
             + np.float32(weights.pieces) * scores.pieces
             + np.float32(weights.claim) * scores.sentence
         )
-        return Look(logits.astype(np.float32), scores.sentence, self.chosen)
+        return PartScores(logits.astype(np.float32), scores.sentence, self.chosen)
 
 
-def least_supported(looks: Sequence[Look]) -> NDArray[np.float32]:
-    """Logits of a claim in several parts: it is entailed if each is, so the least one counts."""
-    return min(looks, key=lambda look: look.support).sentence
+def least_supported(parts: Sequence[PartScores]) -> NDArray[np.float32]:
+    """Logits of a claim in parts: those of its least supported part, since all must be entailed."""
+    return min(parts, key=lambda part: part.support).sentence
 
 
 def _doubts(logits: NDArray[np.float32]) -> NDArray[np.float64]:

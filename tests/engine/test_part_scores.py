@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
+from groundwire.engine.part_scores import Calibration, CrossWeights, PartScores, least_supported
 from groundwire.engine.runtime import RawScores
 
 SURE = np.array([[2.0, 0.0, 0.0]], np.float32)
@@ -10,16 +10,16 @@ UNSURE = np.array([[0.0, 1.0, 0.0]], np.float32)
 
 def test_the_more_favourable_look_counts_for_each_piece_and_for_the_whole() -> None:
     logits = np.concatenate([UNSURE, SURE])
-    first = Look(logits, np.array([0.0, 1.0, 0.0], np.float32), (0, 1))
-    second = Look(logits[::-1], np.array([1.0, 0.0, 0.0], np.float32), (0, 2))
-    for found in (first.or_better(second), second.or_better(first)):
+    first = PartScores(logits, np.array([0.0, 1.0, 0.0], np.float32), (0, 1))
+    second = PartScores(logits[::-1], np.array([1.0, 0.0, 0.0], np.float32), (0, 2))
+    for found in (first.piecewise_best(second), second.piecewise_best(first)):
         assert found.logits.tolist() == [*SURE.tolist(), *SURE.tolist()]
         assert found.sentence.tolist() == [1.0, 0.0, 0.0]
         assert set(found.chosen) == {0, 1, 2}
 
 
 def test_logits_of_two_models_add_up_and_the_cross_encoder_judges_the_whole() -> None:
-    look = Look(SURE, SURE[0], (3,))
+    look = PartScores(SURE, SURE[0], (3,))
     mixed = look.mixed_with(RawScores(UNSURE, UNSURE[0]), CrossWeights(pieces=2.0, claim=1.0))
     assert mixed.logits.tolist() == [[2.0, 3.0, 0.0]]
     assert mixed.sentence.tolist() == UNSURE[0].tolist()
@@ -27,12 +27,12 @@ def test_logits_of_two_models_add_up_and_the_cross_encoder_judges_the_whole() ->
 
 
 def test_without_a_cross_encoder_a_look_stays_as_it_is() -> None:
-    look = Look(SURE, SURE[0], (3,))
+    look = PartScores(SURE, SURE[0], (3,))
     assert look.mixed_with(None, CrossWeights()) is look
 
 
 def test_of_a_claim_in_parts_the_least_supported_counts() -> None:
-    looks = [Look(SURE, SURE[0], ()), Look(UNSURE, UNSURE[0], ())]
+    looks = [PartScores(SURE, SURE[0], ()), PartScores(UNSURE, UNSURE[0], ())]
     assert least_supported(looks).tolist() == UNSURE[0].tolist()
 
 
