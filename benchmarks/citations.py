@@ -18,6 +18,7 @@ from typing import Any
 
 import measure
 
+from groundwire.detection.example import Source
 from groundwire.evaluation.datasets.cited import LABELS, LabelledCitation, read_cited
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.metrics import ratios
@@ -31,7 +32,6 @@ from groundwire.verify.citations import (
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import read_citations
 from groundwire.verify.local import LocalVerifier
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import ClaimQuestion, Readout
 
 #: Instructions that are planted at the end of a span, after a sentence that is none.
@@ -71,7 +71,7 @@ def cases(path: Path, verifier: LocalVerifier) -> Iterator[Case]:
     """Read the faithful sentences of cited answers with all that may be asked of them."""
     for answer in read_cited(path):
         spans = Contexts.of(
-            [CitedSpan(sid, text) for sid, text in answer.spans.items()],
+            [Source(id=sid, text=text) for sid, text in answer.spans.items()],
             mode="cited",
             placeholder="[REDACTED]",
         ).evidence
@@ -104,7 +104,7 @@ def planted(path: Path, verifier: LocalVerifier) -> list[dict[str, Any]]:
 
 def passes(verifier: LocalVerifier, claim: str, texts: Sequence[str]) -> bool:
     """Whether a claim reaches the target with some spans, cleaned as they are in use."""
-    spans = [CitedSpan(f"S{i}", text) for i, text in enumerate(texts)]
+    spans = [Source(id=f"S{i}", text=text) for i, text in enumerate(texts)]
     evidence = Contexts.of(spans, mode="all", placeholder="").evidence
     (answer,) = verifier.judge([ClaimQuestion(claim=claim, evidence=tuple(evidence.values()))])
     return isinstance(answer, Readout) and answer.yes.low >= TARGET

@@ -22,12 +22,12 @@ from typing import Any
 import measure
 import numpy as np
 
+from groundwire.detection.example import Source
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Floats, Ranking, ratios
 from groundwire.verify.claims import read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.local import LocalVerifier
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import ClaimQuestion, Readout
 
 TARGET = 0.95
@@ -170,7 +170,7 @@ def judge(verifier: LocalVerifier, of: Set, rows: Sequence[Mapping[str, Any]]) -
 
 def questions(row: Mapping[str, Any]) -> Iterator[ClaimQuestion]:
     """What the verifier is asked about a row."""
-    contexts = Contexts.of([CitedSpan("S0", row["context"])], mode="all", placeholder="")
+    contexts = Contexts.of([Source(id="S0", text=row["context"])], mode="all", placeholder="")
     answer = _PLACEHOLDER.sub("", row["answer"])
     for claim in read_claims(answer, span_ids=["S0"]):
         yield contexts.posterior(claim)

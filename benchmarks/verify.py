@@ -23,6 +23,7 @@ import corpus
 import measure
 
 from groundwire import Detector
+from groundwire.detection.example import Source
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
@@ -30,10 +31,9 @@ from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.detect import detect_hallucination
 from groundwire.verify.forensics import check_citations
-from groundwire.verify.grouping import plan_groups
 from groundwire.verify.local import LocalVerifier
+from groundwire.verify.openai import plan_groups
 from groundwire.verify.prompts import Prompt, prompt_for
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import ClaimQuestion, Readout
 
 CLAIMS, SPANS = 25, 10
@@ -61,7 +61,7 @@ class Case:
     @property
     def contexts(self) -> Contexts:
         """What its claims are read with."""
-        spans = [CitedSpan(sid, text) for sid, text in self.texts.items()]
+        spans = [Source(id=sid, text=text) for sid, text in self.texts.items()]
         return Contexts.of(spans, mode="cited", placeholder="[REDACTED]")
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 
 from groundwire.config.tree import Verify
+from groundwire.detection.example import Source
 from groundwire.detection.values import Label
 from groundwire.render.verification import (
     STATUSES,
@@ -24,7 +25,6 @@ from groundwire.verify.forensics import CitationReport
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.rule import ClaimDecision, ClaimStatus, Measures, Why
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import Doubt, FailureKind, Judged, Readout, VerifierFailure
 from tests.render.test_render import Page, everywhere
 from tests.verify.scripted import readout
@@ -287,7 +287,10 @@ def test_a_claim_cannot_place_our_markers() -> None:
 
 # HTML
 
-SPANS = (CitedSpan("S0", "The tower is 330 metres tall."), CitedSpan("S1", "It is <b>old</b>."))
+SPANS = (
+    Source(id="S0", text="The tower is 330 metres tall."),
+    Source(id="S1", text="It is <b>old</b>."),
+)
 
 
 def test_a_page_shows_claims_with_their_marks_numbers_and_evidence() -> None:
@@ -333,8 +336,8 @@ def test_a_page_loads_nothing_and_runs_nothing() -> None:
 @example("$answer ${content} $$")
 @example("&lt;b&gt;")
 def test_no_text_becomes_markup(text: str) -> None:
-    page = Page(report_to_html(hostile(text), [CitedSpan(text, text)]))
-    other = Page(report_to_html(hostile("x"), [CitedSpan("x", "x")]))
+    page = Page(report_to_html(hostile(text), [Source(id=text, text=text)]))
+    other = Page(report_to_html(hostile("x"), [Source(id="x", text="x")]))
     assert page.tags == other.tags
     assert visible(f"a{text}") in page.text
     assert visible(page.text) == page.text

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Detector
+from groundwire.detection.example import Source
 from groundwire.verify.citations import (
     CitationFinding,
     CitationStatus,
@@ -19,7 +20,6 @@ from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import check_citations
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.local import LocalVerifier
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import (
     ClaimQuestion,
     FailureKind,
@@ -161,7 +161,7 @@ def checked(
     verifier: Verifier,
     thresholds: CitationThresholds = LEVELS,
 ) -> tuple[CitationFinding, ...]:
-    given = [CitedSpan(sid, text) for sid, text in spans.items()]
+    given = [Source(id=sid, text=text) for sid, text in spans.items()]
     contexts = Contexts.of(given, mode="cited", placeholder="[REDACTED]")
     claims = read_claims(answer, span_ids=list(spans))
     return check_citations(claims, contexts.evidence, verifier, thresholds=thresholds)

@@ -237,7 +237,7 @@ def test_whatever_is_not_told_the_probabilities_are_within_their_ranges(
     true = sorted(((w / total, t) for t, w in weights.items()), reverse=True)
     k = data.draw(st.integers(1, len(true)))
     top = tuple(TopToken(token=t, logprob=log(p)) for p, t in true[:k])
-    found = read_token(TokenPosition(top[0], top))
+    found = read_token(TokenPosition(token=top[0].token, logprob=top[0].logprob, top_logprobs=top))
     for verdict, told in (("YES", found.yes), ("NO", found.no), ("UNSURE", found.unsure)):
         p = sum(p for p, t in true if verdict_of(t) == verdict)
         assert told.low - 1e-9 <= p <= told.high + 1e-9

@@ -1,7 +1,8 @@
 import pytest
 
+from groundwire.detection.example import Source
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.spans import CitedSpan, read_spans
+from groundwire.verify.spans import read_spans
 
 
 @pytest.mark.parametrize(
@@ -15,13 +16,13 @@ from groundwire.verify.spans import CitedSpan, read_spans
     ],
 )
 def test_the_id_of_a_span(span: dict[str, object], sid: str) -> None:
-    assert read_spans([span]) == (CitedSpan(sid, "t"),)
+    assert read_spans([span]) == (Source(id=sid, text="t"),)
 
 
 def test_spans_without_ids_are_numbered_by_their_place() -> None:
-    assert [each.sid for each in read_spans([{"text": "a"}] * 3)] == ["s1", "s2", "s3"]
+    assert [each.id for each in read_spans([{"text": "a"}] * 3)] == ["s1", "s2", "s3"]
     mixed = [{"sid": "s2", "text": "a"}, {"text": "b"}, {"text": "c"}]
-    assert [each.sid for each in read_spans(mixed)] == ["s2", "s3", "s4"]
+    assert [each.id for each in read_spans(mixed)] == ["s2", "s3", "s4"]
 
 
 @pytest.mark.parametrize("spans", [[], (), None])

@@ -1,8 +1,9 @@
 """What a check found: frozen values, and how they are written as JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from math import isfinite
 from typing import Any, Generic, TypeVar
 
@@ -105,8 +106,52 @@ class FrozenMapping(Mapping[K, V], Generic[K, V]):
         return type(self), (self._items,)
 
 
+class JsonRecord:
+    """A dataclass that can be written as JSON data, each field under its name."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return fields_as_data(self)
+
+
+def fields_as_data(
+    record: Any,  # noqa: ANN401 - a dataclass
+    *,
+    without: Collection[str] = (),
+) -> dict[str, Any]:
+    """The fields of a dataclass as JSON data.
+
+    Args:
+        record: The dataclass.
+        without: Names of fields to leave out.
+    """
+    names = _field_names(type(record))
+    return {name: as_data(getattr(record, name)) for name in names if name not in without}
+
+
+def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Turn a value into JSON data: enums become texts, tuples lists, records objects."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, tuple | list):
+        return [as_data(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): as_data(each) for key, each in value.items()}
+    write = getattr(value, "to_dict", None)
+    return fields_as_data(value) if write is None else write()
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a dataclass
+    return tuple(each.name for each in fields(kind))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceRef:
+class EvidenceRef(JsonRecord):
     """Where the evidence stands that a claim was held against.
 
     ``source.text[start:end] == text`` for the source named ``source_id``.
@@ -120,18 +165,9 @@ class EvidenceRef:
     def __post_init__(self) -> None:
         _require_range("place of evidence", self.start, self.end)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "source_id": self.source_id,
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entailment:
+class Entailment(JsonRecord):
     """What a model says about a claim and its evidence: three probabilities that sum to 1.
 
     Attributes:
@@ -167,18 +203,9 @@ class Entailment:
             Label.CONTRADICTED: self.contradiction,
         }.get(label, 0.0)
 
-    def to_dict(self) -> dict[str, float | bool]:
-        """As JSON data."""
-        return {
-            "entailment": self.entailment,
-            "neutral": self.neutral,
-            "contradiction": self.contradiction,
-            "is_calibrated": self.is_calibrated,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(JsonRecord):
     """A stretch of the answer that its sources do not support.
 
     Attributes:
@@ -202,27 +229,13 @@ class Span:
     text: str
     label: Label
     probability: float | None
-    severity: int
-    evidence: tuple[EvidenceRef, ...] = ()
     similarity: float | None = None
+    severity: int
     conflict: str | None = None
+    evidence: tuple[EvidenceRef, ...] = ()
 
     def __post_init__(self) -> None:
         _require_range("span", self.start, self.end)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "label": str(self.label),
-            "probability": self.probability,
-            "similarity": self.similarity,
-            "severity": self.severity,
-            "conflict": self.conflict,
-            "evidence": [reference.to_dict() for reference in self.evidence],
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,30 +264,19 @@ class Claim:
     text: str
     label: Label
     probability: float | None
+    similarity: float | None = None
+    entailment: Entailment | None = None
     citations: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
-    similarity: float | None = None
-    entailment: Entailment | None = None
 
     def __post_init__(self) -> None:
         _require_range("claim", self.start, self.end)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data. Spans stand once, at the top of the detection."""
-        return {
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "label": str(self.label),
-            "probability": self.probability,
-            "similarity": self.similarity,
-            "entailment": None if self.entailment is None else self.entailment.to_dict(),
-            "citations": list(self.citations),
-            "evidence": [reference.to_dict() for reference in self.evidence],
-            "reason": None if self.reason is None else str(self.reason),
-        }
+        """As JSON data, without spans: these stand once, at the top of the detection."""
+        return fields_as_data(self, without=("spans",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +301,8 @@ class Coverage:
     reasons: Mapping[Reason, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reasons", FrozenMapping(self.reasons))
+        ordered = dict(sorted(self.reasons.items()))
+        object.__setattr__(self, "reasons", FrozenMapping(ordered))
 
     @property
     def indexed(self) -> float:
@@ -332,21 +335,12 @@ class Coverage:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data: shares, the character counts behind them, and reasons."""
-        return {
-            "indexed": self.indexed,
-            "attended": self.attended,
-            "answer": self.answer,
-            "offered_chars": self.offered_chars,
-            "indexed_chars": self.indexed_chars,
-            "attended_chars": self.attended_chars,
-            "answer_chars": self.answer_chars,
-            "read_chars": self.read_chars,
-            "reasons": {str(reason): count for reason, count in sorted(self.reasons.items())},
-        }
+        shares = {"indexed": self.indexed, "attended": self.attended, "answer": self.answer}
+        return shares | fields_as_data(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DetectorInfo:
+class DetectorInfo(JsonRecord):
     """Which detector judged, and where its threshold lay.
 
     Attributes:
@@ -365,16 +359,6 @@ class DetectorInfo:
     operating_point: str
     threshold: float
     score: Score = Score.PROBABILITY
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "name": self.name,
-            "revision": self.revision,
-            "operating_point": self.operating_point,
-            "threshold": self.threshold,
-            "score": str(self.score),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,8 +407,8 @@ class Detection:
             "outcome": str(self.outcome),
             "probability": self.probability,
             "similarity": self.similarity,
-            "spans": [span.to_dict() for span in self.spans],
-            "claims": [claim.to_dict() for claim in self.claims],
+            "spans": as_data(self.spans),
+            "claims": as_data(self.claims),
             "coverage": self.coverage.to_dict(),
             "detector": self.detector.to_dict(),
             "timings_ms": dict(self.timings_ms),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Self
 
 from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import Source
@@ -13,6 +13,7 @@ from groundwire.detection.values import (
     Detection,
     Entailment,
     EvidenceRef,
+    JsonRecord,
     claim_label,
     decide_outcome,
 )
@@ -34,7 +35,7 @@ EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class Explained(JsonRecord):
     """A detection whose spans are explained, without those that the explainer acquits.
 
     Two are equal if all but the time is.
@@ -66,16 +67,6 @@ class Explained:
     def max_severity(self) -> int:
         """The highest severity of what stays; 0 if nothing does."""
         return max((explanation.severity for explanation in self.explanations), default=0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "detection": self.detection.to_dict(),
-            "explanations": [explanation.to_dict() for explanation in self.explanations],
-            "dropped": [explanation.to_dict() for explanation in self.dropped],
-            "reason": self.reason,
-            "timing_ms": self.timing_ms,
-        }
 
 
 class Explainer:

@@ -1,23 +1,16 @@
 """The configuration, models and evidence that the tools of one server work with."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from groundwire.config import Config
 from groundwire.mcp.files import Roots
 from groundwire.mcp.models import Models
 from groundwire.mcp.sessions import Stores
-from groundwire.mcp.tool import Call, Watch
-from groundwire.mcp.watched import Watched
-from groundwire.verify.backends import LOCAL, OPENAI
+from groundwire.mcp.tool import Call
+from groundwire.verify.backends import LOCAL
 from groundwire.verify.settings import arguments_of
 from groundwire.verify.verifier import Verifier
-
-#: Claims that an endpoint is asked about together: enough for groups, and few enough to report
-#: progress.
-_PART = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +62,3 @@ class Backend:
             GroundwireError: If the embedded model cannot be loaded.
         """
         return self.models.verifier(call.tenant) if self.name == LOCAL else self.name
-
-    def watched_by(self, watch: Watch) -> Callable[[Verifier], Verifier]:
-        """A function that wraps a verifier, so that the caller sees its progress."""
-        if self.name == OPENAI:
-            return partial(Watched, watch=watch, part=_PART)
-        return partial(Watched, watch=watch, side_by_side=self.models.n_threads)

@@ -13,6 +13,7 @@ from groundwire.mcp.given import given
 from groundwire.mcp.results import CitationsResult
 from groundwire.mcp.text_results import citations_text, origins_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
+from groundwire.mcp.watched import Watched
 from groundwire.verify.backends import OPENAI, opened
 from groundwire.verify.citations import DEFAULTS, CitationFinding, CitationStatus
 from groundwire.verify.claims import VerifiableClaim
@@ -55,7 +56,7 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
     evidence = given(arguments, backend, session=call.session)
     settings = read_settings(backend.usual | arguments.settings())
     spans = read_spans(evidence.all)
-    ids = tuple(span.sid for span in spans)
+    ids = tuple(span.id for span in spans)
     claims = AnswerSubject(arguments.answer).claims(ids, settings)
     scored, unread = claims[: settings.max_claims], claims[settings.max_claims :]
     if len(scored) * len(spans) > MAX_READINGS:
@@ -65,7 +66,7 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
         )
     contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
     with _opened(backend, call, settings) as verifier:
-        watched = backend.watched_by(call.watch)(verifier)
+        watched = Watched(verifier, call.watch)
         thresholds = replace(DEFAULTS, supports=settings.target)
         found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
     return _result(found, unread, verifier, settings, evidence.origins(ids))

@@ -78,7 +78,7 @@ def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) ->
 def ids_of(spans: object) -> tuple[str, ...]:
     """Ids of spans as the library reads them; none if it cannot."""
     try:
-        return tuple(span.sid for span in read_spans(spans))
+        return tuple(span.id for span in read_spans(spans))
     except NotVerifiedError:
         return ()
 

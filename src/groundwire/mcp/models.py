@@ -106,13 +106,6 @@ class Models:
             drops_entailed=False,
         )
 
-    @property
-    def n_threads(self) -> int:
-        """Claims that are read side by side."""
-        from groundwire.engine.reader import n_threads
-
-        return n_threads(self._config.detector.threads)
-
     def close(self) -> None:
         """Release the threads."""
         with self._lock:

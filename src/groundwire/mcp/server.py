@@ -119,7 +119,7 @@ async def _slots(_: Server[Any]) -> AsyncIterator[anyio.CapacityLimiter]:
     yield anyio.CapacityLimiter(MAX_CALLS)
 
 
-def _report(context: Context, done: int, total: int, message: str) -> None:
+def _report(context: Context, done: int, total: int | None, message: str) -> None:
     """Report progress from the thread of a call."""
     if not _is_cancelled():
         anyio.from_thread.run(context.session.report_progress, done, total, message)

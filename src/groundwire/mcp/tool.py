@@ -16,11 +16,11 @@ class Watch:
     """Reports progress of a call, and knows whether anyone still waits for it.
 
     Attributes:
-        tell: Given how much is done, of how much, and the same in words.
-        is_over: Tells whether nobody waits any longer.
+        tell: Is given how much is done, of how much (``None`` if nobody knows), and a message.
+        is_over: Returns whether nobody waits any longer.
     """
 
-    tell: Callable[[int, int, str], None] = lambda _done, _total, _message: None
+    tell: Callable[[int, int | None, str], None] = lambda _done, _total, _message: None
     is_over: Callable[[], bool] = lambda: False
 
 

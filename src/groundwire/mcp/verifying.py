@@ -1,6 +1,7 @@
 """The tools ``detect_hallucination`` and ``audit_trace_budget``."""
 
 from dataclasses import replace
+from functools import partial
 
 from groundwire.mcp.arguments import (
     OF_ANSWERS,
@@ -15,6 +16,7 @@ from groundwire.mcp.given import given, ids_of
 from groundwire.mcp.results import AnswerReport, TraceReport
 from groundwire.mcp.text_results import origins_text, report_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
+from groundwire.mcp.watched import Watched
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import refused, run
 from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
@@ -72,7 +74,7 @@ def _verify(backend: Backend, call: Call, arguments: SpansInput, subject: Subjec
         evidence.all,
         backend.usual | arguments.settings(),
         backend.verifier(call),
-        through=backend.watched_by(call.watch),
+        through=partial(Watched, watch=call.watch),
     )
     result = _result(report, evidence.origins(ids_of(evidence.all)))
     if report.error_type == "no_spans" and backend.stores is not None:

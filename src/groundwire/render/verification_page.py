@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from groundwire.detection.example import Source
 from groundwire.render.descriptions import pieces
 from groundwire.render.html import page
 from groundwire.render.verification import (
@@ -15,10 +16,9 @@ from groundwire.render.verification import (
     probability,
 )
 from groundwire.verify.report import VerificationReport
-from groundwire.verify.spans import CitedSpan
 
 
-def report_to_html(report: VerificationReport, spans: Sequence[CitedSpan] = ()) -> str:
+def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
     """Write one page that stands alone: no scripts, nothing loaded, light and dark.
 
     Args:
@@ -33,7 +33,7 @@ def report_to_html(report: VerificationReport, spans: Sequence[CitedSpan] = ()) 
         statuses=describe_statuses(report),
         report=report,
         spans=spans,
-        places={span.sid: number for number, span in enumerate(spans, 1)},
+        places={span.id: number for number, span in enumerate(spans, 1)},
         scored=report.setup.noun.capitalize(),
         units=report.setup.settings.units,
         settings=describe_settings(report),

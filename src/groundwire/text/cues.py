@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from groundwire.text.word_lists import read_lists
+
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:['’\-+][^\W_]+)*|[^\w\s]")
 #: Characters of scripts that put no space between words.
@@ -28,29 +30,6 @@ def plain(text: str) -> str:
 def words(text: str) -> list[str]:
     """Words and marks of a plain text, in order."""
     return _WORD.findall(text)
-
-
-#: Short words that tell the languages in Latin script apart.
-_COMMON = {
-    "en": "the a an of to is are was were in on and or for with my your i you it this that what "
-    "how who when where why which do does did can could would should have has me we our be from "
-    "at by as not if but about give write make tell please",
-    "de": "der die das den dem des ein eine einen einem einer und oder ist sind war wie wer was "
-    "wo warum wann welche welcher ich du mir mich dir sie er es nicht mit fur auf von zu zum zur "
-    "im bei uber mein meine meinen meinem meiner bitte kann wurde schreib uns hat gibt dass",
-    "fr": "le la les l un une des du de et ou est sont qui que quel quelle quels comment pourquoi "
-    "quand je tu il elle nous vous me mon ma mes ton sur dans pour avec pas ce cette c d au aux en "
-    "moi ecris qu merci bonjour bonne trois",
-    "es": "el la los las un una unos de del y o es son que quien cual como por para con en mi tu "
-    "su me te se al lo no si cuando donde hay esta este escribe dime hola cuantos muy tiene",
-    "it": "il lo la i gli le un uno una di del della dei e o che chi come quando dove per con in "
-    "mi ti si al alla mio mia non sono quanto quanti qual scrivi dimmi ciao nel nella sul cosa ha "
-    "grazie tre",
-    "pt": "o a os as um uma de do da dos das e ou que quem como quando onde por para com em no na "
-    "meu minha me se ao nao qual quanto escreva eu voce isso este esta oi muito pela podem",
-    "nl": "de het een en of is zijn was wie wat waar hoe wanneer ik je jij mij mijn van voor met "
-    "op in niet dat dit deze er aan te bij kan schrijf heeft drie over vertel me",
-}
 
 
 def language(plain_words: list[str]) -> str:
@@ -76,15 +55,15 @@ def is_english(plain_words: list[str]) -> bool:
 
 @cache
 def _common() -> dict[str, frozenset[str]]:
-    return {name: frozenset(listed.split()) for name, listed in _COMMON.items()}
+    lists = read_lists(Path(__file__).with_name("cues_languages.txt"))
+    return {name: frozenset(listed.split()) for name, listed in lists.items()}
 
 
 @cache
 def read_cues() -> dict[str, tuple[str, ...]]:
     """The cues and their words, as ``cues.txt`` lists them."""
-    text = Path(__file__).with_name("cues.txt").read_text(encoding="utf-8")
-    lines = (line.partition(": ") for line in text.splitlines() if not line.startswith("#"))
-    return {cue: tuple(listed.split(", ")) for cue, _, listed in lines}
+    lists = read_lists(Path(__file__).with_suffix(".txt"))
+    return {cue: tuple(listed.split(", ")) for cue, listed in lists.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,10 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
-from groundwire.detection.values import FrozenMapping
+from groundwire.detection.values import FrozenMapping, JsonRecord
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.rule import ClaimStatus
@@ -75,7 +74,7 @@ class ClaimProbabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CitationFinding:
+class CitationFinding(JsonRecord):
     """The finding about the citations of one claim.
 
     Attributes:
@@ -109,24 +108,6 @@ class CitationFinding:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bits", FrozenMapping(self.bits))
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "idx": self.idx,
-            "claim": self.claim,
-            "status": str(self.status),
-            "cites": list(self.cites),
-            "fabricated": list(self.fabricated),
-            "supported_by": list(self.supported_by),
-            "decorative": list(self.decorative),
-            "bits": dict(self.bits),
-            "unsupported": [
-                asdict(doubt) | {"label": str(doubt.label)} for doubt in self.unsupported
-            ],
-            "probability": self.probability,
-            "error": self.error,
-        }
 
 
 def classify(

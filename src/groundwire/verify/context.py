@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from groundwire.detection.example import Source
 from groundwire.text.segment.characters import ALNUM
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.hygiene import clean
-from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import ClaimQuestion, EvidenceText
 
 
@@ -25,9 +25,9 @@ class Contexts:
     placeholder: str
 
     @classmethod
-    def of(cls, spans: Iterable[CitedSpan], *, mode: str, placeholder: str) -> "Contexts":
+    def of(cls, spans: Iterable[Source], *, mode: str, placeholder: str) -> "Contexts":
         """Clean the spans."""
-        return cls({span.sid: _evidence(span) for span in spans}, mode, placeholder)
+        return cls({span.id: _evidence(span) for span in spans}, mode, placeholder)
 
     def sids(self, claim: VerifiableClaim) -> tuple[str, ...]:
         """Ids of the spans that a claim is read with, in the order they were given."""
@@ -58,8 +58,8 @@ class Contexts:
         return EvidenceText(sid=sid, text="", shown=self.placeholder, is_redacted=True)
 
 
-def _evidence(span: CitedSpan) -> EvidenceText:
+def _evidence(span: Source) -> EvidenceText:
     cleaned = clean(span.text)
     # "..." says nothing, in any script.
     text = cleaned.text if ALNUM.search(cleaned.text) else ""
-    return EvidenceText(sid=span.sid, text=text, shown=cleaned.shown)
+    return EvidenceText(sid=span.id, text=text, shown=cleaned.shown)

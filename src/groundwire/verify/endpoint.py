@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, Field
+
 from groundwire.verify.client import NO_LOGPROBS, ChatClient, call_failure
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.logprobs import TokenPosition
@@ -84,11 +86,25 @@ class VerifierEndpoint(ChatClient):
         return _read(content)
 
 
-def _read(content: bytes) -> Completion:
-    from groundwire.verify.completion import ChatReply
+class _Logprobs(BaseModel):
+    content: tuple[TokenPosition, ...] | None = None
 
+
+class _Choice(BaseModel):
+    message: dict[str, Any] = {}
+    logprobs: _Logprobs | None = None
+
+
+class _Reply(BaseModel):
+    """The parts of a chat completion that a verifier reads."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: Any = None
+
+
+def _read(content: bytes) -> Completion:
     try:
-        reply = ChatReply.model_validate_json(content)
+        reply = _Reply.model_validate_json(content)
     except ValueError as error:
         raise NotVerifiedError(
             FailureKind.MALFORMED,
@@ -101,7 +117,7 @@ def _read(content: bytes) -> Completion:
     counts, text = usage if isinstance(usage, dict) else {}, choice.message.get("content")
     return Completion(
         text if isinstance(text, str) else "",
-        tuple(each.position() for each in tokens),
+        tokens,
         token_count(counts.get("prompt_tokens")),
         token_count(counts.get("completion_tokens")),
     )

@@ -8,12 +8,16 @@ from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
 from groundwire.verify.verifier import Readout, TopToken, Verdict, verdict_of
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPosition:
-    """One token of an answer, with the likeliest tokens at its place, which may include it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPosition(TopToken):
+    """One token of an answer, as chat completions report it.
 
-    token: TopToken
-    top: tuple[TopToken, ...]
+    Attributes:
+        top_logprobs: The likeliest tokens at its place, which may include it; ``None`` or empty if
+            the endpoint gave none.
+    """
+
+    top_logprobs: tuple[TopToken, ...] | None = None
 
 
 def read_single(positions: Sequence[TokenPosition]) -> Readout:
@@ -22,7 +26,7 @@ def read_single(positions: Sequence[TokenPosition]) -> Readout:
     Args:
         positions: The tokens of the answer, at least one.
     """
-    return readout(next((p for p in positions if p.token.token.strip()), positions[0]))
+    return readout(next((p for p in positions if p.token.strip()), positions[0]))
 
 
 def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
@@ -31,22 +35,22 @@ def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[R
     A reading that is off by one would give each claim its neighbour's verdict, so there is no
     partial one.
     """
-    read = [p for p in positions if p.token.token.strip()]
-    said = [verdict_of(p.token.token) for p in read]
+    read = [p for p in positions if p.token.strip()]
+    said = [verdict_of(p.token) for p in read]
     lines = [verdict_of(line) for line in text.splitlines() if line.strip()]
     if len(said) != n or None in said or lines != said:
         return None
     return tuple(readout(position) for position in read)
 
 
-def readout(position: TokenPosition) -> Readout:
+def readout(written: TokenPosition) -> Readout:
     """Read P(yes), P(no) and P(unsure) at one token, as sums over the spellings of each.
 
     Other spellings may be among the tokens that the endpoint left out, so each verdict may be
     likelier by all of those together. If it gave no likeliest tokens at all, a verdict that is not
     there may have any probability.
     """
-    top, written = position.top, position.token
+    top = written.top_logprobs or ()
     told = (*top, written) if written.token not in {each.token for each in top} else top
     rest = max(0.0, 1.0 - fsum(_p(each.logprob) for each in told))
     found: dict[Verdict, float] = {}

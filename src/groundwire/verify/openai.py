@@ -4,7 +4,7 @@ Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it
 environment alone sends nothing anywhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,7 +12,6 @@ from groundwire.config.tree import Verify
 from groundwire.verify.cache import SHARED, CallCache, key_of
 from groundwire.verify.endpoint import Completion, VerifierEndpoint
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.grouping import plan_groups
 from groundwire.verify.logprobs import read_group, read_single
 from groundwire.verify.prompts import prompt_for
 from groundwire.verify.settings import DEFAULT_MODEL
@@ -178,3 +177,25 @@ def _each_once(
         else with_cost(answers[question], CallCost(is_cached=True))
         for at, question in enumerate(questions)
     ]
+
+
+def plan_groups(
+    questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
+) -> Iterator[tuple[ClaimQuestion, ...]]:
+    """Divide questions, no two of them equal, into calls about the same evidence.
+
+    A question whose own prompt is longer than ``max_chars`` has a call of its own.
+    """
+    by_evidence: dict[object, list[ClaimQuestion]] = {}
+    for question in questions:
+        by_evidence.setdefault(question.evidence, []).append(question)
+    for alike in by_evidence.values():
+        group: list[ClaimQuestion] = []
+        for question in alike:
+            claims = [each.claim for each in (*group, question)]
+            is_long = len(prompt_for(claims, question.evidence).text) > max_chars
+            if group and (is_long or len(group) == max_size):
+                yield tuple(group)
+                group = []
+            group.append(question)
+        yield tuple(group)

@@ -1,14 +1,14 @@
 """One verification from its arguments to its report: joins the stages."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundwire.config.tree import Verify
+from groundwire.detection.example import Source
 from groundwire.errors import MissingExtraError, ModelError, SettingError
-from groundwire.verify.backends import LOCAL, SERVICE, opened, wanted_key, wanted_url
+from groundwire.verify.backends import LOCAL, SERVICE, opened
 from groundwire.verify.citations import DEFAULTS as THRESHOLDS
 from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import VerifiableClaim
@@ -17,26 +17,13 @@ from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.forensics import CitationReport, citation_report
 from groundwire.verify.judging import failures_of_all, judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
-from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, arguments_of, read_settings
-from groundwire.verify.spans import CitedSpan, read_spans
+from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
+from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Verifier
 
 #: Opens the verifier that settings name.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
-
-#: Settings that a service is not sent.
-_OURS = frozenset({"verifier", "base_url", "service_url", "api_key", "rule"})
-
-#: Arguments that every service knows, and is always sent.
-_DOCUMENTED = (
-    "verifier_model",
-    "default_target",
-    "max_claims",
-    "require_citations",
-    "context_mode",
-    "timeout_s",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +32,7 @@ class _Job:
 
     subject: Subject
     settings: Verify
-    spans: tuple[CitedSpan, ...]
+    spans: tuple[Source, ...]
     claims: tuple[VerifiableClaim, ...]
 
     @property
@@ -91,7 +78,7 @@ def run(
         settings = read_settings({**arguments, **named})
         setup = _setup(settings, subject, backend)
         read = read_spans(spans)
-        claims = subject.claims(tuple(span.sid for span in read), settings)
+        claims = subject.claims(tuple(span.id for span in read), settings)
         job = _Job(subject=subject, settings=settings, spans=read, claims=claims)
         if own is None and backend == SERVICE:
             if with_citations:
@@ -194,35 +181,7 @@ def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
     """Ask a service for the report. It decides by its own rule, and ``rule`` says so."""
     if not job.claims:
         return VerificationReport(setup=setup)
-    from groundwire.verify.service import call_service
+    from groundwire.verify.service import ask_service
 
-    url = wanted_url(job.settings.service_url, os.environ, "BERRY_SERVICE_URL")
-    if url is None:
-        raise NotVerifiedError(
-            "missing_service_url",
-            "There is no service to ask. Set BERRY_SERVICE_URL, or pass service_url.",
-        )
-    response = call_service(
-        url,
-        job.subject.call,
-        _payload(job),
-        api_key=wanted_key(job.settings, os.environ),
-        timeout_s=job.settings.timeout_s,
-    )
-    from groundwire.verify.service_report import read_report
-
-    read = read_report(response, setup, job.scored, is_numbered=not job.subject.is_limited)
+    read = ask_service(job.subject, job.settings, job.spans, job.scored, setup)
     return replace(read, unscored=job.unscored)
-
-
-def _payload(job: _Job) -> dict[str, Any]:
-    """The data that a service is sent: documented arguments, and others that were changed."""
-    given, usual = arguments_of(job.settings), arguments_of(DEFAULTS)
-    sent = {
-        name: value
-        for name, value in given.items()
-        if name not in _OURS and (name in _DOCUMENTED or value != usual[name])
-    }
-    spans = [{"id": span.sid, "text": span.text} for span in job.spans]
-    subject = job.subject.payload(job.claims, job.settings.target)
-    return {**subject, "spans": spans, **sent}

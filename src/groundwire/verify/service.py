@@ -3,39 +3,328 @@
 ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, the key as a bearer token, spans as
 ``{"id", "text"}``. Answer, evidence and key leave this machine, so it is used only where
 ``verifier="service"`` says so; plain HTTP is refused except to this machine, and no redirect is
-followed.
+followed. Values that its report leaves out stay unknown; contradictions in it are errors.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundwire.config.tree import Verify
+from groundwire.detection.example import Source
+from groundwire.verify.backends import wanted_key, wanted_url
+from groundwire.verify.budget import Amount, Units
+from groundwire.verify.citing import Normalization
+from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.client import ChatClient, call_failure
+from groundwire.verify.errors import NotVerifiedError
+from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
+from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
+from groundwire.verify.rule import (
+    PASSED,
+    ClaimDecision,
+    ClaimStatus,
+    DecisionRule,
+    Measures,
+    after_posterior,
+)
+from groundwire.verify.settings import DEFAULTS, arguments_of
+from groundwire.verify.subject import Subject
+from groundwire.verify.verifier import FailureKind, Readout
+
+#: Settings that a service is not sent.
+_OURS = frozenset({"verifier", "base_url", "service_url", "api_key", "rule"})
+
+#: Arguments that every service knows, and is always sent.
+_DOCUMENTED = (
+    "verifier_model",
+    "default_target",
+    "max_claims",
+    "require_citations",
+    "context_mode",
+    "timeout_s",
+)
+
+#: Numbers that are no further apart than this count as equal.
+_ROUNDING = 1e-6
+
+_Number = Annotated[float, Field(ge=-1e9, le=1e9)]
+_Probability = Annotated[float, Field(ge=0, le=1)]
+_Whole = Annotated[int, Field(gt=-(2**53), lt=2**53)]
 
 
-def call_service(
-    url: str, call: str, payload: Mapping[str, Any], *, api_key: str, timeout_s: float
-) -> bytes:
-    """Make one call, without a second try, and return its response.
+class _Reported(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class ReportedAmount(_Reported):
+    """An amount of information."""
+
+    min: _Number | None = None
+    max: _Number | None = None
+
+
+class ReportedReadout(_Reported):
+    """An answer of the service's verifier."""
+
+    p_lower: _Probability
+    p_upper: _Probability
+    generated: str = ""
+
+
+class ReportedClaim(_Reported):
+    """The findings about one claim."""
+
+    claim: str
+    flagged: bool
+    idx: _Whole | None = None
+    raw_claim: str | None = None
+    status: str | None = None
+    target: _Probability | None = None
+    cites: list[str | int] | None = None
+    raw_cites: list[str | int] | None = None
+    citation_normalizations: list[Normalization] | None = None
+    unknown_citations: list[str | int] | None = None
+    required: ReportedAmount | None = None
+    observed: ReportedAmount | None = None
+    budget_gap: ReportedAmount | None = None
+    post_yes: ReportedReadout | None = None
+    prior_yes: ReportedReadout | None = None
+    has_any_citations: bool = True
+    missing_citations: bool = False
+    empty_context: bool = False
+    no_spans: bool = False
+    skipped_verifier: bool = False
+    error: Any = None
+
+
+class ReportedSummary(_Reported):
+    """The counts of a report, of claims or of steps."""
+
+    claims_total: _Whole | None = None
+    truncated: bool = False
+    claims_scored: _Whole | None = None
+    flagged_claims: _Whole | None = None
+    steps_scored: _Whole | None = None
+    flagged_steps: _Whole | None = None
+
+
+class Reported(_Reported):
+    """A report."""
+
+    flagged: bool
+    details: list[ReportedClaim] = Field(min_length=1)
+    under_budget: bool | None = None
+    error: Any = None
+    summary: ReportedSummary | None = None
+
+
+def ask_service(
+    subject: Subject,
+    settings: Verify,
+    spans: Sequence[Source],
+    claims: Sequence[VerifiableClaim],
+    setup: VerificationSetup,
+) -> VerificationReport:
+    """Ask the service once, without a second try. It decides by its own rule.
 
     Args:
-        url: URL of the service, ``https://`` or on this machine.
-        call: ``detect_hallucination`` or ``audit_trace_budget``.
-        payload: JSON data to send.
-        api_key: Key to send as a bearer token.
-        timeout_s: Seconds until the whole response must be there.
+        subject: The answer or the trace.
+        settings: Settings of the verification.
+        spans: The evidence.
+        claims: The claims that the service has to score, as we read them.
+        setup: What the report says about settings and verifier.
 
     Raises:
-        NotVerifiedError: If there is no response.
+        NotVerifiedError: If there is no response, or it is no report about these claims.
         MissingExtraError: If the official client is not installed.
     """
+    url = wanted_url(settings.service_url, os.environ, "BERRY_SERVICE_URL")
+    if url is None:
+        raise NotVerifiedError(
+            "missing_service_url",
+            "There is no service to ask. Set BERRY_SERVICE_URL, or pass service_url.",
+        )
     with ChatClient(
         base_url=url,
-        api_key=api_key,
-        timeout_s=timeout_s,
+        api_key=wanted_key(settings, os.environ),
+        timeout_s=settings.timeout_s,
         max_retries=0,
         what="The service verifier",
     ) as client:
         try:
-            return client.post(f"/{call}", payload)
+            response = client.post(f"/{subject.call}", _payload(subject, settings, spans, claims))
         except Exception as error:  # whatever the client raises, nothing was verified
             raise call_failure(error, "service") from error
+    return read_report(response, setup, claims, is_numbered=not subject.is_limited)
+
+
+def _payload(
+    subject: Subject,
+    settings: Verify,
+    spans: Sequence[Source],
+    claims: Sequence[VerifiableClaim],
+) -> dict[str, Any]:
+    """The data that a service is sent: documented arguments, and others that were changed."""
+    given, usual = arguments_of(settings), arguments_of(DEFAULTS)
+    sent = {
+        name: value
+        for name, value in given.items()
+        if name not in _OURS and (name in _DOCUMENTED or value != usual[name])
+    }
+    shown = [{"id": span.id, "text": span.text} for span in spans]
+    return {**subject.payload(claims, settings.target), "spans": shown, **sent}
+
+
+def read_report(
+    response: bytes,
+    setup: VerificationSetup,
+    claims: Sequence[VerifiableClaim],
+    *,
+    is_numbered: bool,
+) -> VerificationReport:
+    """Read a service's report.
+
+    Args:
+        response: JSON of the service.
+        setup: What the service was asked to verify by.
+        claims: The claims that it has to score, as we read them.
+        is_numbered: Whether the claims were sent by their numbers, as steps are, so that it has to
+            report on each. It divides an answer as it likes.
+
+    Raises:
+        NotVerifiedError: If it is not a report, tells of an error, or does not agree with itself
+            or with what was sent.
+    """
+    try:
+        reported = Reported.model_validate_json(response)
+    except ValueError as error:
+        raise _malformed("it does not have the documented shape") from error
+    if reported.error:
+        raise _malformed("it tells of an error")
+    details, summary = reported.details, reported.summary or ReportedSummary()
+    is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
+    n_flagged = sum(each.flagged for each in details)
+    is_consistent = reported.flagged == bool(n_flagged) or (reported.flagged and is_cut)
+    if not is_consistent or reported.under_budget not in (None, reported.flagged):
+        raise _malformed("its verdict on the answer is not its verdict on the claims")
+    counts = {f"{setup.noun}_scored": len(details), f"flagged_{setup.noun}": n_flagged}
+    if any(getattr(summary, name) not in (None, n) for name, n in counts.items()):
+        raise _malformed("its counts are not those of its claims")
+    targets = {each.idx: each.target for each in claims} if is_numbered else {}
+    read = tuple(_claim_report(each, at, setup, targets) for at, each in enumerate(details))
+    numbers = {each.claim.idx for each in read}
+    if len(numbers) < len(read):
+        raise _malformed("two of its claims have the same number")
+    if is_numbered and numbers != targets.keys():
+        raise _malformed("its steps are not those that were sent")
+    n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
+    return VerificationReport(
+        setup=setup, details=read, has_unscored=is_cut or n_missing > 0, n_lost=n_missing
+    )
+
+
+def _malformed(problem: str) -> NotVerifiedError:
+    return NotVerifiedError(
+        FailureKind.MALFORMED, f"The service's response is not a valid report: {problem}."
+    )
+
+
+def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
+    """Whether a report has as many claims as we read, or fewer that hold the text of all."""
+    told = _squeezed(" ".join(each.claim.raw_text for each in read))
+    # A service may or may not have left the citations in its claims.
+    return len(read) >= len(claims) or all(
+        _squeezed(each.raw_text) in told or _squeezed(each.text) in told for each in claims
+    )
+
+
+def _squeezed(text: str) -> str:
+    return "".join(char for char in text if char.isalnum())
+
+
+def _claim_report(
+    reported: ReportedClaim,
+    at: int,
+    setup: VerificationSetup,
+    targets: Mapping[int, float | None],
+) -> ClaimReport:
+    idx = at if reported.idx is None else reported.idx
+    wanted = targets.get(idx) or setup.settings.target
+    target = reported.target or wanted
+    if target < wanted - _ROUNDING:
+        raise _malformed(f"its claim {at} had to reach less than was asked for")
+    posterior, gap = _readout(reported.post_yes), _amount(reported.budget_gap)
+    if not reported.flagged and _speaks_against_pass(reported, gap, setup):
+        raise _malformed(f"its claim {at} is not flagged, and its details speak against a pass")
+    cites = _texts(reported.cites)
+    return ClaimReport(
+        claim=VerifiableClaim(
+            idx=idx,
+            text=reported.claim,
+            raw_text=reported.raw_claim or reported.claim,
+            cites=cites,
+            raw_cites=_texts(reported.raw_cites) or cites,
+            normalizations=tuple(reported.citation_normalizations or ()),
+            unknown=_texts(reported.unknown_citations),
+        ),
+        target=target,
+        decision=_decision(reported, posterior, target),
+        measures=Measures(
+            required=_amount(reported.required), observed=_amount(reported.observed), gap=gap
+        ),
+        posterior=posterior,
+        prior=_readout(reported.prior_yes),
+        is_missing_citations=reported.missing_citations,
+        has_empty_context=reported.empty_context,
+        units=Units(setup.settings.units),
+    )
+
+
+def _amount(reported: ReportedAmount | None) -> Amount | None:
+    if reported is None or reported.min is None or reported.max is None:
+        return None
+    return Amount(reported.min, reported.max)
+
+
+def _readout(reported: ReportedReadout | None) -> Readout | None:
+    if reported is None:
+        return None
+    yes = ProbabilityInterval(reported.p_lower, max(reported.p_lower, reported.p_upper))
+    return Readout(yes=yes, no=UNKNOWN, unsure=UNKNOWN, generated=reported.generated)
+
+
+def _texts(values: Sequence[str | int] | None) -> tuple[str, ...]:
+    return tuple(map(str, values or ()))
+
+
+def _speaks_against_pass(
+    reported: ReportedClaim, gap: Amount | None, setup: VerificationSetup
+) -> bool:
+    is_cited = reported.has_any_citations and not reported.missing_citations
+    return bool(
+        reported.status not in (None, ClaimStatus.PASSED)
+        or reported.error
+        or reported.unknown_citations
+        or reported.empty_context
+        or reported.no_spans
+        or reported.skipped_verifier
+        or (gap is not None and gap.min > _ROUNDING)
+        or (setup.settings.require_citations and not is_cited)
+    )
+
+
+def _decision(reported: ReportedClaim, posterior: Readout | None, target: float) -> ClaimDecision:
+    """The service's decision; but a claim that its evidence speaks against has not passed."""
+    if not reported.flagged:
+        if posterior is None:
+            return PASSED
+        return after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
+    if reported.status and reported.status in set(ClaimStatus) - {ClaimStatus.PASSED}:
+        return ClaimDecision(status=ClaimStatus(reported.status))
+    is_missing = reported.missing_citations
+    return ClaimDecision(
+        status=ClaimStatus.MISSING_CITATIONS if is_missing else ClaimStatus.UNDER_BUDGET
+    )

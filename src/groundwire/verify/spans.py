@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from groundwire.detection.example import Source, require_text
@@ -13,21 +12,13 @@ _SHOWN_CHARS = 80
 _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
 
 
-@dataclass(frozen=True, slots=True)
-class CitedSpan:
-    """One span of evidence."""
-
-    sid: str
-    text: str
-
-
-def read_spans(spans: object) -> tuple[CitedSpan, ...]:
+def read_spans(spans: object) -> tuple[Source, ...]:
     """Read spans: mappings with an id (``sid`` or ``id``) and a text (``text`` or ``snippet``).
 
     One without an id is ``s1``, ``s2``... by its place, or the next number that is free.
 
-    >>> read_spans([{"sid": "S0", "text": "It is tall."}, {"snippet": "It is old."}])
-    (CitedSpan(sid='S0', text='It is tall.'), CitedSpan(sid='s2', text='It is old.'))
+    >>> [span.id for span in read_spans([{"sid": "S0", "text": "Tall."}, {"snippet": "Old."}])]
+    ['S0', 's2']
 
     Raises:
         NotVerifiedError: ``no_spans`` or ``malformed_spans``: there are no spans, one is not a
@@ -48,7 +39,7 @@ def read_spans(spans: object) -> tuple[CitedSpan, ...]:
         )
     taken = set(given)
     return tuple(
-        CitedSpan(sid or _free(at + 1, taken), text) for at, (sid, text) in enumerate(read)
+        Source(id=sid or _free(at + 1, taken), text=text) for at, (sid, text) in enumerate(read)
     )
 
 

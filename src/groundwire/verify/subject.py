@@ -1,14 +1,17 @@
 """The subject of a verification: an answer or a trace, read as claims."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from groundwire.config.tree import Verify
 from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
-from groundwire.verify.claims import VerifiableClaim, read_claims
+from groundwire.verify.citing import IdMap
+from groundwire.verify.claims import VerifiableClaim, bare_text, find_citations, read_claims
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.steps import read_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class AnswerSubject:
             raise NotVerifiedError("no_claims", message)
         return found
 
-    def payload(self, claims: tuple[VerifiableClaim, ...], target: float) -> dict[str, Any]:
+    def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
         """The answer as a service is sent it."""
         return {"answer": str(self.answer)}
 
@@ -72,7 +75,7 @@ class TraceSubject:
         """
         return read_steps(self.steps, span_ids=span_ids, citation_regex=settings.citation_regex)
 
-    def payload(self, claims: tuple[VerifiableClaim, ...], target: float) -> dict[str, Any]:
+    def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
         """The steps as a service is sent them, each with its target."""
         return {
             "steps": [
@@ -88,3 +91,86 @@ class TraceSubject:
 
 
 Subject: TypeAlias = AnswerSubject | TraceSubject
+
+
+_NEXT = 'A step is such as {"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}.'
+
+
+def _listed(value: Any) -> Any:  # noqa: ANN401 - as the caller has it
+    """One id may stand without a list."""
+    if isinstance(value, str | int):
+        return [value]
+    return list(value or ()) if value is None or isinstance(value, tuple) else value
+
+
+def _as_id(value: Any) -> Any:  # noqa: ANN401
+    """An id as a text, without brackets."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
+        return text
+    return text.strip().removeprefix("[").removesuffix("]").strip()
+
+
+class TraceStep(BaseModel):
+    """A step as callers pass it."""
+
+    model_config = ConfigDict(strict=True)
+
+    claim: str = Field(pattern=r"\w")
+    idx: int | None = None
+    cites: Annotated[list[Annotated[str, BeforeValidator(_as_id)]], BeforeValidator(_listed)] = []
+    confidence: float | None = Field(None, gt=0, lt=1)
+
+
+def read_steps(
+    steps: object, *, span_ids: Sequence[str], citation_regex: str | None = None
+) -> tuple[VerifiableClaim, ...]:
+    """Read steps, sorted by ``idx``; a step without one is numbered by its place.
+
+    A step cites what ``cites`` names, and what stands in brackets in its claim.
+
+    Args:
+        steps: A list of mappings with ``claim`` and perhaps ``idx``, ``cites`` and ``confidence``
+            (the probability the step has to reach, above 0 and below 1), or a mapping that has
+            such a list as ``steps``.
+        span_ids: Ids of the spans that may be cited.
+        citation_regex: As :func:`~groundwire.verify.claims.read_claims` takes.
+
+    Raises:
+        NotVerifiedError: ``malformed_steps`` if a step is not as described or two have the same
+            ``idx``; ``invalid_argument`` if the regular expression cannot be used.
+    """
+    if isinstance(steps, Mapping):
+        steps = steps.get("steps")
+    if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):
+        raise _malformed(f"steps is a {type(steps).__name__}, not a list. {_NEXT}")
+    known = frozenset(span_ids)
+    read = [_read(step, at, known, citation_regex) for at, step in enumerate(steps)]
+    ids = IdMap.of(known, (id_ for claim in read for id_ in claim.raw_cites))
+    if len({claim.idx for claim in read}) < len(read):
+        raise _malformed("Two steps have the same idx. Number each step once.")
+    return tuple(sorted((claim.resolved(ids) for claim in read), key=lambda claim: claim.idx))
+
+
+def _read(
+    raw: object, at: int, known: frozenset[str], citation_regex: str | None
+) -> VerifiableClaim:
+    try:
+        step = TraceStep.model_validate(dict(raw) if isinstance(raw, Mapping) else raw)
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        name = first["loc"][0] if first["loc"] else "it"
+        raise _malformed(f"step {at} cannot be read: {name} is missing or wrong. {_NEXT}") from None
+    marks = find_citations(step.claim, known, citation_regex)
+    raw_cites = [*filter(None, step.cites), *(id_ for mark in marks for id_ in mark.ids)]
+    return VerifiableClaim(
+        idx=at if step.idx is None else step.idx,
+        text=bare_text(step.claim, [(mark.start, mark.end) for mark in marks]) or step.claim,
+        raw_text=step.claim,
+        raw_cites=tuple(dict.fromkeys(raw_cites)),
+        target=step.confidence,
+    )
+
+
+def _malformed(message: str) -> NotVerifiedError:
+    return NotVerifiedError("malformed_steps", message)

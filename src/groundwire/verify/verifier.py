@@ -7,7 +7,9 @@ and method is another. A verifier only reads: what follows from its answers is d
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from pydantic import Field
 
 from groundwire.detection.values import Label
 from groundwire.verify.interval import ProbabilityInterval
@@ -109,7 +111,8 @@ class TopToken:
     """A token that might have been written, and the natural logarithm of its probability."""
 
     token: str
-    logprob: float
+    # Some servers round a logarithm to a little above 0.
+    logprob: Annotated[float, Field(ge=-1e9, le=1e-3, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

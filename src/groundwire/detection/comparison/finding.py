@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from groundwire.detection.values import Entailment, EvidenceRef, Label
+from groundwire.detection.values import Entailment, EvidenceRef, JsonRecord, Label
 
 
 class Category(StrEnum):
@@ -12,9 +11,7 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = (
-        "fabricated_reference"  # it names a source, link or work that is not there
-    )
+    FABRICATED_REFERENCE = "fabricated_reference"  # it names what is not among the sources
 
 
 class Subtype(StrEnum):
@@ -31,7 +28,7 @@ class Subtype(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(JsonRecord):
     """Why a span was marked, and how bad it is.
 
     Attributes:
@@ -63,20 +60,3 @@ class Explanation:
     counterpart: EvidenceRef | None
     is_false_positive: bool = False
     reason: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "start": self.start,
-            "end": self.end,
-            "label": str(self.label),
-            "category": str(self.category),
-            "subtype": str(self.subtype),
-            "severity": self.severity,
-            "entailment": None if self.entailment is None else self.entailment.to_dict(),
-            "text": self.text,
-            "evidence": None if self.evidence is None else self.evidence.to_dict(),
-            "counterpart": None if self.counterpart is None else self.counterpart.to_dict(),
-            "is_false_positive": self.is_false_positive,
-            "reason": self.reason,
-        }

@@ -2,55 +2,27 @@
 
 import re
 from enum import Enum, auto
+from pathlib import Path
 
 from groundwire.text.segment.characters import ALNUM
+from groundwire.text.word_lists import read_lists
 
 #: Longest word that can be an abbreviation.
 MAX_WORD_CHARS = 24
 _LAST_TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# In these tables a word with a capital is spelled so; one without may be capitalised.
-#: A full stop after them never ends a sentence: a name or an example follows.
-_NEVER_LAST = _words(
-    "Dr Drs Mr Mrs Ms Mx Prof Rev Hon Gen Col Capt Cmdr Lt Sgt Maj Sen Rep Gov Pres Supt St Ste Mt "
-    "Messrs Mme Mlle Mgr Hr Fr Dña Dipl Ing e.g i.e eg ie cf vs viz approx resp incl excl esp "
-    "z.b d.h u.a o.ä bzw ggf vgl sog inkl evtl p.ej p.ex"
-)
-#: They are abbreviations only before a number: "No. 5", but "The answer is No. Then".
-_BEFORE_NUMBER = _words(
-    "No Nos Nr nr p pp Fig Figs fig figs Eq Eqs eq eqs Ch ch chap Sec sec Art art Vol vol para "
-    "paras ver v s S Abs abs Tab tab ca c op bd kap pág págs núm n"
-)
-#: They may end a sentence: the next word decides.
-_PERHAPS_LAST = _words(
-    "Inc Ltd Co Corp Bros Jr Sr Sra Srta Esq etc al Ave Blvd Rd Dept Univ Assn est Ph.D M.Sc B.Sc "
-    "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun "
-    "janv févr avr juil déc usw ff Cie Ltda"
-)
+_LISTS = {
+    name: frozenset(words.split())
+    for name, words in read_lists(Path(__file__).with_suffix(".txt")).items()
+}
+_NEVER_LAST = _LISTS["never_last"]
+_BEFORE_NUMBER = _LISTS["before_number"]
+_PERHAPS_LAST = _LISTS["perhaps_last"]
+_STARTERS = _LISTS["starters"]
+_GERMAN_MONTHS = _LISTS["german_months"]
 #: Names that end in "!".
 _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
-#: Words that start sentences more often than they follow an abbreviation.
-_STARTERS = _words(
-    "A According After All Also Although An And Another Any As At Because Before Besides Between "
-    "Both But By Consequently Despite Does During Each Even Every Finally First For From Further "
-    "Furthermore He Hence Her Here His How However I If In Indeed Instead It Its Last Later Like "
-    "Many Meanwhile More Moreover Most My Neither Nevertheless Next No Nobody None Nor Not Nothing "
-    "Now Of On Once One Only Or Other Others Our Overall People Second She Similarly Since So Some "
-    "Such That The Their Then There Therefore These They This Those Though Through Thus To Today "
-    "Together Two Under Unlike Until Upon We Were What When Where Whether Which While Who Why With "
-    "Without Yes Yet You Your "
-    "Aber Auch Bei Das Dem Den Der Die Dies Diese Dieser Ein Eine Er Es Im Sie Wir Und "
-    "Ce Ces Cette Dans Elle Elles En Il Ils Je La Le Les Mais Nous On Un Une "
-    "El Ella Ellas Ellos Esta Este Esto Los Las Pero Se Su Una Y"
-)
-_GERMAN_MONTHS = _words(
-    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember"
-)
 
 
 class Stop(Enum):
