@@ -43,7 +43,6 @@ STEPS = [
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "BERRY_SERVICE_URL", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "140")
     SHARED.clear()
     yield
     SHARED.clear()
@@ -79,7 +78,8 @@ def test_the_documented_example_needs_no_key() -> None:
     result = verify(*args, "--context-mode", "cited", "--target", "0.95")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert re.match(r"  0  Auth validates issuer via JWT_ISSUER\. +S0 +passed +0\.9\d\d", lines[3])
+    assert lines[0] == 'passed  0  "Auth validates issuer via JWT_ISSUER." [S0]'
+    assert re.match(r"  P 0\.9\d\d with its evidence, 0\.\d{3} without; bits needed", lines[1])
     assert "outcome   passed: 1 claim" in lines
     assert "settings  target 0.95, evidence cited, citations required, rule signed" in lines
     assert lines[-1].startswith("verifier  local reader@")
@@ -98,7 +98,7 @@ def test_a_claim_that_is_flagged_is_told_with_its_doubtful_words() -> None:
     tokens = "S1=Tokens last for 60 minutes."
     result = verify("--answer", "Tokens last for 15 minutes [S1].", "--span-text", tokens)
     assert result.exit_code == 1
-    assert re.search(r"  0  Tokens last for ⟦15⟧ minutes\. +S1 +contradicted +0\.", result.stdout)
+    assert 'contradicted  0  "Tokens last for ⟦15⟧ minutes." [S1]\n  P 0.' in result.stdout
     assert "outcome   flagged: 1 of 1 claim\n          contradicted (1): " in result.stdout
 
 
@@ -106,7 +106,6 @@ def test_citations_stand_beside_the_claims() -> None:
     answer = f"{EXAMPLE} Tokens last for 60 minutes [S0]. They are safe [S9]."
     spans = ["--span-text", f"S0={AUTH}", "--span-text", "S1=Tokens last for 60 minutes."]
     result = verify("--answer", answer, *spans, "--citations")
-    assert "status, citations" in result.stdout
     for words in ("misattributed: S1 says", "fabricated_id: S9", "S9?", "unknown_citations"):
         assert words in result.stdout
     found = in_json(verify("--answer", answer, *spans, "--citations", "--json"))
@@ -118,9 +117,8 @@ def test_citations_stand_beside_the_claims() -> None:
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
-def test_the_command_on_the_page_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    pattern = r"<!-- command -->\n```console\n\$ (.*?[^\\])\n( .*?)```"
+def test_the_command_on_the_page_prints_what_is_shown() -> None:
+    pattern = r"<!-- command -->\n```console\n\$ (.*?[^\\])\n(.*?)```"
     block = re.search(pattern, PAGE.read_text("utf-8"), re.DOTALL)
     assert block
     program, *args = shlex.split(block[1].replace("\\\n", ""))

@@ -1,7 +1,6 @@
 """``groundwire verify``: does each claim of an answer follow from what it cites?"""
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,7 +185,7 @@ def verify(
     files = [Path(each.value) for each in span]
     refuse_shared_stdin([answer_file, trace, listed, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
-    from groundwire.render.verification import WIDTH, report_to_terminal
+    from groundwire.render.verification import report_to_terminal
     from groundwire.text.screen import visible
 
     job = Job(
@@ -201,10 +200,9 @@ def verify(
     if report.error is not None and not as_json:
         click.echo(f"error: {visible(report.error)}", err=True)
     else:
-        width = shutil.get_terminal_size((WIDTH, 0)).columns
         show(
             report.to_dict(),
-            lambda colored: report_to_terminal(report, color=colored, width=width),
+            lambda colored: report_to_terminal(report, color=colored),
             as_json=as_json,
             color=color,
         )

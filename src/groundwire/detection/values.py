@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cache
 from math import isfinite
 from typing import Any, Generic, TypeVar
 
@@ -127,7 +126,7 @@ def fields_as_data(
         record: The dataclass.
         without: Names of fields to leave out.
     """
-    names = _field_names(type(record))
+    names = (each.name for each in fields(record))
     return {name: as_data(getattr(record, name)) for name in names if name not in without}
 
 
@@ -143,11 +142,6 @@ def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
         return {str(key): as_data(each) for key, each in value.items()}
     write = getattr(value, "to_dict", None)
     return fields_as_data(value) if write is None else write()
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a dataclass
-    return tuple(each.name for each in fields(kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,10 @@
 """Terminal report of a verification of cited claims, and descriptions for all views."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from io import StringIO
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from groundwire.render.descriptions import MarkedStretch
-from groundwire.render.terminal import DIM, mark_words, painter
+from groundwire.render.terminal import DIM, Paint, mark_words, painter
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line
 from groundwire.verify.budget import Amount
@@ -15,24 +13,10 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
-#: Default width of the screen.
-WIDTH = 100
 #: Most unverified claims that are listed; the others are counted.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
-
-#: Columns of the table that hold words; the others hold numbers.
-_WORDS = _CLAIM, _CITES, _STATUS = 1, 2, 3
-#: Characters of a claim at least, and of its citations at most; a claim has what the others leave.
-_CLAIM_CHARS, _CITES_CHARS = 12, 12
-#: Characters of a status: as wide as most of them, and where there is room as wide as all.
-_STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
-#: On a narrower screen lines are broken: a column left out would say less.
-_LEAST_WIDTH = 90
 
 #: Explanation of each status.
 STATUSES = {
@@ -53,18 +37,24 @@ STATUSES = {
 _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 
 
-def report_to_terminal(report: VerificationReport, *, color: bool, width: int = WIDTH) -> str:
+def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
-    A claim stands in a cell of its own, so that none can imitate the report.
+    A claim stands in quotes on a line that begins with its status, so that none can imitate the
+    report.
 
     Args:
         report: The verification.
         color: Highlight with ANSI colours; otherwise doubtful words stand in markers.
-        width: Columns of the screen.
     """
     paint = painter(color=color)
-    lines = [] if not report.details else [*_table(report, color=color, width=width), ""]
+    lines = []
+    for at, detail in enumerate(report.details):
+        lines += [*_claim_lines(detail, paint, color=color)]
+        if report.citations is not None:
+            lines.append(f"  citations {describe_citations(report.citations.findings[at])}")
+    if lines:
+        lines.append("")
     style = "1;32" if not report.flagged else "1;31" if _failed(report) else "1;33"
     lines.append(f"outcome   {paint(describe_outcome(report), style)}")
     lines += [f"          {each}" for each in describe_statuses(report)]
@@ -72,6 +62,23 @@ def report_to_terminal(report: VerificationReport, *, color: bool, width: int = 
     lines.append(paint(f"settings  {describe_settings(report)}", DIM))
     lines.append(paint(f"verifier  {describe_verifier(report)}", DIM))
     return "\n".join(lines)
+
+
+def _claim_lines(detail: ClaimReport, paint: Paint, *, color: bool) -> Iterator[str]:
+    claim, measures = detail.claim, detail.measures
+    style = "1;31" if detail.status in _GRAVE else "1;33" if detail.flagged else "1;32"
+    words = mark_words(one_line(claim.text), doubts_of(detail), color=color)
+    ids = ", ".join([*map(short, claim.cites), *(f"{short(each)}?" for each in claim.unknown)])
+    cites = f" [{ids}]" if ids else ""
+    yield f'{paint(str(detail.status), style)}  {claim.idx}  "{words}"{cites}'
+    if isinstance(detail.posterior, Readout):
+        numbers = f"  P {probability(detail.posterior)} with its evidence"
+        if isinstance(detail.prior, Readout):
+            numbers += (
+                f", {probability(detail.prior)} without; {detail.units} needed "
+                f"{amount(measures.required)}, found {amount(measures.observed)}"
+            )
+        yield numbers
 
 
 def describe_outcome(report: VerificationReport) -> str:
@@ -183,64 +190,3 @@ def _unscored(report: VerificationReport) -> Iterator[str]:
         yield f'          {claim.idx}  "{one_line(excerpt(claim.text, around=""))}"'
     if n > MAX_UNSCORED_SHOWN:
         yield f"          and {n - MAX_UNSCORED_SHOWN:,} more"
-
-
-def _table(report: VerificationReport, *, color: bool, width: int) -> Iterator[str]:
-    from rich.console import Console  # a tenth of a second, which nobody else has to wait
-    from rich.table import Table
-    from rich.text import Text
-
-    status_chars = _WIDE_STATUS_CHARS if width >= WIDTH else _STATUS_CHARS
-    table = Table(box=None, padding=(0, 2, 1, 0), pad_edge=False, header_style="none", expand=True)
-    for at, head in enumerate(_heads(report)):
-        table.add_column(
-            Text(head, style="bold"),
-            justify="left" if at in _WORDS else "right",
-            overflow="fold",
-            ratio=1 if at == _CLAIM else None,
-            min_width=_CLAIM_CHARS if at == _CLAIM else None,
-            max_width={_CITES: _CITES_CHARS, _STATUS: status_chars}.get(at),
-        )
-    for cells in _rows(report, color=color):
-        table.add_row(*cells)
-    file = StringIO()
-    console = Console(
-        file=file,
-        width=max(width, _LEAST_WIDTH),
-        color_system="standard" if color else None,
-        force_terminal=color,
-        force_jupyter=False,
-        no_color=not color,
-        legacy_windows=False,
-    )
-    console.print(table)
-    yield from (line.rstrip() for line in file.getvalue().rstrip().split("\n"))
-
-
-def _heads(report: VerificationReport) -> tuple[str, ...]:
-    units = report.setup.settings.units
-    status = "status" if report.citations is None else "status, citations"
-    amounts = (f"{units}\nneeded", f"{units}\nfound")
-    return ("no.", _part(report), "cites", status, "P\nwith", "P\nwithout", *amounts)
-
-
-def _rows(report: VerificationReport, *, color: bool) -> Iterator[Sequence["Text"]]:
-    from rich.text import Text
-
-    findings = () if report.citations is None else report.citations.findings
-    for at, detail in enumerate(report.details):
-        words = mark_words(one_line(detail.claim.text), doubts_of(detail), color=color)
-        cites = [*map(short, detail.claim.cites), *(f"{short(e)}?" for e in detail.claim.unknown)]
-        style = "red" if detail.status in _GRAVE else "yellow" if detail.flagged else "green"
-        status = Text.assemble((str(detail.status), f"bold {style}"))
-        if findings:
-            status.append(f"\n{describe_citations(findings[at])}")
-        cells = [
-            Text(str(detail.claim.idx)),
-            Text.from_ansi(words) if color else Text(words),
-            Text(", ".join(cites) or _NOTHING),
-            status,
-            *map(Text, (probability(detail.posterior), probability(detail.prior))),
-            *map(Text, (amount(detail.measures.required), amount(detail.measures.observed))),
-        ]
-        yield cells
