@@ -9,7 +9,14 @@ from groundwire.mcp.arguments import MAX_ID_CHARS, CallError, HandleInput, Whole
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import MAX_LINES, MAX_PATH_CHARS
 from groundwire.mcp.sessions import NO_SESSION, Stores
-from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, SpanOrigin, StoreLimits
+from groundwire.mcp.store import (
+    EvidenceStore,
+    FileRange,
+    HeldSpan,
+    SearchHit,
+    SpanOrigin,
+    StoreLimits,
+)
 from groundwire.mcp.text_results import hits_text, lines_of, quoted, span_line
 from groundwire.mcp.tool import Call, Tool, ToolResult
 
@@ -112,20 +119,10 @@ class GetResult(BaseModel):
     span: TextSpan
 
 
-class HitResult(BaseModel):
-    """A span that shares words with a query."""
-
-    sid: str
-    score: float
-    start: int = 0
-    end: int = 0
-    line: str = Field(description="Its line that says most about the query.")
-
-
 class SearchResult(BaseModel):
     """Held spans that share words with a query."""
 
-    found: list[HitResult]
+    found: list[SearchHit]
     total: int
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from groundwire.detection.rules import ConflictKind
-from groundwire.detection.values import Label, Outcome
+from groundwire.detection.values import EvidenceRef, Label, Outcome
 from groundwire.mcp.store import SpanOrigin
 from groundwire.verify.citations import CitationStatus
 from groundwire.verify.rule import ClaimStatus
@@ -29,21 +29,6 @@ class FailableResult(BaseModel):
     error_type: str = Field("", description="The kind of error, one word.")
 
 
-class AmountResult(BaseModel):
-    """An amount of information."""
-
-    min: float | None = None
-    max: float | None = None
-    units: str = ""
-
-
-class ReadoutResult(BaseModel):
-    """What a verifier believes."""
-
-    p_lower: float = 0.0
-    p_upper: float = 0.0
-
-
 class ClaimResult(BaseModel):
     """What was found of one claim."""
 
@@ -54,58 +39,17 @@ class ClaimResult(BaseModel):
     flagged: bool
     status: ClaimStatus
     reasons: list[str] = []
-    required: AmountResult
-    observed: AmountResult
-    budget_gap: AmountResult
-    prior_yes: ReadoutResult | None = None
-    post_yes: ReadoutResult | None = None
     error: str = ""
 
 
-class CountsResult(BaseModel):
-    """A report in numbers."""
-
-    flagged_idxs: list[int]
-    units: str
-    verifier_model: str
-    backend: str
-    truncated: bool = False
-    statuses: dict[str, int] = {}
-
-
-class ClaimCounts(CountsResult):
-    """The same of an answer."""
-
-    claims_scored: int
-    flagged_claims: int
-
-
-class StepCounts(CountsResult):
-    """The same of a trace."""
-
-    steps_scored: int
-    flagged_steps: int
-
-
 class ReportResult(FailableResult):
-    """A verification report."""
+    """A verification report on an answer or a trace."""
 
     flagged: bool = Field(description="True unless every claim passed. Never false after an error.")
     under_budget: bool = Field(description="The same as flagged.")
     details: list[ClaimResult] = Field(description="One entry for each claim, in order.")
+    summary: dict[str, Any] = Field(description="Counts, settings and the verifier.")
     span_origins: Origins
-
-
-class AnswerReport(ReportResult):
-    """A verification report of an answer."""
-
-    summary: ClaimCounts
-
-
-class TraceReport(ReportResult):
-    """A verification report of a trace."""
-
-    summary: StepCounts
 
 
 class FindingResult(BaseModel):
@@ -118,10 +62,6 @@ class FindingResult(BaseModel):
     fabricated: list[str]
     supported_by: list[str]
     decorative: list[str]
-    bits: dict[str, float] = {}
-    unsupported: list[dict[str, Any]] = []
-    probability: float | None = None
-    error: str | None = None
 
 
 class CitationsResult(FailableResult):
@@ -133,15 +73,6 @@ class CitationsResult(FailableResult):
     citations: list[FindingResult] = Field(description="One entry for each claim, in order.")
     summary: dict[str, Any] = Field(description="Counts, and who judged.")
     span_origins: Origins
-
-
-class EvidenceResult(BaseModel):
-    """A stretch of a source."""
-
-    source_id: str = ""
-    start: int = 0
-    end: int = 0
-    text: str = ""
 
 
 class MarkedResult(BaseModel):
@@ -161,8 +92,8 @@ class MarkedResult(BaseModel):
     why: str = Field(description="Why it is marked.")
     category: str = ""
     subtype: str = ""
-    evidence: list[EvidenceResult] = []
-    counterpart: EvidenceResult | None = Field(
+    evidence: list[EvidenceRef] = []
+    counterpart: EvidenceRef | None = Field(
         None, description="What the evidence says in its place."
     )
 

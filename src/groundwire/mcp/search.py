@@ -2,33 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from groundwire.detection.evidence import Query
 from groundwire.detection.example import Source
 from groundwire.engine.reader import Reader
-from groundwire.mcp.store import HeldSpan
+from groundwire.mcp.store import HeldSpan, SearchHit
 
 _MAX_LINE_CHARS = 400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchHit:
-    """A span that shares words with a query.
-
-    Attributes:
-        sid: Its id.
-        score: Score of the match, 0 or more, comparable within one search.
-        start: Start of its best line.
-        end: End of that line.
-        line: The line.
-    """
-
-    sid: str
-    score: float
-    start: int
-    end: int
-    line: str
 
 
 def search(

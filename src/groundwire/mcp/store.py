@@ -63,6 +63,25 @@ class HeldSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A span that shares words with a query.
+
+    Attributes:
+        sid: Its id.
+        score: Score of the match, 0 or more, comparable within one search.
+        start: Start of its line that says most about the query.
+        end: End of that line.
+        line: The line.
+    """
+
+    sid: str
+    score: float
+    start: int
+    end: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
     """Bounds of held evidence.
 

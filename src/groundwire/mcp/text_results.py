@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from groundwire.detection.values import Detection
-from groundwire.mcp.store import HeldSpan
+from groundwire.mcp.store import HeldSpan, SearchHit
 from groundwire.render import describe_coverage, describe_reasons, explain_outcome
 from groundwire.render.descriptions import unchecked
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
 
-if TYPE_CHECKING:  # they come with the models, which the first call loads
+if TYPE_CHECKING:  # it comes with the models, which the first call loads
     from groundwire.explain import Explained
-    from groundwire.mcp.search import SearchHit
 
 MAX_LINES = 40
 _MAX_QUOTE_CHARS = 160
@@ -131,7 +130,7 @@ def span_line(span: HeldSpan) -> str:
     return f"{span.sid}: {len(span.text):,} characters, {one_line(where)}{note}"
 
 
-def hits_text(found: "Sequence[SearchHit]", *, n: int) -> str:
+def hits_text(found: Sequence[SearchHit], *, n: int) -> str:
     """The text of the hits of a search in ``n`` held spans."""
     if not found:
         return f"None of {n} held spans shares a word with the query."

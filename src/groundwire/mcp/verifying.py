@@ -13,7 +13,7 @@ from groundwire.mcp.arguments import (
 )
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given, ids_of
-from groundwire.mcp.results import AnswerReport, TraceReport
+from groundwire.mcp.results import ReportResult
 from groundwire.mcp.text_results import origins_text, report_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.mcp.watched import Watched
@@ -43,7 +43,7 @@ def detect_tool(backend: Backend) -> Tool:
         description=_DETECT,
         arguments=with_settings(DetectInput, OF_ANSWERS, backend.usual),
         hidden=backend.hidden,
-        result=AnswerReport,
+        result=ReportResult,
         run=lambda call, own: _verify(backend, call, own, AnswerSubject(own.answer)),
         fails=lambda kind, error: _failed(backend, AnswerSubject(""), kind, error),
         is_open_world=backend.is_open_world,
@@ -59,7 +59,7 @@ def audit_tool(backend: Backend) -> Tool:
         description=_AUDIT,
         arguments=with_settings(AuditInput, OF_TRACES, backend.usual),
         hidden=backend.hidden,
-        result=TraceReport,
+        result=ReportResult,
         run=lambda call, own: _verify(backend, call, own, TraceSubject(own.steps)),
         fails=lambda kind, error: _failed(backend, TraceSubject([]), kind, error),
         is_open_world=backend.is_open_world,
