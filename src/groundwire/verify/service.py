@@ -3,7 +3,7 @@
 ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, the key as a bearer token, spans as
 ``{"id", "text"}``. Answer, evidence and key leave this machine, so it is used only where
 ``verifier="service"`` says so; plain HTTP is refused except to this machine, and no redirect is
-followed. Values that its report leaves out stay unknown; contradictions in it are errors.
+followed. Values that its report leaves out stay unknown. What speaks against a pass flags a claim.
 """
 
 import os
@@ -101,14 +101,10 @@ class ReportedClaim(_Reported):
 
 
 class ReportedSummary(_Reported):
-    """The counts of a report, of claims or of steps."""
+    """The summary of a report."""
 
     claims_total: _Whole | None = None
     truncated: bool = False
-    claims_scored: _Whole | None = None
-    flagged_claims: _Whole | None = None
-    steps_scored: _Whole | None = None
-    flagged_steps: _Whole | None = None
 
 
 class Reported(_Reported):
@@ -116,7 +112,6 @@ class Reported(_Reported):
 
     flagged: bool
     details: list[ReportedClaim] = Field(min_length=1)
-    under_budget: bool | None = None
     error: Any = None
     summary: ReportedSummary | None = None
 
@@ -195,8 +190,8 @@ def read_report(
             report on each. It divides an answer as it likes.
 
     Raises:
-        NotVerifiedError: If it is not a report, tells of an error, or does not agree with itself
-            or with what was sent.
+        NotVerifiedError: If it is not a report, tells of an error, or is about other steps than
+            were sent.
     """
     try:
         reported = Reported.model_validate_json(response)
@@ -205,21 +200,13 @@ def read_report(
     if reported.error:
         raise _malformed("it tells of an error")
     details, summary = reported.details, reported.summary or ReportedSummary()
-    is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    n_flagged = sum(each.flagged for each in details)
-    is_consistent = reported.flagged == bool(n_flagged) or (reported.flagged and is_cut)
-    if not is_consistent or reported.under_budget not in (None, reported.flagged):
-        raise _malformed("its verdict on the answer is not its verdict on the claims")
-    counts = {f"{setup.noun}_scored": len(details), f"flagged_{setup.noun}": n_flagged}
-    if any(getattr(summary, name) not in (None, n) for name, n in counts.items()):
-        raise _malformed("its counts are not those of its claims")
     targets = {each.idx: each.target for each in claims} if is_numbered else {}
     read = tuple(_claim_report(each, at, setup, targets) for at, each in enumerate(details))
-    numbers = {each.claim.idx for each in read}
-    if len(numbers) < len(read):
-        raise _malformed("two of its claims have the same number")
-    if is_numbered and numbers != targets.keys():
+    if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
+    is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
+    # A flagged report without a flagged claim is about something that it does not list.
+    is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(
         setup=setup, details=read, has_unscored=is_cut or n_missing > 0, n_lost=n_missing
@@ -252,13 +239,9 @@ def _claim_report(
     targets: Mapping[int, float | None],
 ) -> ClaimReport:
     idx = at if reported.idx is None else reported.idx
-    wanted = targets.get(idx) or setup.settings.target
-    target = reported.target or wanted
-    if target < wanted - _ROUNDING:
-        raise _malformed(f"its claim {at} had to reach less than was asked for")
+    target = max(reported.target or 0.0, targets.get(idx) or setup.settings.target)
     posterior, gap = _readout(reported.post_yes), _amount(reported.budget_gap)
-    if not reported.flagged and _speaks_against_pass(reported, gap, setup):
-        raise _malformed(f"its claim {at} is not flagged, and its details speak against a pass")
+    is_flagged = reported.flagged or _speaks_against_pass(reported, gap, setup)
     cites = _texts(reported.cites)
     return ClaimReport(
         claim=VerifiableClaim(
@@ -271,7 +254,7 @@ def _claim_report(
             unknown=_texts(reported.unknown_citations),
         ),
         target=target,
-        decision=_decision(reported, posterior, target),
+        decision=_decision(reported, posterior, target, is_flagged=is_flagged),
         measures=Measures(
             required=_amount(reported.required), observed=_amount(reported.observed), gap=gap
         ),
@@ -316,9 +299,11 @@ def _speaks_against_pass(
     )
 
 
-def _decision(reported: ReportedClaim, posterior: Readout | None, target: float) -> ClaimDecision:
+def _decision(
+    reported: ReportedClaim, posterior: Readout | None, target: float, *, is_flagged: bool
+) -> ClaimDecision:
     """The service's decision; but a claim that its evidence speaks against has not passed."""
-    if not reported.flagged:
+    if not is_flagged:
         if posterior is None:
             return PASSED
         return after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
