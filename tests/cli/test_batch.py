@@ -500,7 +500,7 @@ def test_a_file_that_holds_no_results_is_not_continued(
     output.write_bytes(before)
     result = run("check", "--batch", batch, "--output", output, "--resume")
     assert result.exit_code == 2
-    assert f"error: {output} cannot be continued: line 1 is no result" in result.stderr
+    assert f"error: {output}, line 1: this is no result" in result.stderr
     assert output.read_bytes() == before
 
 

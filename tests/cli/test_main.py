@@ -173,8 +173,8 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/ful
 @pytest.mark.parametrize(
     ("args", "stream", "told"),
     [
-        ("check --source a --answer-file -", "<&-", "error: standard input: it is closed\n"),
-        ("check --batch -", "<&-", "error: standard input: it is closed\n"),
+        ("check --source a --answer-file -", "<&-", "error: The answer is empty"),
+        ("check --batch -", "<&-", "error: Standard input has no rows."),
         ("check --source a --answer b", ">&-", "error: standard output is closed."),
         ("--help", ">&-", "error: standard output is closed."),
         ("check --batch - --output /dev/null", "<&- 2>&-", ""),

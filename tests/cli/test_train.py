@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.cli.steps import duration
 from groundwire_training import cli
 from groundwire_training.cli import described
 from groundwire_training.recipe import EncoderRecipe, Lora, Recipe
+from groundwire_training.steps import duration
 from tests.cli.conftest import invoke
 from tests.cli.test_main import python
 

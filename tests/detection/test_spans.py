@@ -15,11 +15,11 @@ from groundwire.detection.spans import (
     Scores,
     keep,
     reduce_tokens,
-    reduce_tokens_plain,
     trim,
     whole_words,
 )
 from groundwire.errors import DetectionError, SettingError
+from tests.detection.plain_reduction import reduce_tokens_plain
 
 Pieces = list[tuple[int, int]]
 
@@ -127,31 +127,28 @@ def test_no_pieces_are_no_spans() -> None:
     assert both([], [], "") == Reduction((), 0, 0.0)
 
 
-@pytest.mark.parametrize("reduce", [reduce_tokens, reduce_tokens_plain])
 @pytest.mark.parametrize("threshold", [0.0, -0.1, 1.5, float("nan")])
-def test_a_threshold_outside_its_range_is_refused(reduce, threshold: float) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_a_threshold_outside_its_range_is_refused(threshold: float) -> None:
     with pytest.raises(SettingError, match=r"threshold = .* must be in \(0, 1\]"):
-        reduce([(0, 1)], [0.5], "a", threshold=threshold)
+        reduce_tokens([(0, 1)], [0.5], "a", threshold=threshold)
 
 
 def test_a_threshold_of_zero_flags_everything_where_it_is_allowed() -> None:
     assert both([(0, 1), (1, 2)], [0.0, 0.5], "ab", 0.0, allow_zero=True).n_flagged == 2
 
 
-@pytest.mark.parametrize("reduce", [reduce_tokens, reduce_tokens_plain])
 @pytest.mark.parametrize("kind", [list, np.float32, np.float64])
-def test_a_score_that_is_no_number_fails_and_is_never_read_as_supported(reduce, kind) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_a_score_that_is_no_number_fails_and_is_never_read_as_supported(kind) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     scores: Scores = [0.1, float("nan"), 0.99]
     if kind is not list:
         scores = np.array(scores, dtype=kind)
     with pytest.raises(DetectionError, match="score of word piece 1 is not a number"):
-        reduce([(0, 1), (1, 2), (2, 3)], scores, "abc", threshold=0.95)
+        reduce_tokens([(0, 1), (1, 2), (2, 3)], scores, "abc", threshold=0.95)
 
 
-@pytest.mark.parametrize("reduce", [reduce_tokens, reduce_tokens_plain])
-def test_offsets_and_scores_of_different_length_are_refused(reduce) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_offsets_and_scores_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="2 offsets and 1 scores"):
-        reduce([(0, 1), (1, 2)], [0.5], "ab", threshold=0.95)
+        reduce_tokens([(0, 1), (1, 2)], [0.5], "ab", threshold=0.95)
 
 
 @pytest.mark.merge

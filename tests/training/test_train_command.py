@@ -14,7 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from groundwire import Detector
-from groundwire.cli.steps import Steps
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
@@ -26,6 +25,7 @@ from groundwire_training.model import Reader
 from groundwire_training.recipe import Lora
 from groundwire_training.report import Logged
 from groundwire_training.rows import RowError, TooFewContextsError
+from groundwire_training.steps import Steps
 from tests.cli.conftest import invoke
 from tests.training.conftest import Exported
 from tests.training.test_loop import shallow

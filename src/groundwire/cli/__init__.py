@@ -1,6 +1,5 @@
 """The command line. Each command is a module of this package, imported when it is called."""
 
-import errno
 import io
 import os
 import sys
@@ -146,7 +145,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdout is None:
         # Silence would look like an answer, and the next file we open would get what we print.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
@@ -166,18 +165,6 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
             )
     _detach_output()
     sys.exit(ExitStatus.FAILED)
-
-
-class _ClosedInput(io.RawIOBase):
-    """Stands for a standard input that is closed: not read, it does not matter."""
-
-    def readable(self) -> bool:
-        """As if it could be: why not is told when it is tried."""
-        return True
-
-    def readinto(self, _: object) -> NoReturn:
-        """Fail."""
-        raise OSError(errno.EBADF, "it is closed", "standard input")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -100,7 +100,7 @@ def prepare_output(files: Files) -> ResultsTally:
 
     Raises:
         InputError: If it is there and is neither to be continued nor replaced.
-        NotResultsError: If it is to be continued and holds no results.
+        WrittenError: If it is to be continued and holds no results.
     """
     if files.output is None or files.force or not files.output.exists():
         return ResultsTally()

@@ -17,7 +17,7 @@ from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection.values import DetectorInfo, Outcome
 from groundwire.errors import InputError
 from groundwire.text.files.reading import fingerprint
-from groundwire.text.files.writing import NotResultsError, Writer, drop_cut_line, to_json
+from groundwire.text.files.writing import Writer, drop_cut_line, not_results, to_json
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ def repair(path: Path) -> ResultsTally:
     """Count the complete rows of an output that was cut short, and drop what follows them.
 
     Raises:
-        NotResultsError: If a complete line is no result.
+        WrittenError: If a complete line is no result.
     """
     tally = ResultsTally()
     drop_cut_line(path, lambda number, line: _count(tally, line, path, number))
@@ -146,4 +146,4 @@ def _count(tally: ResultsTally, line: bytes, path: Path, number: int) -> None:
     try:
         tally.add(json.loads(line))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise NotResultsError(path, number, f"{type(error).__name__}: {error}") from error
+        raise not_results(path, number, f"{type(error).__name__}: {error}") from error

@@ -122,16 +122,6 @@ def _keys(data: Mapping[str, Any]) -> str:
 
 
 def json_kind(value: object) -> str:
-    """What JSON calls the type of a value that it can hold."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"
+    """The name that JSON has for the type of a value that it can hold."""
+    names = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
+    return "array" if isinstance(value, list) else names.get(type(value), "object")

@@ -1,8 +1,4 @@
-"""From the scores of word pieces to the stretches of the answer that are not supported.
-
-Two functions compute the same reduction: :func:`reduce_tokens_plain` is the one to read,
-:func:`reduce_tokens` the one to call. It touches only the word pieces that are flagged.
-"""
+"""From the scores of word pieces to the stretches of the answer that are not supported."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -56,7 +52,7 @@ class Reduction:
 def reduce_tokens(
     offsets: Offsets, scores: Scores, text: str, *, threshold: float, allow_zero: bool = False
 ) -> Reduction:
-    """Join neighbouring flagged word pieces into spans.
+    """Join neighbouring flagged word pieces into spans; only these are looked at one by one.
 
     A word piece is flagged if its score is at or above the threshold and it has any width. White
     space between two flagged ones joins them, whether or not a word piece covers it.
@@ -83,13 +79,20 @@ def reduce_tokens(
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     if len(offsets) != len(values):
-        raise _lengths_differ(len(offsets), len(values))
+        raise ValueError(
+            f"There are {len(offsets)} offsets and {len(values)} scores. Each word piece needs one "
+            "of both."
+        )
     if not len(values):
         return Reduction((), 0, 0.0)
     highest = int(values.argmax())  # the first that is not a number, if there is one
     max_score = float(values[highest])
     if max_score != max_score:
-        raise _not_a_number(highest)
+        raise DetectionError(
+            f"The score of word piece {highest} is not a number, so this answer was not checked. "
+            "Check the model's files, and that its input has no other type than it was exported "
+            "for."
+        )
     flagged = (values >= lowest).nonzero()[0]
     pieces = np.asarray(offsets).take(flagged, axis=0).tolist()
     spans, n_flagged = _join(pieces, values.take(flagged).tolist(), text)
@@ -119,35 +122,6 @@ def _join(
 
 # What FlaggedSpan._make does, less its check of the length: half the time of a call.
 _as_span: Callable[[Iterable[float]], FlaggedSpan] = partial(tuple.__new__, FlaggedSpan)
-
-
-def reduce_tokens_plain(
-    offsets: Offsets, scores: Scores, text: str, *, threshold: float, allow_zero: bool = False
-) -> Reduction:
-    """Do what :func:`reduce_tokens` does, one word piece after the other: the reference."""
-    lowest = _lowest_flagged(threshold, allow_zero=allow_zero)
-    if len(offsets) != len(scores):
-        raise _lengths_differ(len(offsets), len(scores))
-    spans: list[FlaggedSpan] = []
-    is_open, first, last, highest = False, 0, 0, 0.0
-    n_flagged, max_score = 0, 0.0
-    for i, ((start, end), score) in enumerate(zip(offsets, scores, strict=True)):
-        if score != score:
-            raise _not_a_number(i)
-        if score > max_score:
-            max_score = score
-        if score < lowest or end <= start:
-            continue
-        n_flagged += 1
-        if is_open and not text[last:start].strip():
-            last, highest = end, max(highest, score)
-            continue
-        if is_open:
-            spans.append(FlaggedSpan(int(first), int(last), float(highest)))
-        is_open, first, last, highest = True, start, end, score
-    if is_open:
-        spans.append(FlaggedSpan(int(first), int(last), float(highest)))
-    return Reduction(tuple(spans), n_flagged, float(max_score))
 
 
 def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
@@ -229,16 +203,3 @@ def _lowest_flagged(threshold: float, *, allow_zero: bool) -> float:
     if not (0 < threshold <= 1 or (allow_zero and threshold == 0)):
         raise SettingError("threshold", threshold, f"in {'[' if allow_zero else '('}0, 1]")
     return min(float(threshold), float(np.float32(threshold)))
-
-
-def _not_a_number(index: int) -> DetectionError:
-    return DetectionError(
-        f"The score of word piece {index} is not a number, so this answer was not checked. "
-        "Check the model's files, and that its input has no other type than it was exported for."
-    )
-
-
-def _lengths_differ(n_offsets: int, n_scores: int) -> ValueError:
-    return ValueError(
-        f"There are {n_offsets} offsets and {n_scores} scores. Each word piece needs one of both."
-    )

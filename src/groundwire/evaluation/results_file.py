@@ -58,7 +58,7 @@ class Results(Protocol):
         Raises:
             ResultsError: If these are no results, or those of other data.
             DifferentDetectorError: If another detector made them.
-            NotResultsError: If they are packed.
+            WrittenError: If they are packed.
         """
         ...
 

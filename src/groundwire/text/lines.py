@@ -35,6 +35,7 @@ from groundwire.text.records import (
 )
 from groundwire.text.segment import segment
 from groundwire.text.segment.characters import ALNUM
+from groundwire.text.vocabulary import words
 
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after what names it: "weather.get -> {".
@@ -92,41 +93,14 @@ def lines_of(text: str) -> list[Line]:
 
 # Data.
 
-_TEXT_KEYS = {
-    "text",
-    "content",
-    "contents",
-    "page content",
-    "passage",
-    "passage text",
-    "snippet",
-    "body",
-    "document",
-    "chunk",
-    "chunk text",
-    "excerpt",
-    "paragraph",
-    "abstract",
-}
-_LIST_KEYS = {
-    "articles",
-    "chunks",
-    "citations",
-    "context",
-    "contexts",
-    "docs",
-    "documents",
-    "hits",
-    "matches",
-    "nodes",
-    "passages",
-    "references",
-    "results",
-    "search results",
-    "snippets",
-    "sources",
-    "texts",
-}
+_TEXT_KEYS = words("""
+    text content contents page_content passage passage_text snippet body document chunk chunk_text
+    excerpt paragraph abstract
+""")
+_LIST_KEYS = words("""
+    articles chunks citations context contexts docs documents hits matches nodes passages references
+    results search_results snippets sources texts
+""")
 _TITLE_KEYS = ("title", "name", "source")  # the first of these that there is
 _MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like others
 _MIN_CUT_CHARS = 60  # a value that fits on a line stays together: "Available. Released 2023"
@@ -140,15 +114,15 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
     """One line a field, sentences of long texts apart; groups count from 0 without a gap."""
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
-    words: dict[str, str] = {}
+    in_words: dict[str, str] = {}
     by_document = any(f.document for f in fields) and 0 in listings
     groups: dict[tuple[int, int, int], int] = {}
     lines: list[Line] = []
     for field in fields:
         for key in field.keys:
-            if key not in words:
-                words[key] = words_of_key(key)
-        path = [words[key] for key in field.keys if words[key]]
+            if key not in in_words:
+                in_words[key] = words_of_key(key)
+        path = [in_words[key] for key in field.keys if in_words[key]]
         document = field.document if by_document else 0
         item = field.item if field.listing and field.listing in listings else 0
         title = titles.get(field.owner, "")
@@ -202,7 +176,7 @@ def _is_in_passage_list(field: DataField) -> bool:
 
 
 def _plain(key: str) -> str:
-    return words_of_key(key).lower()
+    return words_of_key(key).lower().replace(" ", "_")
 
 
 def _lines_of_field(

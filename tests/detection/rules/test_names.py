@@ -3,13 +3,12 @@
 import pytest
 
 from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.counterpart import alike, neighbours
 from groundwire.detection.rules.names import (
-    alike,
     is_abbreviated,
     is_name,
     names_in,
     names_of_line,
-    neighbours,
     stems_of,
 )
 from tests.detection.rules.against import basis_of

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from groundwire.cli.inputs import FilePath, FiniteRange, refuse_empty
-from groundwire.cli.steps import Steps, steps
 from groundwire.errors import MissingExtraError
 from groundwire_training.recipe import EncoderRecipe, GateRecipe, Lora, Recipe
+from groundwire_training.steps import Steps, steps
 
 DATA = FilePath(exists=True, readable=True, path_type=Path)
 FOLDER = FilePath(file_okay=False, path_type=Path)

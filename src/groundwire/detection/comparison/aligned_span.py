@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from groundwire.detection.comparison.words import (
     Word,
@@ -87,6 +88,10 @@ class ComparedText:
         return QuantityIndex.of(self.quantities)
 
 
+#: Lines of evidence, those that have most in common with a claim first.
+Lines: TypeAlias = tuple[ComparedText, ...]
+
+
 @dataclass(frozen=True)  # no slots, as above
 class Held:
     """A span in its claim, beside the lines of evidence.
@@ -101,7 +106,7 @@ class Held:
     claim: ComparedText
     start: int
     end: int
-    lines: tuple[ComparedText, ...]
+    lines: Lines
 
     @classmethod
     def of(cls, span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> "Held":
@@ -110,9 +115,7 @@ class Held:
         return cls.within(span, ComparedText(claim.text), claim.start, lines)
 
     @classmethod
-    def within(
-        cls, span: Span, claim: ComparedText, claim_start: int, lines: tuple[ComparedText, ...]
-    ) -> "Held":
+    def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
         """The same of texts that several spans share.
 
         A span that does not lie in the claim is taken to be all of it.
@@ -144,7 +147,7 @@ class Held:
         return content_of(word for word in self.claim.words if word not in inside)
 
     @cached_property
-    def relevant(self) -> tuple[ComparedText, ...]:
+    def relevant(self) -> Lines:
         """The lines with at least half as much in common with the claim as the best, if any."""
         common = [len(line.content & self.claim.content) for line in self.lines]
         best = max(common, default=0)

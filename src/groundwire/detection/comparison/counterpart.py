@@ -191,17 +191,24 @@ def _inside(word: Word, name: Word) -> bool:
 
 
 def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -> _Candidate:
-    """A word of a line that may stand for one of the claim: the same words are beside both."""
-    ours, theirs = _neighbours(claim, wrong), _neighbours(line, other)
-    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
-    context = claim.near(wrong.start, wrong.end)
-    score = likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
+    score = alike(claim, wrong, line, other)
     return _Candidate(line, other.start, other.end, round(score, 6))
 
 
-def _neighbours(text: ComparedText, word: Word) -> tuple[str, str]:
-    """The words right before and right after one; empty where there is none."""
-    before, after = around(text.words, word.start, word.end, 1)
+def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
+    """How much speaks for some words of a line standing in the place of some of a claim.
+
+    Two places are alike if the same words are near both, more so right beside both.
+    """
+    ours, theirs = neighbours(claim, place), neighbours(line, other)
+    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
+    context = claim.near(place.start, place.end)
+    return likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
+
+
+def neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
+    """The stems right before and right after some words; empty where there is none."""
+    before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, content_of, words_of
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, Switch
@@ -32,9 +32,7 @@ _OFFERS = re.compile(
 )
 
 
-def fields(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """What a claim says there is, and a field says there is not."""
     if _NEGATIVE.search(claim.text):
         return
@@ -48,9 +46,7 @@ def fields(
         yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
-def cells(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """A cell of another row, where claim or question name a row, and the claim a column."""
     said = _spaced(claim.text)
     named = _meant(basis.rows, said, _spaced(basis.question))
@@ -65,9 +61,7 @@ def cells(
                 yield RuleFinding(place.start(), place.end(), ConflictKind.FIELD)
 
 
-def entries(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """What a claim says of a field, in a word that stands nowhere, where the field says otherwise.
 
     "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.

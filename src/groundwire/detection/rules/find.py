@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.rules import (
     cells,
     relations,
@@ -18,7 +18,7 @@ from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.replies import contained, replied
 from groundwire.detection.values import Label
 
-Rule = Callable[[ComparedText, tuple[ComparedText, ...], Basis], Iterator[RuleFinding]]
+Rule = Callable[[ComparedText, Lines, Basis], Iterator[RuleFinding]]
 
 RULES: tuple[Rule, ...] = (
     values.values,

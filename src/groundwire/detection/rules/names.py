@@ -3,7 +3,7 @@
 import re
 
 from groundwire.detection.comparison.aligned_span import ComparedText
-from groundwire.detection.comparison.words import Word, around, likeness
+from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, stems_in
 from groundwire.text.vocabulary import CALENDAR, words
 
@@ -17,8 +17,6 @@ _OTHERS = words("""
 #: Letters of what may be initials, and what may stand between the words that they are of.
 _INITIALS = range(2, 7)
 _JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
-#: What the same word right beside two names adds to their likeness.
-_BESIDE = 0.25
 
 
 def names_in(claim: ComparedText, basis: Basis) -> list[Word]:
@@ -65,20 +63,6 @@ def is_abbreviated(name: Word, basis: Basis) -> bool:
 def stems_of(text: ComparedText, name: Word) -> frozenset[str]:
     """The stems of the words of a name."""
     return stems_in(text, name.start, name.end)
-
-
-def neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """The stems right before and right after some words; empty where there is none."""
-    before, after = around(text.words, place.start, place.end, 1)
-    return (before[0].stem if before else "", after[0].stem if after else "")
-
-
-def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
-    """How much speaks for some words of a line standing in the place of some of a claim."""
-    ours, theirs = neighbours(claim, place), neighbours(line, other)
-    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
-    context = claim.near(place.start, place.end)
-    return likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
 
 
 def is_name(word: Word) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.counterpart import same_kind
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, likeness
@@ -63,7 +63,7 @@ class _Act:
         return is_crossed and not self.before & other.before and not self.after & other.after
 
 
-def roles(claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis) -> Iterator[RuleFinding]:
+def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
     """Two names on the other sides of a verb, or of an "older than", than in the evidence."""
     acting = (
         index
@@ -79,9 +79,7 @@ def roles(claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis) -> Ite
             return
 
 
-def owners(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def owners(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """A value that stands with another name, where the claim's name has another value."""
     names = names_in(claim, basis)
     for quantity in quantities_in(claim):

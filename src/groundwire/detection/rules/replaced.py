@@ -4,18 +4,17 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
+from groundwire.detection.comparison.counterpart import alike, neighbours
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, content_in, stems_in
 from groundwire.detection.rules.clauses import is_conditional
 from groundwire.detection.rules.conflict import ConflictKind
 from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.names import (
-    alike,
     is_abbreviated,
     names_in,
     names_of_line,
-    neighbours,
     stems_of,
 )
 from groundwire.text.vocabulary import FUNCTION_WORDS
@@ -51,9 +50,7 @@ _BESIDE = frozenset(
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
-def names(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Names that stand nowhere, where a line has another beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
@@ -73,9 +70,7 @@ def names(
             yield RuleFinding(name.start, name.end, ConflictKind.NAME)
 
 
-def subjects(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Names of which a claim says what a line says, word for word, of another name."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
@@ -93,9 +88,7 @@ def subjects(
             yield RuleFinding(name.start, name.end, ConflictKind.ENTITY)
 
 
-def words(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """The one word of a claim that stands nowhere, where a line has another between the same."""
     place = _absent(claim, basis)
     if place is None or _is_incomparable(claim, place):
@@ -112,9 +105,7 @@ def words(
         yield RuleFinding(place.start, place.end, ConflictKind.WORD)
 
 
-def addresses(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Web and mail addresses that stand nowhere: nobody knows these by heart."""
     for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
         written = match[0].rstrip(".,;:!?)'\"")
@@ -122,9 +113,7 @@ def addresses(
             yield RuleFinding(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
 
 
-def items(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def items(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """The one item of a list that stands nowhere, where a line has all the others."""
     for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
         listed = _items(claim, match)
@@ -149,9 +138,7 @@ def _absent(claim: ComparedText, basis: Basis) -> Word | None:
     return None if is_apart else Word(start, end, claim.text[start:end])
 
 
-def _is_namesake(
-    claim: ComparedText, name: Word, lines: tuple[ComparedText, ...], basis: Basis
-) -> bool:
+def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) -> bool:
     """Whether the last word of a name stands nowhere, and a line has the first with another."""
     own = content_in(claim, name.start, name.end)
     if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):

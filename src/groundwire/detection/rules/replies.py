@@ -1,6 +1,6 @@
 """What a line says as a whole: all words of a claim, or a short answer with its question."""
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.rules.basis import STATED, Basis, quantities_in
 from groundwire.text.quantities import QuantityIndex
 from groundwire.text.vocabulary import HEDGES, words
@@ -23,9 +23,7 @@ _HEDGES = HEDGES | words("can should would if unless except almost nearly")
 _DIRECTED = words("from to than by into")
 
 
-def contained(
-    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
-) -> tuple[tuple[int, int], ...]:
+def contained(claim: ComparedText, lines: Lines, _: Basis) -> tuple[tuple[int, int], ...]:
     """The whole of a claim, if one line has all of its words, and states all of its quantities.
 
     "It is 330 m tall" of "The tower is 330 metres tall". Of 696 such claims in validation answers,
@@ -81,9 +79,7 @@ def _has_between(claim: ComparedText, line: ComparedText) -> bool:
     )
 
 
-def replied(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> tuple[tuple[int, int], ...]:
+def replied(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
     """The whole of a short answer, if a line has it and nearly all that the question asks about.
 
     "Canberra" to "What is the capital?" is what "Canberra is the capital of Australia." says; a

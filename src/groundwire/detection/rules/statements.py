@@ -4,13 +4,13 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, overlap
 from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
 from groundwire.detection.rules.conflict import ConflictKind
 from groundwire.detection.rules.found import RuleFinding
-from groundwire.text.vocabulary import OPPOSITES, opposites_of, words
+from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of, words
 
 #: Share of all their content words that two clauses have in common if they are about the same.
 LIKENESS = 0.6
@@ -34,27 +34,7 @@ _UNTOLD = re.compile(
     r"|details?)\b",
     re.IGNORECASE,
 )
-_OPPOSITE = opposites_of(
-    (
-        *OPPOSITES,
-        ("mandatory", "voluntary"),
-        ("required", "optional"),
-        ("included", "excluded"),
-        ("failed", "succeeded"),
-        ("successful", "failed"),
-        ("successfully", "failed"),
-        ("complete", "partial"),
-        ("start", "stop"),
-        ("starts", "stops"),
-        ("began", "stopped"),
-        ("northeast", "southwest"),
-        ("northwest", "southeast"),
-        ("manual", "automatic"),
-        ("public", "private"),
-        ("import", "export"),
-        ("imports", "exports"),
-    )
-)
+_OPPOSITE = opposites_of(OPPOSITES + STATED_OPPOSITES)
 _ALL = words("all every everyone everybody each entire")
 _MOST = words("most majority")
 _SOME = words("some few several minority half certain selected part most many")
@@ -80,9 +60,7 @@ _RANKED = re.compile(
 _RANK_CHARS = 40
 
 
-def negations(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
 
     What the evidence does not tell is no denial, nor is a field a statement.
@@ -101,9 +79,7 @@ def negations(
             yield RuleFinding(start, end, ConflictKind.NEGATION)
 
 
-def opposites(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Words whose opposite all lines have that say the rest of the claim."""
     if claim.has_negation:
         return
@@ -117,9 +93,7 @@ def opposites(
             yield RuleFinding(word.start, word.end, ConflictKind.NEGATION)
 
 
-def directions(
-    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
-) -> Iterator[RuleFinding]:
+def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
     """What rose, where it fell."""
     if claim.has_negation:
         return
@@ -132,9 +106,7 @@ def directions(
             yield RuleFinding(said[0].start, said[0].end, ConflictKind.DIRECTION)
 
 
-def quantifiers(
-    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
-) -> Iterator[RuleFinding]:
+def quantifiers(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
     """Says "all" or "most" of what the evidence says of some or few."""
     about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
     for index, word in _said(claim, _ALL | _MOST):
@@ -152,7 +124,7 @@ def quantifiers(
             yield RuleFinding(word.start, word.end, ConflictKind.QUANTIFIER)
 
 
-def ranks(claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis) -> Iterator[RuleFinding]:
+def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
     """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
     about = [(line, overlap(claim, line) >= _ABOUT) for line in lines[:_LINES]]
     for match in islice(_SUPERLATIVE.finditer(claim.text), MAX_PLACES):

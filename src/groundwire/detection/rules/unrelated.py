@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.words import is_negation
 from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind
@@ -21,9 +21,7 @@ _REMARKS = words(
 _STATEMENT = re.compile(r"[.!]\W*$")
 
 
-def unrelated(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find a claim of which no content word stands in the evidence, in any form.
 
     Questions, headings, remarks and statements that something is missing are left alone: those of

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.counterpart import same_kind
+from groundwire.detection.comparison.aligned_span import ComparedText, Held, Lines
+from groundwire.detection.comparison.counterpart import alike, same_kind
 from groundwire.detection.comparison.differences import is_rounded
 from groundwire.detection.comparison.words import likeness
 from groundwire.detection.rules.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind
 from groundwire.detection.rules.found import RuleFinding
-from groundwire.detection.rules.names import alike
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
@@ -45,9 +44,7 @@ _DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
-def values(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Numbers, dates and times of a claim that are others in the evidence.
 
     A time, and a number whose unit is another, are enough by themselves. A number or a date that
@@ -66,9 +63,7 @@ def values(
             yield RuleFinding(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
 
-def days(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> Iterator[RuleFinding]:
+def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Days and months of a claim that stand nowhere, where a line has another in their place."""
     said = {word.lower for word in claim.words}
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
@@ -86,9 +81,7 @@ def days(
             yield RuleFinding(word.start, word.end, ConflictKind.DATE)
 
 
-def settled(
-    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
-) -> tuple[tuple[int, int], ...]:
+def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
     """Numbers of a claim that follow: rounded, and it says so, or computed from others.
 
     With what is computed goes what it is computed from, if the nearest lines state it.
@@ -124,11 +117,11 @@ def _kind(quantity: Quantity, match: Match) -> ConflictKind:
     return ConflictKind.NUMBER if quantity.kind is QuantityKind.NUMBER else ConflictKind.DATE
 
 
-def _held(claim: ComparedText, quantity: Quantity, lines: tuple[ComparedText, ...]) -> Held:
+def _held(claim: ComparedText, quantity: Quantity, lines: Lines) -> Held:
     return Held(claim, quantity.start, quantity.end, lines)
 
 
-def _has_other_unit(quantity: Quantity, lines: tuple[ComparedText, ...]) -> bool:
+def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
     """Whether a line has the same number, of something else that is measured."""
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
@@ -137,7 +130,7 @@ def _has_other_unit(quantity: Quantity, lines: tuple[ComparedText, ...]) -> bool
     )
 
 
-def _is_bare_hour(time: Quantity, lines: tuple[ComparedText, ...]) -> bool:
+def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
     """Whether a line has the hour of a time alone: "9 am" of "opens at 9"."""
     if not isinstance(time.value, float):
         return False
@@ -151,7 +144,7 @@ def _is_bare_hour(time: Quantity, lines: tuple[ComparedText, ...]) -> bool:
     )
 
 
-def _is_replaced(claim: ComparedText, quantity: Quantity, lines: tuple[ComparedText, ...]) -> bool:
+def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
     if "=" in claim.text:
         return False
     others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
@@ -215,9 +208,7 @@ def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
-def _is_counted(
-    claim: ComparedText, quantity: Quantity, match: Match, lines: tuple[ComparedText, ...]
-) -> bool:
+def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
     """Whether a number in words may be counted rather than read: "two ways: A and B".
 
     It is read if the best line has another in words before the same word: "three children".
@@ -258,7 +249,7 @@ def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
     )
 
 
-def _stated_by(lines: tuple[ComparedText, ...]) -> list[Quantity]:
+def _stated_by(lines: Lines) -> list[Quantity]:
     return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
 
 

@@ -14,20 +14,6 @@ from groundwire.errors import InputError
 from groundwire.text.files.reading import DAMAGE, open_lines
 
 
-class NotResultsError(InputError):
-    """The output file to continue holds something else than results."""
-
-    def __init__(self, path: Path, line: int, problem: str) -> None:
-        super().__init__(path, line, problem)
-        self.path, self.line, self.problem = path, line, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} cannot be continued: line {self.line:,} is no result ({self.problem}). "
-            "Name another --output, or replace this one with --force."
-        )
-
-
 class WrittenError(InputError):
     """A file that a command wrote cannot be read, or not be continued.
 
@@ -44,6 +30,15 @@ class WrittenError(InputError):
     def __str__(self) -> str:
         where = f"{self.path}, line {self.line:,}" if self.line else str(self.path)
         return f"{where}: {self.problem}"
+
+
+def not_results(path: Path, line: int, problem: str) -> WrittenError:
+    """The error of an output to continue that holds something else than results."""
+    text = (
+        f"this is no result ({problem}), so the file cannot be continued. Name another --output, "
+        "or replace this one with --force."
+    )
+    return WrittenError(path, line, text)
 
 
 class Writer:
@@ -106,13 +101,13 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
         take: Given the number of each complete line, and the line.
 
     Raises:
-        NotResultsError: If it is packed and its name does not say so, or the other way round.
+        WrittenError: If it is packed and its name does not say so, or the other way round.
     """
     n_bytes, is_whole = 0, True
     with open_lines(path) as stream:
         is_packed = isinstance(stream, gzip.GzipFile)
         if path.stat().st_size and is_packed != (path.suffix == ".gz"):
-            raise NotResultsError(path, 1, "the name and the content disagree on gzip")
+            raise not_results(path, 1, "the name and the content disagree on gzip")
         try:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
