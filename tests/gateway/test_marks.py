@@ -19,6 +19,7 @@ from groundwire.gateway.chat.marks import (
     warning_text,
 )
 from groundwire.pipeline import Checked, Pipeline
+from groundwire.pipeline.conversation import AnswerKind
 from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy, resolve
 from tests.config.documented import SNIPPET
 from tests.gateway.answers import (
@@ -217,8 +218,9 @@ def test_text_that_is_json_as_a_whole_gets_headers_in_place_of_a_warning(
 ) -> None:
     (answer,) = checked(policy=BODY)
     answer = replace(answer, answer=replace(answer.answer, text=text, n_skipped=n_skipped))
-    assert beside_json(answer, wants_json=False).action == action
-    assert beside_json(answer, wants_json=True).action == "header"
+    assert beside_json(answer).action == action
+    structured = replace(answer, answer=replace(answer.answer, kind=AnswerKind.STRUCTURED))
+    assert beside_json(structured).action == "header"
 
 
 def test_the_warning_without_details() -> None:

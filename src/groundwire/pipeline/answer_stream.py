@@ -7,7 +7,8 @@ from typing import Self, TypeAlias
 
 from groundwire.detection.values import Claim, Detection
 from groundwire.pipeline.checked import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind
+from groundwire.pipeline.structured import StructuredText, read_structured
 from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
@@ -15,10 +16,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What looking at an answer gave: a detection, or the class name of what failed, or nothing."""
+    """What looking at an answer gave: a detection, or the class name of what failed, or nothing.
+
+    Attributes:
+        detection: What was found.
+        failure: The class name of what failed.
+        structured: The structured answer whose text the detection is about, or ``None``.
+    """
 
     detection: Detection | None = None
     failure: str | None = None
+    structured: StructuredText | None = None
 
     @classmethod
     def failed(cls, error: Exception) -> Self:
@@ -57,15 +65,24 @@ class Flow:
     What fails raises nothing: the outcome is then ``unavailable``.
     """
 
-    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: CheckResult) -> None:
+    def __init__(
+        self,
+        stream: Stream | None,
+        conclude: Conclude,
+        *,
+        found: CheckResult,
+        form: AnswerForm | None = None,
+    ) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
             stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
             conclude: Makes the result of what was found, in the end and for reviews.
             found: What is known before the first word: nothing, or that the stream failed.
+            form: The form of the answer: JSON is judged when it is complete.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
+        self._form = form or AnswerForm()
         self._pieces: list[str] = []
         self._checked: Checked | None = None
         self._clear_to = 0
@@ -84,7 +101,7 @@ class Flow:
         if self._checked is not None:
             raise RuntimeError("The answer is finished. Open another stream for another answer.")
         self._pieces.append(delta)
-        if self._stream is None:
+        if self._stream is None or self._form.is_json:
             return []
         try:
             return self._stream.feed(delta)
@@ -109,14 +126,24 @@ class Flow:
             elif answer.kind is AnswerKind.TEXT or text.strip():
                 # The user reads what was fed, whatever else the answer is said to be.
                 answer = replace(answer, kind=AnswerKind.TEXT, text=text)
-            if self._stream is not None and answer.kind is AnswerKind.TEXT:
+            structured = read_structured(answer, self._form)
+            if structured is not None:
+                answer = structured.of(answer)
+            if self._stream is not None and answer.has_statements:
                 try:
-                    self._found = CheckResult(detection=self._stream.finish())
+                    self._found = self._finish(self._stream, structured)
                 except Exception as error:  # noqa: BLE001 - as above
                     self._fail(error)
             self.close()
             self._checked = self._conclude(answer, self._found)
         return self._checked
+
+    def _finish(self, stream: Stream, structured: StructuredText | None) -> CheckResult:
+        if structured is not None:
+            if not structured.statements:
+                return CheckResult()
+            stream.feed(structured.text[len(stream.text) :])
+        return CheckResult(detection=stream.finish(), structured=structured)
 
     def review(self) -> Review:
         """Say what is known so far, without finishing: nothing that follows changes by it.
@@ -128,7 +155,7 @@ class Flow:
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
         found = self._found
-        if self._stream is not None:
+        if self._stream is not None and not self._form.is_json:
             try:
                 return self._review_part(self._stream.snapshot())
             except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
@@ -136,6 +163,8 @@ class Flow:
         if found.failure:
             answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
             return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
+        if self._form.is_json and self._stream is not None:
+            return Review(checked=self._conclude(read_answer(""), found), judged_to=0, clear_to=0)
         return self._review(self._conclude(read_answer(self._text), found), len(self._text))
 
     def _review_part(self, snapshot: Snapshot) -> Review:

@@ -7,7 +7,7 @@ from typing import Any
 from groundwire.detection.values import Claim, Detection, FrozenMapping, Outcome, Reason, worst
 from groundwire.explain import Explanation
 from groundwire.pipeline.context import CheckPath, RequestContext
-from groundwire.pipeline.conversation import Answer
+from groundwire.pipeline.conversation import Answer, AnswerKind
 from groundwire.policy.policy import Action, Policy, Ruling, decide
 
 
@@ -29,6 +29,8 @@ class Checked:
             detector did on a claim, ``not_factual`` if the gate says that no check is needed, or
             what the answer is in place of a text (``tool_calls``, ``refusal``, ``empty``,
             ``unread_answer``); else ``None``.
+        pointers: The JSON Pointers of the spans of a ``structured`` answer, in their order; empty
+            for one in its prose.
         unexplained: The class name of what kept the explainer from judging, or ``None``.
         timings_ms: Wall time by stage, those of the request included, in milliseconds; no part of
             equality, nor of the hash.
@@ -42,6 +44,7 @@ class Checked:
     dropped: tuple[Explanation, ...] = ()
     reason: str | None = None
     unexplained: str | None = None
+    pointers: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,9 @@ class Checked:
             return 0  # what is missing may be missing for any claim
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
-        return found.claims[first - 1].end if first else 0
+        clear = found.claims[first - 1].end if first else 0
+        # Half of a JSON document is of no use.
+        return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data; the request has its own."""
@@ -95,6 +100,7 @@ class Checked:
             "explanations": [each.to_dict() for each in self.explanations],
             "dropped": [each.to_dict() for each in self.dropped],
             "unexplained": self.unexplained,
+            "pointers": list(self.pointers),
             "timings_ms": dict(self.timings_ms),
         }
 

@@ -1,7 +1,7 @@
 """From what was found in an answer to what is done about it: the last step of every check."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from groundwire.detection.similarity import without_short
@@ -14,6 +14,7 @@ from groundwire.pipeline.context import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind
 from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
 from groundwire.pipeline.policy_resolver import Decider
+from groundwire.pipeline.structured import StructuredText
 from groundwire.pipeline.timings import timed, with_total
 from groundwire.policy.policy import rule, rule_outcome
 
@@ -59,15 +60,14 @@ class Concluder:
         explainer: Remembered | None,
     ) -> Checked:
         timings = dict(context.timings_ms)
-        if context.path not in DUE or answer.kind is not AnswerKind.TEXT or found.failure:
+        if context.path not in DUE or found.failure or found.detection is None:
             return Checked(
                 context=context,
                 answer=answer,
-                ruling=rule_outcome(context.policy, _outcome(context, answer)),
+                ruling=rule_outcome(context.policy, _outcome(context, answer, found)),
                 reason=_reason(context, answer, found),
                 timings_ms=with_total(timings),
             )
-        assert found.detection is not None
         timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
         unread = {Reason.UNREAD_ANSWER: answer.n_skipped}
         lost = context.conversation.lost
@@ -84,7 +84,7 @@ class Concluder:
             detection = without_short(detection)
         context = self.decider.settle(context, detection)
         failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
-        return Checked(
+        checked = Checked(
             context=context,
             answer=answer,
             ruling=rule(context.policy, detection),
@@ -95,6 +95,20 @@ class Concluder:
             unexplained=explained.reason if explained else None,
             timings_ms=with_total(timings),
         )
+        return checked if found.structured is None else _placed(checked, found.structured)
+
+
+def _placed(checked: Checked, structured: StructuredText) -> Checked:
+    """The result for a structured answer, with the places of its findings in the raw answer."""
+    assert checked.detection is not None
+    placed = structured.place(checked.detection, checked.explanations)
+    return replace(
+        checked,
+        detection=placed.detection,
+        explanations=placed.explanations,
+        dropped=structured.placed(checked.dropped),
+        pointers=placed.pointers,
+    )
 
 
 def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
@@ -105,11 +119,11 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
         return Explained.failed(detection, type(error).__name__)
 
 
-def _outcome(context: RequestContext, answer: Answer) -> Outcome:
+def _outcome(context: RequestContext, answer: Answer, found: CheckResult) -> Outcome:
     """Of an answer without a detection."""
     if context.path not in DUE:
         return Outcome.SKIPPED
-    if answer.kind is AnswerKind.TEXT:
+    if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
         return Outcome.UNAVAILABLE
     # Sound or images may say what no text does.
     return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
@@ -118,7 +132,7 @@ def _outcome(context: RequestContext, answer: Answer) -> Outcome:
 def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
     if context.path is CheckPath.NOT_FACTUAL:
         return str(CheckPath.NOT_FACTUAL)
-    if answer.kind is AnswerKind.TEXT:
+    if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
         return found.failure
     if answer.n_skipped and context.path in DUE:
         return str(Reason.UNREAD_ANSWER)

@@ -29,6 +29,7 @@ from groundwire.pipeline.explaining import (
     LazyExplainer,
 )
 from groundwire.pipeline.policy_resolver import Decider
+from groundwire.pipeline.structured import read_structured
 from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
@@ -450,10 +451,13 @@ class Pipeline:
         """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
         if isinstance(answer, str):
             answer = read_answer(answer)
-        if answer.kind is not AnswerKind.TEXT:
+        calls = {each.name for each in answer.calls}
+        is_final = not calls.isdisjoint(context.conversation.form.final_tools)
+        if answer.kind is not AnswerKind.TEXT and not is_final:
             return self._concluder.of(context)(answer, CheckResult())
         with self._flow(context, reads_ahead=False) as flow:
-            flow.feed(answer.text)
+            if answer.kind is AnswerKind.TEXT:
+                flow.feed(answer.text)
             return flow.finish(answer)
 
     async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
@@ -491,6 +495,8 @@ class Pipeline:
         """
         if isinstance(answer, str):
             answer = read_answer(answer)
+        structured = read_structured(answer, context.conversation.form)
+        answer = answer if structured is None else structured.of(answer)
         return self._concluder.of(context)(answer, CheckResult(failure=reason))
 
     def close(self) -> None:
@@ -518,7 +524,7 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = CheckResult.failed(error)
-        return Flow(opened, self._concluder.of(context), found=found)
+        return Flow(opened, self._concluder.of(context), found=found, form=conversation.form)
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:

@@ -6,7 +6,13 @@ import pytest
 
 from groundwire import Source
 from groundwire.errors import EmptyAnswerError, InvalidConversationError
-from groundwire.pipeline.conversation import Answer, AnswerKind, read_request, read_response
+from groundwire.pipeline.conversation import (
+    Answer,
+    AnswerKind,
+    ToolCall,
+    read_request,
+    read_response,
+)
 
 
 def response(*messages: dict[str, Any]) -> dict[str, Any]:
@@ -71,10 +77,11 @@ def test_dvara_a_bare_tool_call_is_no_text(key: str, content: object) -> None:
         read_request({"messages": []}).example(found)
 
 
-def test_dvara_text_beside_a_tool_call_is_checked_and_its_arguments_are_not() -> None:
+def test_dvara_text_beside_a_tool_call_is_the_text_and_the_call_stands_apart() -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": '{"year": 1950}'}}
     found = answer(content="It is 330 m tall.", tool_calls=[call])
-    assert found == Answer(index=0, kind=AnswerKind.TEXT, text="It is 330 m tall.")
+    assert (found.kind, found.text) == (AnswerKind.TEXT, "It is 330 m tall.")
+    assert found.calls == (ToolCall(name="f", arguments='{"year": 1950}'),)
 
 
 def test_an_answer_without_anything_is_empty() -> None:

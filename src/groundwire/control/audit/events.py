@@ -218,6 +218,9 @@ def _found_payload(
         "unsupported_span_count": len(findings.spans),
         "detector": detection.detector.name,
     }
+    if answer.pointers and keeping.text is not AuditText.HASH:
+        name = Quotes(keeping, max_chars=0).name
+        payload["unsupported_pointers"] = tuple(map(name, answer.pointers[:MAX_TEXTS]))
     if findings.n_contradictions is not None:
         payload["nli_contradictions"] = findings.n_contradictions
     if findings.max_severity is not None:

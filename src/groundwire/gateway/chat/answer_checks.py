@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from groundwire.config.tree import Gateway
+from groundwire.gateway.chat.arguments import JoinedCalls
 from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
@@ -49,7 +50,6 @@ class AnswerChecks:
         release: Release,
         settings: Gateway,
         threads: Executor,
-        wants_json: bool = False,
     ) -> None:
         """Begin.
 
@@ -59,9 +59,7 @@ class AnswerChecks:
             release: When text goes out.
             settings: Their limits.
             threads: The threads that check.
-            wants_json: Whether the request asks for answers that are JSON.
         """
-        self.wants_json = wants_json
         self.threads, self.timeout_s = threads, settings.check_timeout_s
         # Text that is held may not leave unchecked, so all of it is; its amount is bounded by
         # those who hold it.
@@ -160,6 +158,7 @@ class AnswerCheck:
         self.is_finished = self.is_over_limit = False
         self._text: list[str] = []
         self._refusal, self._calls_tools = "", False
+        self._calls, self._n_argument_chars = JoinedCalls(), 0
         self._waiting: list[str] = []
         self._n_waiting, self._look_back = 0, ""
         self._is_complete = self._is_closed = False
@@ -173,6 +172,10 @@ class AnswerCheck:
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
+        room_for_calls = self._checks.max_chars - self._n_argument_chars
+        n_more = self._calls.take(part.calls, room_for_calls)
+        self.is_over_limit |= n_more > room_for_calls
+        self._n_argument_chars += n_more
         self.feed(part.text[:room])
         self._refusal += part.refusal
         self._calls_tools |= part.calls_tools
@@ -201,8 +204,7 @@ class AnswerCheck:
             self._is_complete = True
             self._wake.set()
             await self._task
-            checked = await self._conclude(answer or self._answer)
-            self.checked = beside_json(checked, wants_json=self._checks.wants_json)
+            self.checked = beside_json(await self._conclude(answer or self._answer))
         return self.checked
 
     def close(self) -> None:
@@ -220,6 +222,7 @@ class AnswerCheck:
             refusal=self._refusal,
             has_calls=self._calls_tools,
             n_skipped=self.n_skipped + self.is_over_limit,
+            calls=self._calls.calls,
         )
 
     async def _conclude(self, answer: Answer) -> Checked:

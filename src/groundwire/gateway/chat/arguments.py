@@ -1,7 +1,47 @@
-"""Arguments of calls of tools: whether they can be read, and how much they hold."""
+"""Arguments of calls of tools: joined from pieces, and how much they hold."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from groundwire.gateway.chat.chunks import CallPart
+from groundwire.pipeline.conversation import ToolCall
+
+
+class JoinedCalls:
+    """Joins the calls of tools of one answer from the pieces in which they arrive."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._names: dict[str, str] = {}
+        self._arguments: dict[str, list[str]] = {}
+
+    def take(self, parts: Iterable[CallPart], room: int) -> int:
+        """Take pieces.
+
+        Args:
+            parts: The pieces.
+            room: Characters of arguments that may be kept; the others are dropped.
+
+        Returns:
+            The number of characters of their arguments.
+        """
+        n_chars = 0
+        for part in parts:
+            name = self._names.setdefault(part.key, "")
+            if part.name != name:  # some servers repeat it in each piece
+                self._names[part.key] = name + part.name
+            kept = part.arguments[: max(0, room - n_chars)]
+            self._arguments.setdefault(part.key, []).append(kept)
+            n_chars += len(part.arguments)
+        return n_chars
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls so far."""
+        return tuple(
+            ToolCall(name=name, arguments="".join(self._arguments[key]))
+            for key, name in self._names.items()
+        )
 
 
 def count_values(arguments: str) -> int | None:

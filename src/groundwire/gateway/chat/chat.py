@@ -247,7 +247,6 @@ class Exchange:
             release=release,
             settings=self._services.config.gateway,
             threads=self._services.checks,
-            wants_json=self._chat.wants_json,
         )
         try:
             reply = await sending

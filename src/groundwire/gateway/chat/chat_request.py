@@ -38,12 +38,6 @@ class ChatRequest:
     streams: bool
     asks: Request | None
 
-    @property
-    def wants_json(self) -> bool:
-        """Whether the request asks for an answer that is JSON, by ``response_format``."""
-        wanted = self.body.get("response_format")
-        return isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema")
-
     @classmethod
     def read(
         cls,

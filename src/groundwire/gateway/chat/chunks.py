@@ -1,7 +1,7 @@
 """Reads chunks of a streamed chat completion: text of its answers, and the rest."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from types import NoneType
@@ -36,6 +36,21 @@ class UnreadableChunkError(GroundwireError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallPart:
+    """A piece of a call of a tool.
+
+    Attributes:
+        key: Tells the calls of an answer apart.
+        name: The name of the tool, or a piece of it; empty in pieces without.
+        arguments: Text that it adds to the arguments.
+    """
+
+    key: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaPart:
     """A chunk's part about one answer.
 
@@ -47,6 +62,7 @@ class DeltaPart:
         n_skipped: Parts that hold no text: sound, images.
         finish: Why the answer ends, if it does.
         choice: The whole of it, as JSON data.
+        calls: Pieces of the calls of tools.
     """
 
     index: int
@@ -56,6 +72,7 @@ class DeltaPart:
     n_skipped: int
     finish: str | None
     choice: Mapping[str, Any]
+    calls: tuple[CallPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,4 +207,20 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         n_skipped=said.n_skipped + bool(delta.get("audio")),
         finish=finish if isinstance(finish, str) else None,
         choice=choice,
+        calls=tuple(_read_calls(delta)),
     )
+
+
+def _read_calls(delta: Mapping[str, Any]) -> Iterator[CallPart]:
+    """The pieces of calls in a delta; ``function_call`` is how the first of them were written."""
+    calls = delta.get("tool_calls")
+    legacy = {"function": delta.get("function_call")}
+    for position, call in enumerate([*(calls if isinstance(calls, list) else []), legacy]):
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            key, name, said = call.get("index"), function.get("name"), function.get("arguments")
+            yield CallPart(
+                key=str(position if key is None else key),
+                name=name if isinstance(name, str) else "",
+                arguments=said if isinstance(said, str) else "",
+            )

@@ -159,7 +159,7 @@ class ReleasedStream:
         parts = read.chunk.parts
         answers = [self._answers[part.index] for part in parts]  # first: there may be too many
         if self._release.withholds and any(
-            part.text and part.index in self._settling for part in parts
+            (part.text or part.calls) and part.index in self._settling for part in parts
         ):
             # It was complete, and is being judged as it was.
             self._refuse(refused(RefusalCode.STREAM_ERROR))

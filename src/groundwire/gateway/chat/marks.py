@@ -15,7 +15,7 @@ from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
-from groundwire.pipeline.conversation import Answer, Conversation
+from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
 from groundwire.policy.policy import Action
 
 __all__ = [
@@ -33,16 +33,13 @@ _TRUE = "true"
 DEBUG_HEADER = "x-groundwire-debug"
 
 
-def beside_json(checked: Checked, *, wants_json: bool) -> Checked:
+def beside_json(checked: Checked) -> Checked:
     """The result for an answer, with the action ``header`` in place of ``body`` if it is JSON.
 
     A warning before or after JSON would make it unreadable for the program that asked for it.
-
-    Args:
-        checked: The result.
-        wants_json: Whether the request asks for JSON; if not, the text of the answer decides.
     """
-    if checked.action is not Action.BODY or not (wants_json or _may_be_json(checked.answer)):
+    is_json = checked.answer.kind is AnswerKind.STRUCTURED or _may_be_json(checked.answer)
+    if checked.action is not Action.BODY or not is_json:
         return checked
     return replace(checked, ruling=replace(checked.ruling, action=Action.HEADER))
 
@@ -51,7 +48,8 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """HaluGate's headers: what its page documents, and the single one of its newer versions.
 
     Only answers whose action is ``header`` have any. If any answer is withheld there are none:
-    the headers of a refusal must not quote what it withholds.
+    the headers of a refusal must not quote what it withholds. Findings in structured answers have
+    one of ours more, with the JSON Pointer of each span.
 
     Args:
         answers: The answers of one response. One header has the spans of all, in order.
@@ -77,6 +75,9 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
         warnings.append("unverified_factual")
     if warnings:
         headers.append(("x-vsr-response-warnings", ",".join(warnings)))
+    if any(each.pointers for each in hallucinated):
+        pointers = [pointer for each in hallucinated for pointer in each.pointers]
+        headers.append(("x-groundwire-pointers", header_list(pointers)))
     return headers
 
 

@@ -10,10 +10,12 @@ One module a concept: ``content`` reads what a message may hold, ``messages`` wh
 ``dividing`` tells what asks, instructs and informs in running text, by ``structure``, ``labels``,
 ``roles`` and ``wording``; ``answered`` finds examples, ``passages`` the passages of a block, and
 ``informing`` makes evidence of them. ``request`` orders all of it and applies the limits,
-``response`` reads the answers, ``transcript`` divides a file with both.
+``answer_form`` reads which form
+the answer is to have, ``response`` reads the answers, ``transcript`` divides a file with both.
 ``docs/conversations.md`` tells the conventions.
 """
 
+from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema, read_form
 from groundwire.pipeline.conversation.content import Skipped
 from groundwire.pipeline.conversation.request import (
     Conversation,
@@ -25,6 +27,7 @@ from groundwire.pipeline.conversation.response import (
     Answer,
     AnswerKind,
     Said,
+    ToolCall,
     answer_of,
     read_response,
 )
@@ -32,14 +35,18 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 __all__ = [
     "Answer",
+    "AnswerForm",
     "AnswerKind",
     "Conversation",
     "OfferedSource",
     "Said",
+    "Schema",
     "Skipped",
     "SourceOrigin",
+    "ToolCall",
     "answer_of",
     "divide_transcript",
+    "read_form",
     "read_request",
     "read_response",
 ]

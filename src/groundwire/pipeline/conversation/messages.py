@@ -1,7 +1,7 @@
 """Who says what: the messages of a request, in the order in which they stand."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from groundwire.errors import InvalidConversationError
@@ -47,8 +47,15 @@ class Message:
         return self.is_user and bool(self.says or self.asks or not self.results)
 
 
-def read_messages(body: Mapping[str, object]) -> tuple[list[Message], Counter[Skipped]]:
+def read_messages(
+    body: Mapping[str, object], *, final_tools: Container[str] = ()
+) -> tuple[list[Message], Counter[Skipped]]:
     """Read ``messages`` (or ``input``, as the responses interface calls them) of a request.
+
+    Args:
+        body: The body of the request.
+        final_tools: Tools that return the final output. What is replied to their calls, such as
+            an error of validation, is no evidence.
 
     Returns:
         The messages, and how many things in them could not be read.
@@ -89,7 +96,7 @@ def read_messages(body: Mapping[str, object]) -> tuple[list[Message], Counter[Sk
                 asks=tuple(content.asks),
                 grounding=tuple(content.grounding),
                 documents=tuple(content.documents),
-                results=tuple(content.results),
+                results=tuple(each for each in content.results if each.title not in final_tools),
             )
         )
     return messages, skipped

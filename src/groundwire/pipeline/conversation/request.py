@@ -10,6 +10,7 @@ from groundwire.detection.example import Example, Source, read_sources, require_
 from groundwire.detection.source_limits import limit_by
 from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
 from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
 from groundwire.pipeline.conversation.informing import read_message
 from groundwire.pipeline.conversation.messages import Message, read_messages
@@ -55,6 +56,7 @@ class Conversation:
         reasons: How many sources the limits left out, as ``dropped_long`` and
             ``dropped_over_cap``: coverage has the same names.
         dropped_chars: Characters of these sources.
+        form: The form of the answer that it asks for.
     """
 
     question: str | None
@@ -66,6 +68,7 @@ class Conversation:
     skipped: Mapping[Skipped, int] = field(default_factory=dict)
     reasons: Mapping[Reason, int] = field(default_factory=dict)
     dropped_chars: int = 0
+    form: AnswerForm = field(default_factory=AnswerForm)
 
     def __post_init__(self) -> None:
         for name in ("unused", "skipped", "reasons"):
@@ -110,6 +113,7 @@ def read_request(
     max_sources: int = 0,
     max_source_chars: int = 0,
     metadata_only: bool = False,
+    final_tools: frozenset[str] = frozenset(),
 ) -> Conversation:
     """Read the question and the evidence of a chat request.
 
@@ -120,6 +124,7 @@ def read_request(
         max_source_chars: A source of more characters is left out as a whole, before sources are
             counted; 0 or less is no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
+        final_tools: Tools whose arguments are the final output, beside those of known frameworks.
 
     Raises:
         InvalidConversationError: If it is no request: no object, without a list of messages, with
@@ -131,7 +136,8 @@ def read_request(
         raise InvalidConversationError(
             "the request", problem, 'It must be an object such as {"messages": [...]}.'
         )
-    messages, skipped = read_messages(body)
+    form = read_form(body, final_tools=final_tools)
+    messages, skipped = read_messages(body, final_tools=form.final_tools)
     explicit = _explicit(body.get("metadata"), skipped)
     asked, context, loose = _asked_and_context(messages)
     named_sources = {SourceOrigin.METADATA: explicit}
@@ -168,6 +174,7 @@ def read_request(
         skipped=dict(+skipped),
         reasons=reasons,
         dropped_chars=dropped_chars,
+        form=form,
     )
 
 

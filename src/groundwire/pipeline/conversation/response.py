@@ -1,19 +1,29 @@
 """A response → its answers, one a choice, each with what kind of answer it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from groundwire.errors import InvalidConversationError
 
 
 class AnswerKind(StrEnum):
-    """What a choice holds. Only a text says something that sources could support."""
+    """What a choice holds."""
 
     TEXT = "text"
+    STRUCTURED = "structured"  # JSON, or the arguments of a tool that returns the final output
     REFUSAL = "refusal"
     TOOL_CALLS = "tool_calls"  # and no text: the answer is still to come
     EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool: its name, and its arguments as the text that they are."""
+
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +33,25 @@ class Answer:
     Attributes:
         index: The number that the response gives the choice, else its position.
         kind: What it holds.
-        text: What the user reads, of a ``text`` or a ``refusal``; else empty.
+        text: What the user reads, of a ``text`` or a ``refusal``; of a ``structured`` one its
+            prose, if it has any, and its JSON; else empty.
         n_skipped: Parts of it that hold no text (sound, images, what nobody has defined): what
             they say is not checked.
+        calls: Its calls of tools.
+        n_prose: Characters of prose before the JSON of a ``structured`` answer.
     """
 
     index: int
     kind: AnswerKind
     text: str = ""
     n_skipped: int = 0
+    calls: tuple[ToolCall, ...] = ()
+    n_prose: int = 0
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether it says something that sources could support."""
+        return self.kind in (AnswerKind.TEXT, AnswerKind.STRUCTURED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,17 +129,42 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
         refusal=(refusal if isinstance(refusal, str) else "") + said.refusal,
         has_calls=bool(message.get("tool_calls") or message.get("function_call")),
         n_skipped=said.n_skipped + bool(message.get("audio")),
+        calls=tuple(_calls(message)),
     )
 
 
-def answer_of(index: int, *, text: str, refusal: str, has_calls: bool, n_skipped: int) -> Answer:
+def _calls(message: Mapping[str, object]) -> Iterator[ToolCall]:
+    """The calls of tools whose name and arguments can be read."""
+    calls = message.get("tool_calls")
+    said = [call.get("function") for call in _mappings(calls)]
+    for function in _mappings([*said, message.get("function_call")]):
+        match function:
+            case {"name": str(name), "arguments": str(arguments)}:
+                yield ToolCall(name=name, arguments=arguments)
+
+
+def _mappings(values: object) -> list[Mapping[str, Any]]:
+    listed = values if isinstance(values, (list, tuple)) else []
+    return [each for each in listed if isinstance(each, Mapping)]
+
+
+def answer_of(
+    index: int,
+    *,
+    text: str,
+    refusal: str,
+    has_calls: bool,
+    n_skipped: int,
+    calls: tuple[ToolCall, ...] = (),
+) -> Answer:
     """The answer that holds these."""
     if text.strip():
-        return Answer(index=index, kind=AnswerKind.TEXT, text=text, n_skipped=n_skipped)
-    if refusal.strip():
-        return Answer(index=index, kind=AnswerKind.REFUSAL, text=refusal, n_skipped=n_skipped)
-    kind = AnswerKind.TOOL_CALLS if has_calls else AnswerKind.EMPTY
-    return Answer(index=index, kind=kind, n_skipped=n_skipped)
+        kind = AnswerKind.TEXT
+    elif refusal.strip():
+        kind, text = AnswerKind.REFUSAL, refusal
+    else:
+        kind, text = AnswerKind.TOOL_CALLS if has_calls else AnswerKind.EMPTY, ""
+    return Answer(index=index, kind=kind, text=text, n_skipped=n_skipped, calls=calls)
 
 
 def _its_type(value: object) -> str:

@@ -1,0 +1,106 @@
+"""The leaves of a JSON document with their places, and what a JSON Schema says of each."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from groundwire.text.records import DataField, fields_of
+
+#: The keys and indexes that lead to a leaf.
+Path: TypeAlias = tuple[str | int, ...]
+
+#: Schemas looked at for one leaf: references may go in a circle.
+_MAX_SCHEMAS = 200
+
+
+class Leaf(NamedTuple):
+    """One leaf: its place in the text, its path, and its value; empty containers have ``None``."""
+
+    place: DataField
+    path: Path
+    value: str | float | bool | None
+
+
+def leaves_of(document: str) -> list[Leaf] | None:
+    """Read the leaves of an object or a list, in reading order; ``None`` if it is neither."""
+    try:
+        data = json.loads(document, parse_int=float)  # an int of Python has a limited length
+        places = fields_of(document)
+    except (ValueError, RecursionError):
+        return None
+    values = list(_walk(data))
+    if places is None or len(places) != len(values):
+        return None  # with a key twice, readers differ in what the document says
+    pairs = zip(places, values, strict=True)
+    return [Leaf(place, path, value) for place, (path, value) in pairs]
+
+
+def _walk(data: object) -> Iterator[tuple[Path, Any]]:
+    waiting: list[tuple[Path, object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        children: list[tuple[Path, object]] = []
+        if isinstance(value, dict):
+            children = [((*path, key), each) for key, each in value.items()]
+        elif isinstance(value, list):
+            children = [((*path, i), each) for i, each in enumerate(value)]
+        if children:
+            waiting += reversed(children)
+        else:
+            yield path, None if isinstance(value, (dict, list)) else value
+
+
+def pointer_of(path: Path) -> str:
+    """Write a path as a JSON Pointer (RFC 6901).
+
+    >>> pointer_of(("opening/hours", 0, "day"))
+    '/opening~1hours/0/day'
+    """
+    return "".join(f"/{str(each).replace('~', '~0').replace('/', '~1')}" for each in path)
+
+
+def is_choice(schema: Mapping[str, Any], path: Path) -> bool:
+    """Whether a schema lists the values that a leaf may have, by ``enum`` or ``const``."""
+    found = _expanded([schema], schema)
+    for each in path:
+        found = _expanded([child for one in found for child in _children(one, each)], schema)
+    listed = ["enum" in each or "const" in each for each in found if each.get("type") != "null"]
+    return bool(listed) and all(listed)
+
+
+def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas that say something themselves: references and alternatives are followed."""
+    found: list[Mapping[str, Any]] = []
+    waiting = schemas
+    for _ in range(_MAX_SCHEMAS):
+        if not waiting:
+            break
+        schema = waiting.pop()
+        if not isinstance(schema, Mapping):
+            continue
+        parts = [_referred(schema, root)] if "$ref" in schema else []
+        for key in ("anyOf", "oneOf", "allOf"):
+            several = schema.get(key)
+            parts += several if isinstance(several, list) else []
+        waiting += parts
+        if not parts:
+            found.append(schema)
+    return found
+
+
+def _referred(schema: Mapping[str, Any], root: Mapping[str, Any]) -> object:
+    found: object = root
+    for key in str(schema["$ref"]).removeprefix("#").split("/")[1:]:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _children(schema: Mapping[str, Any], step: str | int) -> Iterator[object]:
+    if isinstance(step, int):
+        yield schema.get("items")
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and step in properties:
+        yield properties[step]
+    else:
+        yield schema.get("additionalProperties")

@@ -1,0 +1,269 @@
+"""Structured answers as statements: each leaf of a JSON document can be checked alone.
+
+A detector reads ``built: 1950``. Its findings are moved back to the value in the raw JSON, and have
+the JSON Pointer of their leaf.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.detection.values import Claim, Detection, Span
+from groundwire.explain import Explanation
+from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind, Schema
+from groundwire.pipeline.json_leaves import Leaf, is_choice, leaves_of, pointer_of
+from groundwire.text.records import Decoded, decode, words_of_key
+
+#: Stands between statements, so that each is a claim of its own.
+_BREAK = "\n\n"
+#: Words in keys of numbers with which a model grades its own answer.
+_GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
+#: Keys of values that only name a record.
+_IDS = frozenset({"id", "uuid", "guid", "index"})
+#: One lower-case word, or several joined: how labels are written, such as ``refund_request``.
+_LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
+#: A string that speaks for itself.
+_PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
+_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One leaf of the data, as a statement.
+
+    Attributes:
+        start: Where the statement begins in the text that is checked.
+        value_start: Where its value begins there.
+        end: Where both end.
+        raw_start: Where the leaf begins in the raw answer, with its key.
+        raw_value: The range of its value there, without quotes.
+        raw_end: Where the leaf ends there, with its quote.
+        pointer: The JSON Pointer of the leaf.
+        decoded: The characters of the value, if they are those of a string in a document.
+        base: Where that document begins in the raw answer.
+        is_verbatim: Whether the statement has the value as it was written.
+    """
+
+    start: int
+    value_start: int
+    end: int
+    raw_start: int
+    raw_value: tuple[int, int]
+    raw_end: int
+    pointer: str
+    decoded: Decoded | None = None
+    base: int = 0
+    is_verbatim: bool = True
+
+    def raw_range(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the raw value of a stretch of the statement: all of it, if of its key."""
+        start, end = max(start, self.value_start), min(end, self.end)
+        if end <= start or not self.is_verbatim:
+            return self.raw_value
+        start, end = start - self.value_start, end - self.value_start
+        if self.decoded is None:
+            return self.raw_value[0] + start, self.raw_value[0] + end
+        return self.base + self.decoded.origin(start), self.base + self.decoded.origin(end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredText:
+    """A structured answer in two forms: as it came, and as the statements that it makes.
+
+    Attributes:
+        raw: The answer as it came: its prose, then its JSON documents.
+        text: The text that is checked: the prose, and a statement for each leaf.
+        n_prose: Characters of prose, with which both begin.
+        statements: The statements, in reading order.
+    """
+
+    raw: str
+    text: str
+    n_prose: int
+    statements: tuple[Statement, ...]
+
+    def of(self, answer: Answer) -> Answer:
+        """An answer as the structured one that it is."""
+        kind = AnswerKind.STRUCTURED
+        return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
+
+    def place(self, found: Detection, explanations: Sequence[Explanation]) -> "PlacedFindings":
+        """Move the findings in the text to the raw answer.
+
+        Args:
+            found: A detection of the text.
+            explanations: One for each of its spans, or none.
+        """
+        claims: list[Claim] = []
+        kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
+        for claim in found.claims:
+            spans: list[Span] = []
+            for span in sorted(claim.spans, key=self._is_in_key):
+                start, end = self._range(span.start, span.end)
+                # A finding in the key is one in the value, which may have one already.
+                is_new = all(end <= each.start or each.end <= start for each in spans)
+                if is_new:
+                    moved = replace(span, start=start, end=end, text=self.raw[start:end])
+                    spans.append(moved)
+                    kept[span.start] = self._pointer(span.start, span.end)
+            spans.sort(key=lambda each: each.start)
+            start, end = self._claim_range(claim)
+            text = self.raw[start:end]
+            claims.append(replace(claim, start=start, end=end, text=text, spans=tuple(spans)))
+        return PlacedFindings(
+            detection=replace(found, answer=self.raw, claims=tuple(claims)),
+            explanations=self.placed([each for each in explanations if each.start in kept]),
+            pointers=tuple(pointer for _, pointer in sorted(kept.items())),
+        )
+
+    def placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
+        """Explanations of spans of the text, with their offsets in the raw answer."""
+        ranges = [self._range(each.start, each.end) for each in explanations]
+        pairs = zip(explanations, ranges, strict=True)
+        return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)
+
+    def _at(self, start: int, end: int) -> Statement | None:
+        """The first statement that a stretch of the text touches."""
+        place = bisect_right(self.statements, start, key=lambda each: each.end)
+        found = self.statements[place : place + 1]
+        return found[0] if found and found[0].start < end else None
+
+    def _range(self, start: int, end: int) -> tuple[int, int]:
+        statement = self._at(start, end)
+        return (start, end) if statement is None else statement.raw_range(start, end)
+
+    def _is_in_key(self, span: Span) -> bool:
+        statement = self._at(span.start, span.end)
+        return statement is not None and span.end <= statement.value_start
+
+    def _pointer(self, start: int, end: int) -> str:
+        statement = self._at(start, end)
+        return "" if statement is None else statement.pointer
+
+    def _claim_range(self, claim: Claim) -> tuple[int, int]:
+        statement = self._at(claim.start, claim.end)
+        if statement is None:
+            return claim.start, claim.end
+        start, end = statement.raw_range(claim.start, claim.end)
+        # The first claim of a leaf has its key, the last one its closing quote.
+        start = statement.raw_start if claim.start <= statement.value_start else start
+        return start, statement.raw_end if claim.end >= statement.end else end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedFindings:
+    """Findings in a structured answer, with their places in its raw form.
+
+    Attributes:
+        detection: The detection of the raw answer.
+        explanations: One for each of its spans, or none.
+        pointers: The JSON Pointer of each of its spans; empty for one in prose.
+    """
+
+    detection: Detection
+    explanations: tuple[Explanation, ...]
+    pointers: tuple[str, ...]
+
+
+def read_structured(answer: Answer, form: AnswerForm) -> StructuredText | None:
+    """Read the structured data of an answer.
+
+    JSON that cannot be parsed is checked as the text that it is.
+
+    Args:
+        answer: The answer.
+        form: The form that its request asks for.
+
+    Returns:
+        ``None`` if the answer has no structured data.
+    """
+    if form.is_json and answer.kind is AnswerKind.TEXT:
+        return _read("", [(answer.text, form.schema)])
+    calls = [each for each in answer.calls if each.name in form.final_tools]
+    if not calls:
+        return None
+    prose = f"{answer.text}{_BREAK}" if answer.kind is AnswerKind.TEXT else ""
+    return _read(prose, [(each.arguments, form.final_tools[each.name]) for each in calls])
+
+
+def _read(prose: str, documents: Sequence[tuple[str, Schema]]) -> StructuredText:
+    raw = text = prose
+    statements: list[Statement] = []
+    for number, (document, schema) in enumerate(documents):
+        raw += "\n" if number else ""
+        prefix = f"/{number}" if len(documents) > 1 else ""
+        leaves = leaves_of(document)
+        if leaves is None:
+            statements.append(_unparsed(document, len(text), base=len(raw), pointer=prefix))
+            text += f"{document}{_BREAK}"
+        for leaf in leaves or ():
+            if _is_claim(leaf, schema):
+                said, statement = _stated(document, leaf, len(text), base=len(raw), prefix=prefix)
+                statements.append(statement)
+                text += f"{said}{_BREAK}"
+        raw += document
+    return StructuredText(
+        raw=raw,
+        text=text.removesuffix(_BREAK),
+        n_prose=len(prose),
+        statements=tuple(statements),
+    )
+
+
+def _unparsed(document: str, start: int, *, base: int, pointer: str) -> Statement:
+    end = base + len(document)
+    return Statement(
+        start=start,
+        value_start=start,
+        end=start + len(document),
+        raw_start=base,
+        raw_value=(base, end),
+        raw_end=end,
+        pointer=pointer,
+    )
+
+
+def _stated(
+    document: str, leaf: Leaf, start: int, *, base: int, prefix: str
+) -> tuple[str, Statement]:
+    """Write a leaf as a statement, which begins at ``start`` of the text."""
+    place = leaf.place
+    is_string = place.kind == "string"
+    decoded = decode(document, place.value_start, place.end) if is_string else None
+    value = document[place.value_start : place.end] if decoded is None else decoded.text
+    label = " ".join(words_of_key(key) for key in leaf.path if isinstance(key, str))
+    label = f"{label}: " if label and not _PROSE.fullmatch(value) else ""
+    month = _MONTH.fullmatch(value)
+    said = f"{_MONTHS[int(month[2]) - 1]} {month[1]}" if month else value
+    statement = Statement(
+        start=start,
+        value_start=start + len(label),
+        end=start + len(label) + len(said),
+        raw_start=base + place.start,
+        raw_value=(base + place.value_start + is_string, base + place.end - is_string),
+        raw_end=base + place.end,
+        pointer=f"{prefix}{pointer_of(leaf.path)}",
+        decoded=decoded,
+        base=base,
+        is_verbatim=not month,
+    )
+    return f"{label}{said}", statement
+
+
+def _is_claim(leaf: Leaf, schema: Schema) -> bool:
+    """Whether evidence could speak of a leaf: names, grades and labels are the model's own."""
+    value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
+    words = words_of_key(key).lower().split()
+    if value is None or isinstance(value, bool) or " ".join(words) in _IDS:
+        return False
+    if isinstance(value, str):
+        # Without a schema, nobody says that it is one of a list.
+        is_label = not schema and _LABEL.fullmatch(value) is not None
+        return bool(value.strip()) and not is_label and not is_choice(schema, leaf.path)
+    is_grade = not _GRADES.isdisjoint(words) and (0 <= value <= 1 or "confidence" in words)
+    return not is_grade and not is_choice(schema, leaf.path)
