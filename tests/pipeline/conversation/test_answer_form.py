@@ -41,6 +41,16 @@ def test_a_tool_that_the_model_has_to_call_returns_the_output(body: dict[str, An
             "tool_choice": "required",
             "messages": [{"role": "tool", "content": "{}"}],
         },
+        {
+            "tools": tools("search"),
+            "tool_choice": "required",
+            "input": [{"type": "function_call_output", "output": "{}"}],
+        },
+        {
+            "tools": tools("search"),
+            "tool_choice": {"type": "any"},
+            "messages": [{"role": "user", "content": [{"type": "tool_result"}]}],
+        },
         {"tools": 1, "tool_choice": 1, "response_format": 1},
     ],
 )
@@ -57,8 +67,9 @@ def test_frameworks_and_settings_name_tools_that_return_the_output() -> None:
 
 def test_a_response_format_asks_for_json() -> None:
     assert read_form({"response_format": {"type": "json_object"}}).is_json
-    wanted = {"type": "json_schema", "json_schema": {"name": "tower", "schema": SCHEMA}}
-    assert read_form({"response_format": wanted}).schema == SCHEMA
+    flat = {"type": "json_schema", "schema": SCHEMA}
+    for wanted in (flat, {"type": "json_schema", "json_schema": {"schema": SCHEMA}}):
+        assert read_form({"response_format": wanted}).schema == SCHEMA
     assert not read_form({"response_format": {"type": "text"}}).is_json
 
 

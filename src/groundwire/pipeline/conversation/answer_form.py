@@ -1,6 +1,6 @@
 """The form of the answer that a request asks for: free text, JSON, or the arguments of a tool."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -42,11 +42,12 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
         final_tools: Further tools whose arguments are the final output.
     """
     wanted = _mapping(body.get("response_format"))
+    own = _mapping(wanted.get("json_schema")) or wanted
     tools = dict(_tools(body))
     forced = _forced(body, tools)
     return AnswerForm(
         is_json=wanted.get("type") in ("json_object", "json_schema"),
-        schema=_mapping(_mapping(wanted.get("json_schema")).get("schema")),
+        schema=_mapping(own.get("schema")),
         final_tools={
             name: schema
             for name, schema in tools.items()
@@ -58,9 +59,7 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
 def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
     """The tools that are defined: the name of each, and the schema of its arguments."""
     for key in ("tools", "functions"):
-        tools = body.get(key)
-        for tool in tools if isinstance(tools, (list, tuple)) else ():
-            said = _mapping(tool)
+        for said in map(_mapping, _items(body.get(key))):
             function = _mapping(said.get("function")) or said
             if isinstance(name := function.get("name"), str):
                 # The messages interface calls it input_schema.
@@ -84,9 +83,17 @@ def _forced(body: Mapping[str, Any], tools: Mapping[str, Schema]) -> str | None:
 
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Whether a tool was called before: then the only one that there is may be called for more."""
-    messages = body.get("messages")
-    said = [_mapping(each) for each in messages] if isinstance(messages, (list, tuple)) else []
-    return any(message.get("role") in ("tool", "function") for message in said)
+    for message in map(_mapping, _items(body.get("messages", body.get("input")))):
+        types = {_mapping(part).get("type") for part in _items(message.get("content"))}
+        if message.get("role") in ("tool", "function") or "tool_result" in types:
+            return True
+        if message.get("type") == "function_call_output":
+            return True
+    return False
+
+
+def _items(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _is_final(name: str) -> bool:
