@@ -14,6 +14,7 @@ from enum import Enum, auto
 from typing import Any
 
 from groundwire.gateway.chat.chunks import (
+    CallPart,
     Chunk,
     DeltaPart,
     Halves,
@@ -48,7 +49,6 @@ class BlockEvent(Chunk):
         opens: Whether it opens a block of text.
         is_divisible: Whether a part of its text may leave alone.
         is_end: Whether the stream ends with it.
-        arguments: What it adds to the arguments of a call of a tool.
     """
 
     leaves: Leaves
@@ -56,7 +56,6 @@ class BlockEvent(Chunk):
     opens: bool = False
     is_divisible: bool = False
     is_end: bool = False
-    arguments: str = ""
 
     @property
     def part(self) -> DeltaPart:
@@ -140,6 +139,7 @@ def block_event(
     refusal: str = "",
     finish: str | None = None,
     calls_tools: bool = False,
+    calls: tuple[CallPart, ...] = (),
     is_unknown: bool = False,
     **more: Any,  # noqa: ANN401 - fields of the event
 ) -> BlockEvent:
@@ -152,6 +152,7 @@ def block_event(
         n_skipped=int(is_unknown),
         finish=finish,
         choice={},
+        calls=calls,
     )
     return BlockEvent(data=data, parts=(part,), leaves=leaves, known=known or data, **more)
 
@@ -188,7 +189,7 @@ class HeldBlocks(ABC):
     n_bytes: int = 0
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
-    _arguments: dict[object, str] = field(default_factory=dict)
+    _arguments: dict[str, str] = field(default_factory=dict)
     _warning: str | None = None
     _n_put_in: int = 0  # blocks that are ours, before those that still come
     _n_blocks: int = 0
@@ -266,8 +267,8 @@ class HeldBlocks(ABC):
         number = chunk.data.get(self.number)
         if isinstance(number, int):
             self._n_blocks = max(self._n_blocks, number + 1)
-        if chunk.arguments:
-            self._arguments[number] = self._arguments.get(number, "") + chunk.arguments
+        for call in chunk.part.calls:
+            self._arguments[call.key] = self._arguments.get(call.key, "") + call.arguments
         step = _Step(chunk, raw, start, self.n_chars, len(event.raw))
         self.n_bytes += step.size
         self._n_late += step.size if chunk.leaves is Leaves.LATE else 0

@@ -1,11 +1,12 @@
 """Anthropic's messages."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import UnreadableChunkError
+from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.blocks import (
     BlockEvent,
@@ -18,7 +19,7 @@ from groundwire.gateway.dialects.blocks import (
     only,
 )
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, answer_of
+from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
 
 #: Of a message, what is known before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
@@ -58,6 +59,11 @@ class Messages:
             refusal="",
             has_calls=any(kind.endswith("tool_use") for kind in kinds),
             n_skipped=sum(kind != "text" and not kind.endswith(_NO_TEXT) for kind in kinds),
+            calls=tuple(
+                ToolCall(name=str(each.get("name")), arguments=_input_of(each))
+                for each, kind in zip(blocks, kinds, strict=True)
+                if kind == "tool_use"
+            ),
         )
         return (answer,)
 
@@ -131,6 +137,7 @@ class _Reader(BlockReader):
                 data,
                 Leaves.LATE,
                 calls_tools=self._open.endswith("tool_use"),
+                calls=self._call(data, str(block.get("name", "")), _input_of(block)),
                 is_unknown=not self._open.endswith(_NO_TEXT),
             )
         text = self.whole(block.get("text"))
@@ -144,9 +151,9 @@ class _Reader(BlockReader):
         kind = delta.get("type")
         if kind != "text_delta":
             said = delta.get("partial_json")
-            arguments = said if isinstance(said, str) else ""
+            calls = self._call(data, "", said) if isinstance(said, str) else ()
             is_unknown = kind not in _DELTAS
-            return block_event(data, Leaves.LATE, is_unknown=is_unknown, arguments=arguments)
+            return block_event(data, Leaves.LATE, is_unknown=is_unknown, calls=calls)
         if self._open != "text":
             raise UnreadableChunkError("it has text for a block of another type")
         text = self.whole(delta.get("text"))
@@ -154,9 +161,20 @@ class _Reader(BlockReader):
         known = only(data, ("type", "index", "delta"), delta=own)
         return block_event(data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True)
 
+    def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
+        """A piece of the call in the open block; none if it is a block of another type."""
+        if self._open != "tool_use":
+            return ()
+        return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
+
     def _require_open(self, data: Mapping[str, Any]) -> None:
         if self._open is None or number_in(data, "index") != self._last:
             raise UnreadableChunkError("its block is not open")
+
+
+def _input_of(block: Mapping[str, Any]) -> str:
+    """The arguments of a call, as JSON; empty where they come later."""
+    return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
 
 
 @dataclass(slots=True)

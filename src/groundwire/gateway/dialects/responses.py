@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import UnreadableChunkError
+from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.blocks import (
     BlockEvent,
@@ -18,7 +18,7 @@ from groundwire.gateway.dialects.blocks import (
 )
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, Said, answer_of
+from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of
 
 #: Of a response, what holds no text of its answer: its settings, which repeat the request.
 _RESPONSE = frozenset(
@@ -67,6 +67,11 @@ class Responses:
             has_calls=any(kind.endswith("_call") for kind in others),
             n_skipped=sum(said.n_skipped for said in saids)
             + sum(not _NO_TEXT.search(kind) for kind in others),
+            calls=tuple(
+                ToolCall(name=str(each.get("name")), arguments=str(each.get("arguments", "")))
+                for each in items
+                if each.get("type") == "function_call"
+            ),
         )
         return (answer,)
 
@@ -106,6 +111,7 @@ class _Reader(BlockReader):
     def __init__(self) -> None:
         super().__init__()
         self._texts: dict[tuple[int, int], str] = {}  # of each part, in their order
+        self._arguments: dict[int, str] = {}  # of each call
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         kind = str(data["type"])
@@ -137,10 +143,14 @@ class _Reader(BlockReader):
         said = data.get("delta")
         if kind == "response.refusal.delta" and isinstance(said, str):
             return block_event(data, Leaves.LATE, refusal=said)
-        is_call = kind.startswith("response.function_call_arguments")
-        arguments = said if is_call and isinstance(said, str) else ""
+        calls: tuple[CallPart, ...] = ()
+        if kind == "response.function_call_arguments.delta" and isinstance(said, str):
+            index = number_in(data, "output_index")
+            calls = self._call(index, self._arguments.get(index, "") + said)
+        elif kind == "response.function_call_arguments.done":
+            calls = self._call(number_in(data, "output_index"), data.get("arguments"))
         is_unknown = not _NO_TEXT.search(kind)
-        return block_event(data, Leaves.LATE, is_unknown=is_unknown, arguments=arguments)
+        return block_event(data, Leaves.LATE, is_unknown=is_unknown, calls=calls)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
         response = object_in(data, "response")
@@ -162,9 +172,25 @@ class _Reader(BlockReader):
             value for key, value in item.items() if key not in ("id", "type", "status")
         ):
             return block_event(data, Leaves.WITH_TEXT)
-        is_unknown = not _NO_TEXT.search(kind)
-        calls_tools = kind.endswith("_call")
-        return block_event(data, Leaves.LATE, calls_tools=calls_tools, is_unknown=is_unknown)
+        calls: tuple[CallPart, ...] = ()
+        if kind == "function_call":
+            name = "" if is_done else str(item.get("name", ""))
+            calls = self._call(index, item.get("arguments") or "", name)
+        return block_event(
+            data,
+            Leaves.LATE,
+            calls_tools=kind.endswith("_call"),
+            calls=calls,
+            is_unknown=not _NO_TEXT.search(kind),
+        )
+
+    def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
+        """What the arguments of a call say that was not said of it before."""
+        said = self._arguments.get(index, "")
+        if not isinstance(arguments, str) or not arguments.startswith(said):
+            raise UnreadableChunkError("the arguments of a call are not those of its pieces")
+        self._arguments[index] = arguments
+        return (CallPart(key=str(index), name=name, arguments=arguments[len(said) :]),)
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
         place = self._place(data)
