@@ -146,8 +146,8 @@ def test_a_log_on_standard_output_does_not_mix_with_the_key(tmp_path: Path) -> N
         (["create", "--admin", "owner"], "'owner' is not one of"),
         (["create", "--admin", "--expires-in", "0"], "0"),
         (["create", "--admin", "--name", "a\nb"], "name: it must be one line"),
-        (["revoke", "0123456789ab", "--admin"], "There is no key '0123456789ab' here"),
-        (["revoke", "x", "--tenant", "nobody"], "There is no key 'x' here"),
+        (["revoke", "0123456789ab", "--admin"], "There is no key of this id here"),
+        (["revoke", "x", "--tenant", "nobody"], "There is no key of this id here"),
         (["list", "--tenant", "nobody"], "There is no tenant 'nobody'"),
         (["create", "--admin", "--store", "mysql://a/b"], "store.url = *** is not"),
     ],
@@ -251,7 +251,7 @@ def test_tables_of_another_revision_stay_so(
     (tmp_path / "audit.key").write_text(OWN)
     path = tmp_path / "groundwire.db"
     path.touch()
-    asyncio.run(migrate(DatabaseAddress.of_file(path), revision="0001"))
+    asyncio.run(migrate(DatabaseAddress.of_file(path)))
     with sqlite3.connect(tmp_path / "groundwire.db") as connection:
         connection.execute("UPDATE groundwire_version SET version_num = ?", [revision])
     connection.close()

@@ -11,7 +11,7 @@ import pytest
 
 from groundwire.control.store import Store
 from groundwire.control.store.address import DatabaseAddress
-from groundwire.control.store.migrate import HEAD, VERSION_TABLE, make_ready, migrate
+from groundwire.control.store.migrate import HEAD, VERSION_TABLE, make_ready
 from tests.cli.conftest import invoke
 from tests.control.store import rows
 
@@ -56,24 +56,6 @@ def test_an_empty_database_has_a_migration_due(store_url: str) -> None:
         "counts": {},
         "is_open_to_others": False,
     }
-
-
-def test_an_earlier_revision_has_a_migration_due_that_can_be_done(store_url: str) -> None:
-    address = DatabaseAddress.read(store_url)
-    if address.path is not None:
-        address.path.touch()
-    asyncio.run(migrate(address, revision="0001"))
-    before = invoke("store", "status", "--store", store_url)
-    assert before.exit_code == 1
-    assert before.stdout.splitlines()[1:] == [
-        f"revision  0001, and {HEAD} is due: groundwire store migrate",
-        "tenants   0",
-        "keys      0",
-    ]
-    done = invoke("store", "migrate", "--store", store_url)
-    assert done.exit_code == 0
-    assert done.stdout == f"{address.shown} is at revision {HEAD}; it was 0001.\n"
-    assert invoke("store", "status", "--store", store_url).exit_code == 0
 
 
 def test_a_migration_tells_machines_what_was_before(path: Path) -> None:

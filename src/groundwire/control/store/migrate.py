@@ -6,10 +6,10 @@ backup of before the upgrade.
 
 import asyncio
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, insert, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.store import sqlite
+from groundwire.control.store import sqlite, tables
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.errors import StoreUnusableError, StoreVersionError
@@ -158,6 +158,11 @@ def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
     settings.set_main_option("script_location", scripts)
     settings.attributes["connection"] = connection
     settings.attributes["version_table"] = VERSION_TABLE
+    if found is None:
+        # A new database gets the tables of today at once; migrations are for those that have some.
+        tables.metadata.create_all(connection, checkfirst=False)
+        connection.execute(insert(tables.changes).values(id=1, revision=0))
+        command.stamp(settings, HEAD)
     command.upgrade(settings, revision)
     if connection.dialect.name == "sqlite":
         _require_references(connection)

@@ -1,0 +1,8 @@
+"""The tables of version 0.1.0, which a new database gets without a migration."""
+
+from groundwire.control.store.migrations import downgrade as downgrade
+
+revision = "0002"
+down_revision = None
+branch_labels = None
+depends_on = None
