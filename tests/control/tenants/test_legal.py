@@ -89,9 +89,9 @@ def test_metadata_are_texts_and_other_scalars_are_kept_as_texts() -> None:
         ({"a": "x" * 1025}, "has 1,025 characters and may have 1,024"),
         ({"a": "\0"}, "it has NUL, or half a surrogate pair"),
         ({"a": "\ud800"}, "it has NUL, or half a surrogate pair"),
-        ({"": "a"}, "the key '' must be a text of 1 to 128 characters"),
-        ({"k" * 129: "a"}, "must be a text of 1 to 128 characters"),
-        ({"\x1b[2J": "a"}, "has characters that are not printable"),
+        ({"": "a"}, "the key '' must be a text of 1 to 128 printable"),
+        ({"k" * 129: "a"}, "must be a text of 1 to 128 printable"),
+        ({"\x1b[2J": "a"}, "must be a text of 1 to 128 printable"),
         ({str(n): "a" for n in range(101)}, "it has 101 keys and may have 100"),
     ],
 )

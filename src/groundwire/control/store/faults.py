@@ -61,78 +61,71 @@ _NO_TRUST = Fault(
     "no connection that can be trusted was possible",
     "See sslmode and sslrootcert in store.url, and the certificate of the server",
 )
+_STANDBY = Fault(
+    StoreUnavailableError, "it takes no writes", "It may be a standby: see to the server"
+)
+_NOT_LET_IN = Fault(
+    StoreUnusableError,
+    "it does not let this user in",
+    "See user and password in store.url, and the server's pg_hba.conf",
+)
+_NO_DATABASE = Fault(
+    StoreUnusableError,
+    "the server has no such database",
+    "Create it, or name another in store.url",
+)
+_NO_RIGHTS = Fault(
+    StoreUnusableError,
+    "its user may not do that",
+    "Make the user the owner of the database; docs/store.md has the rights that it needs",
+)
+_CONNECTIONS = Fault(
+    StoreBusyError,
+    "the server takes no more connections",
+    "Lower store.max_connections, or raise the server's max_connections",
+)
 
-#: By the code of SQLite, or its first word.
-_SQLITE: Mapping[str, Fault] = {
-    "FULL": _FULL,
-    "BUSY": _BUSY,
-    "LOCKED": _BUSY,
-    "PROTOCOL": _BUSY,
-    "READONLY": _NO_ACCESS,
-    "PERM": _NO_ACCESS,
-    "AUTH": _NO_ACCESS,
-    "CANTOPEN": _NO_ACCESS,
-    "NOTADB": _DAMAGED,
-    "CORRUPT": _DAMAGED,
-    "IOERR_SHMSIZE": _FULL,  # the memory that processes share is a file that grows
-    "IOERR": _FAILING,
-    "NOMEM": _FAILING,
-    "CONSTRAINT_UNIQUE": _THERE,
-    "CONSTRAINT_PRIMARYKEY": _THERE,
-    "CONSTRAINT_ROWID": _THERE,
-    "CONSTRAINT_FOREIGNKEY": _DANGLING,
-    "CONSTRAINT": _NO_SUCH_ROW,
-    "MISMATCH": _NO_SUCH_ROW,
-    "TOOBIG": _NO_SUCH_ROW,
-    "ERROR": _OTHER_TABLES,
-    "SCHEMA": _OTHER_TABLES,
-}
+
+def _by_code(table: Mapping[Fault, str]) -> Mapping[str, Fault]:
+    return {code: fault for fault, codes in table.items() for code in codes.split()}
+
+
+#: By the code of SQLite, or its first word. The memory that processes share is a file that grows.
+_SQLITE = _by_code(
+    {
+        _FULL: "FULL IOERR_SHMSIZE",
+        _BUSY: "BUSY LOCKED PROTOCOL",
+        _NO_ACCESS: "READONLY PERM AUTH CANTOPEN",
+        _DAMAGED: "NOTADB CORRUPT",
+        _FAILING: "IOERR NOMEM",
+        _THERE: "CONSTRAINT_UNIQUE CONSTRAINT_PRIMARYKEY CONSTRAINT_ROWID",
+        _DANGLING: "CONSTRAINT_FOREIGNKEY",
+        _NO_SUCH_ROW: "CONSTRAINT MISMATCH TOOBIG",
+        _OTHER_TABLES: "ERROR SCHEMA",
+    }
+)
 
 #: By the code of PostgreSQL, or the first two characters, which are its class:
 #: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_POSTGRESQL: Mapping[str, Fault] = {
-    "08": _GONE,
-    "0A000": _BUSY,  # its tables have just changed
-    "22": _NO_SUCH_ROW,
-    "23": _NO_SUCH_ROW,
-    "23503": _DANGLING,
-    "23505": _THERE,
-    "25006": Fault(
-        StoreUnavailableError, "it takes no writes", "It may be a standby: see to the server"
-    ),
-    "28": Fault(
-        StoreUnusableError,
-        "it does not let this user in",
-        "See user and password in store.url, and the server's pg_hba.conf",
-    ),
-    "3D": Fault(
-        StoreUnusableError,
-        "the server has no such database",
-        "Create it, or name another in store.url",
-    ),
-    "3F": _OTHER_TABLES,
-    "40": _BUSY,
-    "42": _OTHER_TABLES,
-    "42501": Fault(
-        StoreUnusableError,
-        "its user may not do that",
-        "Make the user the owner of the database; docs/store.md has the rights that it needs",
-    ),
-    "53": _FAILING,
-    "53100": _FULL,
-    "53300": Fault(
-        StoreBusyError,
-        "the server takes no more connections",
-        "Lower store.max_connections, or raise the server's max_connections",
-    ),
-    "55P03": _BUSY,
-    "57": _GONE,
-    "57014": _BUSY,  # it took too long
-    "58": _FAILING,
-    "XX": _FAILING,
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-}
+_POSTGRESQL = _by_code(
+    {
+        # Its tables have just changed (0A000); a statement took too long (57014).
+        _BUSY: "0A000 40 55P03 57014",
+        _GONE: "08 57",
+        _NO_SUCH_ROW: "22 23",
+        _DANGLING: "23503",
+        _THERE: "23505",
+        _STANDBY: "25006",
+        _NOT_LET_IN: "28",
+        _NO_DATABASE: "3D",
+        _OTHER_TABLES: "3F 42",
+        _NO_RIGHTS: "42501",
+        _FAILING: "53 58 XX",
+        _FULL: "53100",
+        _CONNECTIONS: "53300",
+        _DAMAGED: "XX001 XX002",
+    }
+)
 
 
 @contextmanager
@@ -152,7 +145,7 @@ def told() -> Iterator[None]:
 
 
 def of(error: Exception) -> StoreError | None:
-    """Our error for one of SQLAlchemy, a driver or the network; ``None`` for any other."""
+    """Return our error for one of SQLAlchemy, a driver or the network; ``None`` for any other."""
     if isinstance(error, exc.TimeoutError):
         return StoreBusyError(
             "all connections of this process are in use",
@@ -162,9 +155,8 @@ def of(error: Exception) -> StoreError | None:
         return None
     cause = _cause(error)
     fault, code = _fault(cause)
-    name = type(cause).__name__
-    told = f"{name}, {code}" if code else name
-    return fault.kind(f"{fault.problem} ({told})", fault.remedy)
+    names = ", ".join(filter(None, (type(cause).__name__, code)))
+    return fault.kind(f"{fault.problem} ({names})", fault.remedy)
 
 
 def _is_of_database(error: Exception) -> bool:
@@ -176,11 +168,8 @@ def _is_of_database(error: Exception) -> bool:
 def _cause(error: BaseException) -> BaseException:
     """Return the error of the driver, which SQLAlchemy wraps once or twice."""
     inner = getattr(error, "orig", None) or error
-    return inner.__cause__ or inner if _is_adapted(inner) else inner
-
-
-def _is_adapted(error: BaseException) -> bool:
-    return type(error).__module__.startswith("sqlalchemy.")
+    is_adapted = type(inner).__module__.startswith("sqlalchemy.")
+    return inner.__cause__ or inner if is_adapted else inner
 
 
 def _fault(error: BaseException) -> tuple[Fault, str]:

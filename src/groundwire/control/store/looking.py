@@ -7,9 +7,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 
 from groundwire.control.store import sqlite, tables
 from groundwire.control.store.address import DatabaseAddress
-from groundwire.control.store.engines import Engine
-from groundwire.control.store.faults import told
-from groundwire.control.store.migrate import HEAD, require_known, revision_of
+from groundwire.control.store.migrate import HEAD, connected, require_known, revision_of
 
 #: The names of what is counted, and their tables.
 COUNTED = {"tenants": tables.tenants, "keys": tables.keys, "records": tables.audit_records}
@@ -43,17 +41,12 @@ async def look(address: DatabaseAddress, *, timeout_s: float) -> Look:
     """
     if address.path is not None and not address.path.exists():
         return Look()
-    engine = Engine.migrating(address, timeout_s=timeout_s)
-    try:
-        with told():
-            async with engine.connection() as connection:
-                if address.path is not None:
-                    await connection.execute(text("PRAGMA query_only=ON"))
-                    await connection.execute(text("BEGIN"))
-                revision, counts = await connection.run_sync(_read)
-                await connection.rollback()
-    finally:
-        await engine.close()
+    async with connected(address, timeout_s=timeout_s) as connection:
+        if address.path is not None:
+            await connection.execute(text("PRAGMA query_only=ON"))
+            await connection.execute(text("BEGIN"))
+        revision, counts = await connection.run_sync(_read)
+        await connection.rollback()
     require_known(revision)
     is_open = address.path is not None and sqlite.is_open_to_others(address.path)
     return Look(revision=revision, counts=counts, is_open_to_others=is_open)

@@ -5,6 +5,8 @@ backup of before the upgrade.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from sqlalchemy import Connection, insert, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -54,13 +56,8 @@ async def require_current(address: DatabaseAddress, *, timeout_s: float) -> None
             f"there is no file {address.path}",
             "Name an existing one in store.url; groundwire serve makes one",
         )
-    engine = Engine.migrating(address, timeout_s=timeout_s)
-    try:
-        with told():
-            async with engine.connection() as connection:
-                found = await connection.run_sync(revision_of)
-    finally:
-        await engine.close()
+    async with connected(address, timeout_s=timeout_s) as connection:
+        found = await connection.run_sync(revision_of)
     if found is None:
         raise StoreUnusableError(
             "it has no tables of ours", "Start a gateway, or run groundwire store migrate"
@@ -93,18 +90,30 @@ async def migrate(
     Raises:
         StoreError: If it cannot be used or was made by a later version.
     """
+    async with connected(address, timeout_s=timeout_s) as connection:
+        found = await connection.run_sync(revision_of)
+        if found != revision:
+            await connection.rollback()
+            await _lock(connection, is_sqlite=address.path is not None)
+            found = await connection.run_sync(_upgrade, revision, scripts)
+            await connection.commit()
+        return found
+
+
+@asynccontextmanager
+async def connected(
+    address: DatabaseAddress, *, timeout_s: float
+) -> AsyncIterator[AsyncConnection]:
+    """Connect once, to look at the tables or to change them.
+
+    Raises:
+        StoreError: If the database fails.
+    """
     engine = Engine.migrating(address, timeout_s=timeout_s)
     try:
         with told():
             async with engine.connection() as connection:
-                found = await connection.run_sync(revision_of)
-                if found == revision:
-                    return found
-                await connection.rollback()
-                await _lock(connection, is_sqlite=address.path is not None)
-                found = await connection.run_sync(_upgrade, revision, scripts)
-                await connection.commit()
-                return found
+                yield connection
     finally:
         await engine.close()
 

@@ -1,9 +1,10 @@
 """Validates tenants and keys strictly, before anything is stored."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from math import isfinite
+from math import inf
 from typing import Any
 
 from groundwire.config import read_overrides
@@ -127,29 +128,24 @@ def read_expiry(raw: datetime | None, *, now: datetime) -> datetime | None:
 
 
 def _metadata_key(key: object) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= MAX_METADATA_KEY_CHARS:
-        raise InvalidTenantError(
-            "metadata",
-            f"the key {_shown(key)} must be a text of 1 to {MAX_METADATA_KEY_CHARS} characters",
-        )
-    if not key.isprintable():
-        raise InvalidTenantError(
-            "metadata", f"the key {_shown(key)} has characters that are not printable"
-        )
-    return key
+    if isinstance(key, str) and 0 < len(key) <= MAX_METADATA_KEY_CHARS and key.isprintable():
+        return key
+    raise InvalidTenantError(
+        "metadata",
+        f"the key {_shown(key)} must be a text of 1 to {MAX_METADATA_KEY_CHARS} printable "
+        "characters",
+    )
 
 
 def _metadata_value(key: str, value: object) -> str | None:
     text = _as_text(key, value)
-    if text is None:
-        return None
-    if len(text) > MAX_METADATA_VALUE_CHARS:
+    if text is not None and len(text) > MAX_METADATA_VALUE_CHARS:
         raise InvalidTenantError(
             "metadata",
             f"the value of {shown(key)} has {len(text):,} characters and may have "
             f"{MAX_METADATA_VALUE_CHARS:,}",
         )
-    if _NOT_KEPT.search(text):
+    if text is not None and _NOT_KEPT.search(text):
         raise InvalidTenantError(f"metadata[{shown(key)}]", "it has NUL, or half a surrogate pair")
     return text
 
@@ -158,12 +154,9 @@ def _as_text(key: str, value: object) -> str | None:
     """Turn a value of metadata into text, as JSON writes it: DVARA's values are texts."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) < 2**63:
-        return str(value)
-    if isinstance(value, float) and isfinite(value):
-        return repr(value)
+    limit = 2**63 if isinstance(value, int) else inf
+    if isinstance(value, int | float) and abs(value) < limit:
+        return json.dumps(value)
     raise InvalidTenantError(
         "metadata",
         f"the value of {shown(key)} must be a text, a number, true, false, or null, which removes "

@@ -36,9 +36,6 @@ from groundwire.gateway.middleware.trace import Tracing, log_failure
 #: The largest body of a request: a tenant with all that it may have.
 MAX_BODY_BYTES = 65_536
 
-#: Seconds in which a client has to send the body.
-BODY_TIMEOUT_S = 10.0
-
 #: The largest number of requests at a time.
 MAX_REQUESTS = 64
 
@@ -72,7 +69,6 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
         app.add_exception_handler(error, _tell)
     # Each layer goes around those before it.
     app.add_middleware(Waiting, readiness=readiness)
-    app.add_middleware(InTime)
     app.add_middleware(
         RequestLimits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
     )
@@ -81,32 +77,6 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     app.add_middleware(Tracing)
     app.add_middleware(Counting, began=lambda: None, ended=metrics.admin_request_ended)
     return app
-
-
-class InTime:
-    """Refuses bodies that come slowly, since the number of requests at a time is small."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT_S
-        is_complete = False
-
-        async def receive_in_time() -> Message:
-            nonlocal is_complete
-            if is_complete:
-                return await receive()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError:
-                raise _too_slow() from None
-            is_complete = not message.get("more_body", False)
-            return message
-
-        await self._app(scope, receive_in_time, send)
 
 
 class Uncached:
@@ -134,15 +104,6 @@ def _routes() -> tuple[Route, ...]:
         Route("/readyz", readyz),
         Route("/metrics", metrics_page),
         Route("/{path:path}", _nothing, methods=_METHODS),
-    )
-
-
-def _too_slow() -> Problem:
-    return Problem(
-        408,
-        "request_timeout",
-        message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
-        next_step="Send it again, faster.",
     )
 
 

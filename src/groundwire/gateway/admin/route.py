@@ -51,6 +51,9 @@ BODY = (400, 408, 413, 415)
 class AdminRoute(NativeRoute):
     """A route that reads its body, if it has one, as the native routes do."""
 
+    # The number of requests at a time is small: none may keep a place by sending slowly.
+    body_timeout_s = 10.0
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route, which gives up on a database that does not answer."""
         has_body = self.body_field is not None

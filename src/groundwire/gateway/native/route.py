@@ -45,16 +45,32 @@ class JsonRequest(Request):
 
 
 class NativeRoute(APIRoute):
-    """A route whose body is read as :class:`JsonRequest` has it."""
+    """A route whose body is read as :class:`JsonRequest` has it.
+
+    Attributes:
+        body_timeout_s: Seconds in which a client has to send the body; ``None``: no limit.
+    """
+
+    body_timeout_s: float | None = None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, with our reading before it."""
+        """Return the route's handler, with our reading before it."""
         handle = super().get_route_handler()
 
         async def read_and_handle(request: Request) -> Response:
             require_content_type(request, (JSON,))
             strict = JsonRequest(request.scope, request.receive)
-            await strict.json()  # what is wrong with it is told in our words, not the framework's
+            try:
+                async with asyncio.timeout(self.body_timeout_s):
+                    await strict.json()  # errors are in our words, not the framework's
+            except TimeoutError:
+                raise Problem(
+                    408,
+                    "request_timeout",
+                    message="The body of the request was not complete within "
+                    f"{self.body_timeout_s:g} s.",
+                    next_step="Send it again, faster.",
+                ) from None
             try:
                 return await handle(strict)
             except RequestValidationError as error:
