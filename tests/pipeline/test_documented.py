@@ -7,8 +7,8 @@ import pytest
 
 from groundwire import Label, Outcome
 from groundwire.config import parse
+from groundwire.config.findings import ConfigWarning
 from groundwire.pipeline import CheckPath, Pipeline
-from groundwire.pipeline.load import HighThresholdWarning
 from groundwire.policy.policy import Action
 from tests.config.documented import REFERENCE, SNIPPET
 from tests.pipeline.chats import FACTS, QUESTION, RIGHT, TOOLS, WRONG, answered, asked
@@ -36,7 +36,7 @@ def pipeline() -> Iterator[Pipeline]:
 @pytest.fixture(scope="module")
 def reference() -> Iterator[Pipeline]:
     """With the complete documented file."""
-    with pytest.warns(HighThresholdWarning):
+    with pytest.warns(ConfigWarning):
         loaded = Pipeline.load(parse(REFERENCE, name="halugate.yaml"))
     with loaded:
         yield loaded
@@ -72,7 +72,7 @@ def test_the_documented_conversation_has_the_documented_spans(pipeline: Pipeline
 
 def test_the_threshold_of_the_complete_file_holds_literally_and_is_warned_about() -> None:
     with pytest.warns(
-        HighThresholdWarning, match=r"halugate.yaml:3.*operating_point = 0.8 holds literally"
+        ConfigWarning, match=r"halugate.yaml:3.*operating_point = 0.8 holds literally"
     ):
         Pipeline.load(parse(REFERENCE, name="halugate.yaml")).close()
 

@@ -4,9 +4,10 @@ import pytest
 
 from groundwire import Detector, Outcome, Pipeline
 from groundwire.config import parse
+from groundwire.config.findings import ConfigWarning
 from groundwire.engine.checkpoints import DeviceWarning
 from groundwire.errors import ConfigError
-from groundwire.pipeline.load import UnusedSettingWarning, load_stages
+from groundwire.pipeline.load import load_stages
 from tests.config.documented import REFERENCE
 from tests.pipeline.chats import FACTS, POEM, QUESTION, WRONG, asked, sent
 
@@ -54,7 +55,7 @@ def test_each_detector_has_its_own_threshold(text: str, name: str, threshold: fl
 
 
 def test_a_threshold_of_the_comparing_detector_does_not_reach_the_reader() -> None:
-    with pytest.warns(UnusedSettingWarning, match=r"similarity.threshold \(groundwire.yaml:2\)"):
+    with pytest.warns(ConfigWarning, match="reads similarity.threshold: the detector is reader"):
         assert detector("similarity: {threshold: 0.9}").info.operating_point == "balanced"
 
 
@@ -69,7 +70,7 @@ def test_a_threshold_of_the_comparing_detector_does_not_reach_the_reader() -> No
         ("{min_pieces: 9}", []),
     ],
 )
-@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.HighThresholdWarning")
+@pytest.mark.filterwarnings("ignore::groundwire.config.findings.ConfigWarning")
 def test_filters_arrive(filters: str, marked: list[str]) -> None:
     with load(f"{OFF}detector: {filters}") as pipeline:
         detection = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG).detection
@@ -272,30 +273,6 @@ def test_another_device_for_an_embedded_model_is_warned_about() -> None:
     for section in ("gate", "detector", "explain"):
         with pytest.warns(DeviceWarning, match="runs on the CPU"):
             load(f"{section}: {{device: cuda:0}}").close()
-
-
-@pytest.mark.parametrize(
-    ("text", "unused"),
-    [
-        ("similarity: {min_words: 3}", "similarity.min_words"),
-        ("detector.name: similarity:neural\nsimilarity: {embedder: hash}", "similarity.embedder"),
-        (
-            f"detector.name: reader\n{DVARA}.similarity-threshold: 0.8",
-            r"reads similarity.threshold \(groundwire.yaml:2 \(.*similarity-threshold\)\)\.$",
-        ),
-    ],
-)
-def test_a_setting_that_nothing_reads_is_warned_about(text: str, unused: str) -> None:
-    with pytest.warns(UnusedSettingWarning, match=unused):
-        load(f"{text}\n{OFF}").close()
-
-
-def test_what_the_detector_of_a_tenant_reads_is_no_setting_that_nothing_reads(
-    recwarn: pytest.WarningsRecorder,
-) -> None:
-    text = "similarity: {threshold: 0.5}\ntenants: {acme: {detector: similarity}}"
-    load(f"{text}\n{OFF}").close()
-    assert list(recwarn) == []
 
 
 def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.WarningsRecorder) -> None:

@@ -49,6 +49,7 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
     read = read_config(ctx, file)
     for line in describe(read, name=_name(file)):
         click.echo(line)
+    warn_of_findings(read)
 
 
 @config.command(short_help="Show the values in effect and their origins.")
@@ -136,6 +137,15 @@ def read_config(
     for warning in read.warnings:
         click.echo(f"warning: {visible(warning)}", err=True)
     return read
+
+
+def warn_of_findings(config: "Config") -> None:
+    """Print what is odd about a configuration to standard error."""
+    from groundwire.config.findings import findings
+    from groundwire.render import visible
+
+    for finding in findings(config):
+        click.echo(f"warning: {visible(str(finding))}", err=True)
 
 
 def _name(file: Path) -> str:

@@ -290,6 +290,11 @@ _PREFIXES = (
 )
 _STRUCTURES = ("signals", "decisions", "tenants", "upstreams", *LEGACY_KEYS)
 
+_BARE_PLUGINS = (
+    "plugins belong to a decision. Indent them under one, which without rules applies to every "
+    "request: decisions: [{name: all, plugins: [...]}]."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -315,6 +320,9 @@ class _Reader:
             known = _TABLES.get(path, {})
             if path.startswith("dvara"):  # max-sources may be written max_sources or maxSources
                 key = next((each for each in known if _relaxed(each) == _relaxed(key)), key)
+            if path == "" and key == "plugins":
+                self.problems.add(entry.place, _BARE_PLUGINS)
+                return
             if key not in known:
                 where = f"{path!r}" if path else "a configuration"
                 names = [*known, *(() if path else _STRUCTURES)]

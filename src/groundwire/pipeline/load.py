@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from groundwire.config import Config, SettingOrigin
-from groundwire.config.tree import SETTINGS
+from groundwire.config import Config
+from groundwire.config.findings import ConfigWarning, findings
 from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model, verify
@@ -23,14 +23,6 @@ from groundwire.policy.policy import Overrides
 from groundwire.policy.signals import Embedder, Signals
 
 _EMBEDDED = "embedded"
-
-
-class UnusedSettingWarning(UserWarning):
-    """A setting was given that the pipeline has no use for."""
-
-
-class HighThresholdWarning(UserWarning):
-    """A threshold lets most of what the embedded reader would find pass."""
 
 
 def load_stages(
@@ -49,7 +41,8 @@ def load_stages(
     """
     may_change = tenants is not None
     tenants = config.tenants if tenants is None else tenants
-    _warn_of_unused(config, tenants)
+    for finding in findings(config, tenants=tenants):
+        warnings.warn(str(finding), ConfigWarning, stacklevel=3)
     gate = _load_gate(config)
     stages: dict[str, Any] = {
         "gate": gate,
@@ -64,7 +57,6 @@ def load_stages(
         "ignores_short": config.similarity.all_short == "grounded",
     }
     detector = load_detector(config)
-    _warn_of_high_threshold(config, detector)
     judges = Judges(detector, known=config.detectors, make=partial(_load_beside, config, detector))
     try:
         _check_tenants(config, judges)
@@ -237,54 +229,3 @@ def _naming(config: Config, section: str, names: Mapping[str, str] | None = None
         named = f"{section}.name" if section == "detector" else f"{section}.model"
         origin = config.origins.get(named, section)
         raise ConfigError([f"{origin}: {error} The setting is {section}.revision."]) from error
-
-
-def _warn_of_high_threshold(config: Config, detector: Detector) -> None:
-    """Other systems' thresholds are for other scores: the reader's are calibrated.
-
-    What takes 0.8 of HaluGate's detector takes much less of it; a file that was written for one
-    finds little with the other, and nothing in its results would say so.
-    """
-    points, threshold = detector.judge.operating_points, detector.info.threshold
-    if detector.info.operating_point != "custom" or "precision" not in points:
-        return
-    balanced, precision = points["balanced"], points["precision"]
-    if threshold > (balanced + precision) / 2:
-        origin = config.origins.get("detector.operating_point", "detector.operating_point")
-        warnings.warn(
-            f"{origin}: detector.operating_point = {threshold:g} holds literally. The "
-            f"probabilities of {detector.info.name} are calibrated: its balanced point is "
-            f"{balanced:g}, and from {precision:g} on it reports few findings at all. Leave the "
-            "threshold out for the balanced point.",
-            HighThresholdWarning,
-            stacklevel=5,
-        )
-
-
-def _warn_of_unused(config: Config, tenants: Mapping[str, Overrides]) -> None:
-    known = config.detectors
-    said = (own.detector for own in tenants.values())
-    compares = any(known.is_comparing(known.find(name) or "") for name in said if name)
-    given = [
-        f"{path} ({config.origins[path]})"
-        for path, setting in SETTINGS.items()
-        if _is_unused(config, path, compares=compares)
-        and config.value(path) != setting.default
-        and not config.origins.get(path, SettingOrigin()).is_default
-    ]
-    if given:
-        warnings.warn(
-            f"Nothing in the check of answers reads {', '.join(given)}.",
-            UnusedSettingWarning,
-            stacklevel=5,
-        )
-
-
-def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
-    """Whether no stage of the pipeline reads a setting; ``compares``: whether a tenant's does."""
-    section, name = path.split(".")[0], config.detector.name
-    if compares and section == "similarity":
-        return False
-    if path == "similarity.embedder":  # "similarity:hash" names its own
-        return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
-    return section == "similarity" and name not in EMBEDDERS

@@ -209,8 +209,7 @@ def test_where_no_decision_is_named_none_changes_anything(
 POINTS = ("", "operating_point: precision", "operating_point: 0.9")
 
 
-@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.HighThresholdWarning")
-@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.UnusedSettingWarning")
+@pytest.mark.filterwarnings("ignore::groundwire.config.findings.ConfigWarning")
 @pytest.mark.parametrize(
     ("text", "first"),
     [(f"detector: {{name: reader, {each}}}", "reader") for each in POINTS]

@@ -1,0 +1,194 @@
+"""Findings about a configuration: it can be used, and hardly does what its owner expects.
+
+``groundwire config check`` and ``groundwire serve`` print them, ``/readyz`` lists them, and the
+library warns of them. Settings that cannot be used at all are errors of :mod:`.read`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from groundwire.config.read import Config, SettingOrigin
+from groundwire.config.tree import SETTINGS
+from groundwire.detection.similarity import THRESHOLD
+from groundwire.detection.values import Label, Outcome
+from groundwire.engine.models import EMBEDDERS, ENCODER, find_model, find_reader
+from groundwire.errors import ConfigError, ModelError
+from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, decide, resolve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something about a configuration that its owner should know.
+
+    Attributes:
+        code: A name for machines.
+        message: What is the matter and what to do. It names no tenant and no file, so anybody may
+            read it.
+        where: The line of the file, or the variable; empty if there is none.
+        tenants: The tenants that it is about.
+    """
+
+    code: str
+    message: str
+    where: str = ""
+    tenants: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        of_tenants = f" Tenants: {', '.join(self.tenants)}." if self.tenants else ""
+        return f"{where}{self.message}{of_tenants}"
+
+
+class ConfigWarning(UserWarning):
+    """A finding about a configuration, as the library warns of it."""
+
+
+#: From this similarity on, a detector flags most right answers: ``docs/similarity.md`` has the
+#: measurements, of which the second number is the share at 0.7, in per cent.
+_FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
+
+
+def findings(
+    config: Config, *, tenants: Mapping[str, Overrides] | None = None
+) -> tuple[Finding, ...]:
+    """Find what is odd about a configuration.
+
+    Args:
+        config: The configuration.
+        tenants: The settings of tenants by id; ``None``: those of the configuration.
+    """
+    tenants = config.tenants if tenants is None else tenants
+    return (
+        *_refusing_most(config, tenants),
+        *_high_thresholds(config),
+        *_unused_settings(config, tenants),
+    )
+
+
+def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+    """Find policies that withhold right and wrong answers alike.
+
+    The documented rule of DVARA is one: a cosine of hashed words of 0.7 is nearly that of a copy.
+    """
+    plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
+    policies: dict[str, HallucinationPlugin | None] = {"check.action": None}
+    policies |= {f"decisions.{name}": plugin for name, plugin in plugins.items()}
+    said: dict[str, str] = {}
+    for path, plugin in policies.items():
+        if message := _refuses_most(config, None, [plugin]):
+            said.setdefault(message, path)
+    for message, path in said.items():
+        yield Finding(code="blocks_right_answers", message=message, where=_where(config, path))
+    by_message: dict[str, list[str]] = {}
+    for id_, own in tenants.items():
+        message = _refuses_most(config, own, list(plugins.values()))
+        if message and message not in said:
+            by_message.setdefault(message, []).append(id_)
+    for message, ids in by_message.items():
+        yield Finding(code="blocks_right_answers", message=message, tenants=tuple(ids))
+
+
+def _refuses_most(
+    config: Config, own: Overrides | None, plugins: list[HallucinationPlugin | None]
+) -> str:
+    """Say why a policy withholds most answers; empty if it does not."""
+    policy = resolve(config.policy, plugins=plugins, tenant=own)
+    blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
+    if not blocks or (policy.explain and config.explain.drops_entailed):
+        return ""  # what is entailed is acquitted
+    try:
+        detector, threshold = _similarity_of(config, own)
+    except ConfigError:
+        return ""  # told when it is needed
+    least, share = _FLAGS_MOST.get(detector, (2.0, 0))
+    if threshold < least:
+        return ""
+    return (
+        f"action block with the detector {detector} at {threshold:g} withholds nearly every answer, "
+        f"right or wrong: at 0.7 it marked {share} of 100 right answers when it was measured. Set "
+        "detector.name: reader, which tells them apart, or an action that withholds nothing, such "
+        "as flag."
+    )
+
+
+def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
+    """Return the detector of a tenant and its threshold; -1 if it does not compare."""
+    known = config.detectors
+    chosen = known.choose(own)
+    embedder = EMBEDDERS.get(chosen.detector)
+    if embedder is None:
+        return chosen.detector, -1.0
+    point = chosen.operating_point
+    if point is None and chosen.detector == known.first:
+        own_point = config.detector.operating_point
+        point = own_point if config.similarity.threshold is None else config.similarity.threshold
+    elif point is None:
+        point = known.point_beside(chosen.detector, config.similarity.threshold)
+    if isinstance(point, str):
+        points = {} if embedder == "hash" else find_model(ENCODER).operating_points
+        point = points.get(point, THRESHOLD)
+    return chosen.detector, point
+
+
+def _high_thresholds(config: Config) -> Iterator[Finding]:
+    """Find thresholds of other systems, which are for other scores: the reader's are calibrated.
+
+    What takes 0.8 of HaluGate's detector takes much less of the reader. A file that was written for
+    one finds little with the other, and nothing in its results would say so.
+    """
+    threshold, name = config.detector.operating_point, config.detector.name
+    if isinstance(threshold, str) or name in EMBEDDERS:
+        return
+    try:
+        manifest = find_reader(name)
+    except ModelError:
+        return  # told when it is loaded
+    if manifest is None or "precision" not in manifest.operating_points:
+        return
+    points = manifest.operating_points
+    if threshold > (points["balanced"] + points["precision"]) / 2:
+        yield Finding(
+            code="high_threshold",
+            where=_where(config, "detector.operating_point"),
+            message=f"detector.operating_point = {threshold:g} holds literally. The probabilities "
+            f"of {manifest.name} are calibrated: its balanced point is {points['balanced']:g}, and "
+            f"from {points['precision']:g} on it reports few findings at all. Leave the threshold "
+            "out for the balanced point.",
+        )
+
+
+def _unused_settings(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+    """Find settings that were given and that no stage of a check reads."""
+    known = config.detectors
+    said = (own.detector for own in tenants.values())
+    compares = any(known.is_comparing(known.find(name) or "") for name in said if name)
+    given = [
+        path
+        for path, setting in SETTINGS.items()
+        if _is_unused(config, path, compares=compares)
+        and config.value(path) != setting.default
+        and not config.origins.get(path, SettingOrigin()).is_default
+    ]
+    for path in given:
+        yield Finding(
+            code="unused_setting",
+            where=_where(config, path),
+            message=f"nothing in the check of answers reads {path}: the detector is "
+            f"{config.detector.name}.",
+        )
+
+
+def _where(config: Config, path: str) -> str:
+    """Return the place of a setting or a decision; empty if nobody gave it."""
+    origin = config.origins.get(path, SettingOrigin())
+    return "" if origin.is_default else str(origin)
+
+
+def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
+    """Whether no stage reads a setting; ``compares``: whether the detector of a tenant compares."""
+    section, name = path.split(".")[0], config.detector.name
+    if compares and section == "similarity":
+        return False
+    if path == "similarity.embedder":  # "similarity:hash" names its own
+        return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
+    return section == "similarity" and name not in EMBEDDERS
