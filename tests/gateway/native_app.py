@@ -42,6 +42,7 @@ class SomeServices:
     verifications: Verifications
     audit: AuditLog = field(default_factory=lambda: AuditLog(None))
     metrics: Metrics = field(default_factory=Metrics)
+    telemetry: None = None
 
     def overrides(self, tenant: str) -> Overrides:
         """What the configuration says of a tenant, or who has made the pipeline."""

@@ -38,7 +38,18 @@ def test_probes_need_no_key(running: Running, tmp_path: Path) -> None:
         "status": "ready",
         "models": {"status": "none"},
         "upstreams": [{"name": "local", "status": "up"}],
+        "warnings": [],
     }
+
+
+def test_what_is_odd_about_the_configuration_is_told_without_names(
+    running: Running, tmp_path: Path
+) -> None:
+    text = "detector.name: similarity:hash\ntenants: {acme: {action: block, explain: false}}"
+    url = running(create_app(config_of(tmp_path, text), loads=False))
+    reply = fetch(f"{url}/readyz")
+    assert [each["code"] for each in reply.json()["warnings"]] == ["blocks_right_answers"]
+    assert "acme" not in reply.text
 
 
 def test_metrics_count_requests_and_how_they_ended(running: Running, tmp_path: Path) -> None:

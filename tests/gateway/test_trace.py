@@ -47,6 +47,22 @@ def test_one_that_holds_a_key_is_not(url: str, prefix: str) -> None:
     assert short.headers["X-Trace-ID"] == "gw_order_7"
 
 
+@pytest.mark.parametrize(
+    ("given", "is_taken"),
+    [
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", True),
+        ("00-00000000000000000000000000000000-b7ad6b7169203331-01", False),
+        ("00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", False),
+        ("0af7651916cd43dd8448eb211c80319c", False),
+    ],
+)
+def test_a_trace_that_other_services_began_goes_on(url: str, given: str, is_taken: bool) -> None:
+    found = fetch(f"{url}/livez", headers={"traceparent": given}).headers["X-Trace-ID"]
+    assert (found in given) == is_taken
+    own = fetch(f"{url}/livez", headers={"traceparent": given, "X-Trace-ID": "mine"})
+    assert own.headers["X-Trace-ID"] == "mine"
+
+
 def test_of_two_none_is(url: str) -> None:
     reply = fetch(f"{url}/livez", headers=[("X-Trace-ID", "a"), ("X-Trace-ID", "b")])
     assert reply.headers.get_all("X-Trace-ID") not in (["a"], ["b"], ["a", "b"])

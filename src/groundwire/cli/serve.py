@@ -1,6 +1,10 @@
 """``groundwire serve``: the gateway, from the command line."""
 
-from collections.abc import Iterator, Sequence
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +31,9 @@ PACKAGES = (
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
+#: Where new keys go if there is no terminal to show them on.
+FIRST_KEYS = "first-keys.txt"
+
 NO_UPSTREAM = """\
 There is no upstream to send requests to. Name one, for instance:
   groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
@@ -43,7 +50,8 @@ Examples:
   groundwire serve --config groundwire.yaml --host 0.0.0.0
 
 \b
-The first start makes a key for clients and an admin key, and prints them, once; keys in the
+The first start makes a key for clients and an admin key. It shows them once on a terminal; without
+one it writes them to first-keys.txt in gateway.data_dir, for its owner alone. Keys in the
 configuration come in their place. groundwire keys makes others.
 SIGTERM or Ctrl-C ends it once the requests in flight have ended.
 
@@ -66,6 +74,8 @@ class ServeOptions:
         host: The address to listen on.  [default: 127.0.0.1]
         port: The port to listen on; 0: any.  [default: 8080]
         file: The configuration; environment variables win over it, and options over both.
+        preset: strict: block all answers that are not found to be grounded, also those without
+            evidence, and those that could not be checked. Other options win over it.
         action: What is done about hallucinated answers: none, log, flag, header, body or block.
             [default: log]
         release: When a stream lets text go that may have to be withheld: sentence (once judged)
@@ -86,6 +96,7 @@ class ServeOptions:
     host: object = option("--host", "ADDRESS", setting="gateway.host")
     port: object = option("--port", "N", setting="gateway.port")
     file: Path | None = option("--config", type=TEXT_FILE)
+    preset: object = option("--preset", "NAME", setting="check.preset")
     action: object = option("--action", "ACTION", setting="check.action")
     release: object = option("--release", "WHEN", setting="gateway.release")
     checks: bool | None = option("--check/--no-check", setting="check.enabled")
@@ -125,7 +136,10 @@ def require_gateway() -> None:
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """A configuration over which options have won."""
-    changed = with_values(config, given)
+    from groundwire.config.tree import PRESETS
+
+    preset = PRESETS[given.get("check.preset", "none")]
+    changed = with_values(config, {**preset, **given})
     url = given.get("upstream.url")
     if url is None:
         return changed
@@ -152,17 +166,21 @@ def with_key(config: "Config", variable: str) -> "Config":
 def run(config: "Config", *, is_local_demo: bool) -> None:
     """Serve until told to stop."""
     # All of this is heavy, and --help needs none of it.
+    from groundwire.config.findings import ConfigWarning, findings
     from groundwire.gateway.admin.app import create_admin_app
     from groundwire.gateway.app import create_app
     from groundwire.gateway.control import ControlPlane
+    from groundwire.gateway.logs import log_to_stderr
     from groundwire.gateway.server import (
         Beside,
         Server,
         is_reachable,
         listen,
-        log_to_stderr,
     )
 
+    # They are told below.
+    warnings.simplefilter("ignore", ConfigWarning)
+    tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
         # First the ports: a key that is made is shown once, and must not be lost to a failed start.
         sockets = _held(stack, listen(config, is_local_demo=is_local_demo))
@@ -170,14 +188,15 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         admins = []
         if config.admin.enabled:
             admins = _held(stack, listen(config, is_admin=True, is_local_demo=is_local_demo))
-        say(*describe(config, is_local_demo=is_local_demo))
+        log_to_stderr(config.log)
+        tell(*describe(config, is_local_demo=is_local_demo))
         if is_reachable(admins):
-            say(REACHABLE.format(host=config.admin.host))
-        log_to_stderr()
+            tell(REACHABLE.format(host=config.admin.host))
+        tell(*(f"warning: {each}" for each in findings(config)))
         control = ControlPlane(
             config,
             is_local_demo=is_local_demo,
-            on_start=lambda start: say(*describe_keys(config, start, address=address)),
+            on_start=lambda start: show_keys(config, start, address=address, tell=tell),
         )
         app = create_app(
             config,
@@ -192,7 +211,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
             )
             where = _address(config.admin.host, admins)
             beside = Beside(admin_app, config, admins, address=where)
-        server = Server(app, config, says=say, address=address, beside=beside)
+        server = Server(app, config, says=tell, address=address, beside=beside)
         server.serve_until_told(sockets)
 
 
@@ -218,10 +237,56 @@ def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
         yield "keys      none is needed: --local-demo serves this machine only"
 
 
-def describe_keys(config: "Config", start: "FirstStart", *, address: str) -> Iterator[str]:
-    """Which keys are taken, a line each; new ones are shown."""
-    yield f"keys      {_keys(config, start)}"
-    yield f"admin     {_admin_keys(config, start)}"
+def log_lines(*lines: str) -> None:
+    """Write lines about the start to the log; those that begin with "warning:" as such."""
+    log = logging.getLogger("groundwire.serve")
+    for line in lines:
+        if line.startswith("warning: "):
+            log.warning("%s", line.removeprefix("warning: "))
+        elif line:
+            log.info("%s", line)
+
+
+def show_keys(
+    config: "Config", start: "FirstStart", *, address: str, tell: Callable[..., None]
+) -> None:
+    """Tell which keys are taken. New ones appear on a terminal, or else in a file.
+
+    What is written elsewhere than on a terminal may be collected and kept by others, as logs of
+    containers are.
+    """
+    tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
+    if not start.keys:
+        return
+    if sys.stderr.isatty() and tell is say:
+        say(*describe_keys(start, address=address))
+        return
+    from groundwire.control.folder import data_folder
+
+    path = data_folder(config) / FIRST_KEYS
+    try:
+        write_secret(path, "".join(f"{line}\n" for line in describe_keys(start, address=address)))
+    except OSError as error:
+        tell(
+            f"warning: the new keys could not be written to {path}: {error.strerror}. "
+            "groundwire keys create makes others."
+        )
+    else:
+        tell(
+            f"The new keys are in {path}, which its owner alone can read. Take them, and delete it."
+        )
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a file that nobody but its owner can read, in the place of any that was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+        stream.write(text)
+
+
+def describe_keys(start: "FirstStart", *, address: str) -> Iterator[str]:
+    """Show the keys that a start has made, a line each."""
     if start.tenant_key is not None:
         yield ""
         yield "Clients need this key. It is shown this once:"
@@ -237,8 +302,7 @@ def describe_keys(config: "Config", start: "FirstStart", *, address: str) -> Ite
         yield f"  {start.admin_key.secret}"
         yield ""
         yield "groundwire keys create --admin makes another, should it be lost."
-    if start.tenant_key is not None or start.admin_key is not None:
-        yield ""
+    yield ""
 
 
 def _checks(config: "Config") -> str:
@@ -249,6 +313,8 @@ def _checks(config: "Config") -> str:
     released = f", released by {config.gateway.release}" if own.action == "block" else ""
     if config.gateway.release == "deferred" and own.action == "block":
         released = ", released at the end"
+    if own.preset != "none":
+        released += f", preset {own.preset}"
     return f"on, action {own.action}{released}, detector {config.detector.name}"
 
 

@@ -104,10 +104,10 @@ def _refuses_most(
     if threshold < least:
         return ""
     return (
-        f"action block with the detector {detector} at {threshold:g} withholds nearly every answer, "
-        f"right or wrong: at 0.7 it marked {share} of 100 right answers when it was measured. Set "
-        "detector.name: reader, which tells them apart, or an action that withholds nothing, such "
-        "as flag."
+        f"action block with the detector {detector} at {threshold:g} withholds nearly every "
+        f"answer, right or wrong: at 0.7 it marked {share} of 100 right answers when it was "
+        "measured. Set detector.name: reader, which tells them apart, or an action that withholds "
+        "nothing, such as flag."
     )
 
 

@@ -30,7 +30,7 @@ from groundwire.config.names import (
 )
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
 from groundwire.config.tenants import Tenant, read_tenants
-from groundwire.config.tree import SECTIONS, SETTINGS, limits_of, policy_of
+from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, limits_of, policy_of
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError, SettingError
@@ -82,6 +82,8 @@ class Config:
         verify: Verification of cited claims.
         gateway: The proxy.
         audit: Its record.
+        log: Its log.
+        otel: Its traces.
         upstream: What answers requests, if it is one server; how any is talked to.
         listed: The upstreams of the file, in its order.
         signals: What decisions can depend on.
@@ -105,6 +107,8 @@ class Config:
     admin: tree.Admin = field(default_factory=tree.Admin)
     store: tree.StoreSettings = field(default_factory=tree.StoreSettings)
     audit: tree.Audit = field(default_factory=tree.Audit)
+    log: tree.Log = field(default_factory=tree.Log)
+    otel: tree.OpenTelemetry = field(default_factory=tree.OpenTelemetry)
     upstream: tree.UpstreamDefaults = field(default_factory=tree.UpstreamDefaults)
     listed: tuple[Upstream, ...] = ()
     signals: SignalRules = field(default_factory=SignalRules)
@@ -402,6 +406,10 @@ class _Reader:
             for path, value in DEFAULTS.get(whose, {}).items():
                 values[path] = value
                 origins[path] = SettingOrigin.default_of(whose)
+        preset = self.found.get("check.preset")
+        for path, value in PRESETS[preset.value if preset else "none"].items():
+            values[path] = value
+            origins[path] = SettingOrigin(source=f"preset {preset.value}" if preset else "")
         for path, found in self.found.items():
             values[path], origins[path] = found.value, found.origin
         places = dict(self.rules.places)

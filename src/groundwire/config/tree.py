@@ -47,11 +47,25 @@ OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
 Release = Annotated[str, one_of(("sentence", "deferred"))]
 
 
+#: Name of a preset → the defaults of other settings that it changes.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "none": {},
+    "strict": {
+        "check.action": Action.BLOCK,
+        "check.unverified_action": Action.BLOCK,
+        "check.partial_action": Action.BLOCK,
+        "check.on_error": OnError.BLOCK,
+    },
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Settings of the check: whether answers are checked, and what is done about them.
 
     Attributes:
+        preset: Other defaults for the settings of this section. strict: block whatever is not found
+            to be grounded, also what is unverified, partial or could not be checked.
         enabled: Whether answers are checked.
         action: What is done about a hallucinated answer.
         contradicted_action: At least this where the evidence says otherwise.
@@ -65,6 +79,7 @@ class Check:
         include_details: Whether a body warning names the findings.
     """
 
+    preset: Annotated[str, one_of(("none", "strict"))] = "none"
     enabled: bool = True
     action: ActionWord = Action.LOG
     contradicted_action: ActionWord | None = None
@@ -364,6 +379,35 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """Settings of the log of the gateway, on standard error. It never has keys, prompts or answers.
+
+    Attributes:
+        level: The least severe records that are written.
+        format: text for people, or json: an object a line.
+        access: Whether each request is a record, of level info; probes are of level debug.
+    """
+
+    level: Annotated[str, one_of(("debug", "info", "warning", "error"))] = "info"
+    format: Annotated[str, one_of(("text", "json"))] = "text"
+    access: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTelemetry:
+    """Settings of the traces that the gateway sends to a collector of OpenTelemetry.
+
+    Attributes:
+        enabled: Whether it sends any; needs the extra otel.
+        endpoint: Where they go, by OTLP over HTTP; null: where OpenTelemetry's own variables say,
+            such as OTEL_EXPORTER_OTLP_ENDPOINT.
+    """
+
+    enabled: bool = False
+    endpoint: Url | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamDefaults:
     """The upstream, if it is one server, and the limits of the connections to all upstreams.
 
@@ -401,6 +445,8 @@ SECTIONS: Mapping[str, type] = {
     "admin": Admin,
     "store": StoreSettings,
     "audit": Audit,
+    "log": Log,
+    "otel": OpenTelemetry,
     "upstream": UpstreamDefaults,
 }
 
@@ -445,7 +491,7 @@ SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
 
 def policy_of(check: Check, explain: Explain) -> Policy:
     """The policy of the configuration as a whole."""
-    own = {each.name: getattr(check, each.name) for each in fields(Check)}
+    own = {each.name: getattr(check, each.name) for each in fields(Check) if each.name != "preset"}
     return Policy(**own, explain=explain.enabled)
 
 

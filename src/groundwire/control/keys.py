@@ -20,7 +20,7 @@ PREFIX = "gw_"
 ADMIN_PREFIX = "gwa_"
 
 #: Matches such a key anywhere in a text. A key has 43 characters after its prefix.
-_MADE_HERE = re.compile(r"(?<![A-Za-z0-9])gwa?_[A-Za-z0-9_-]{20}")
+_MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,11 @@ def is_made_here(key: bytes) -> bool:
 def holds_key(text: str) -> bool:
     """Return whether a text contains what looks like a key that a gateway made."""
     return _MADE_HERE.search(text) is not None
+
+
+def hide_keys(text: str) -> str:
+    """Return a text in which what looks like such a key is ``gw_***``."""
+    return _MADE_HERE.sub(r"\1***", text)
 
 
 class Keyring:

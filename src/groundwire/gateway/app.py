@@ -36,6 +36,7 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 from groundwire.gateway.services import open_services, tenants_of
+from groundwire.gateway.telemetry import Telemetry, Traced
 from groundwire.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def create_app(
     control: "ControlPlane | None" = None,
     is_local_demo: bool = False,
     on_failure: Callable[[Exception], None] | None = None,
+    telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """The gateway as an ASGI app; everything it holds is opened and closed by its lifespan.
 
@@ -70,10 +72,13 @@ def create_app(
         control: Tenants, keys and the audit trail in a database. It is opened and closed here.
         is_local_demo: Whether requests need no key, and must be meant for this machine.
         on_failure: Told if models cannot be loaded, once the app has started.
+        telemetry: Makes traces, and is closed here; ``None``: what the configuration says.
 
     Raises:
         ConfigError: If there is no key that a request could come with.
+        MissingExtraError: If there are to be traces, and OpenTelemetry is not installed.
     """
+    telemetry = Telemetry.of(config) if telemetry is None else telemetry
     taken = _keys(config, keyring, control, is_local_demo=is_local_demo)
     readiness, counted = Readiness(on_failure), Metrics()
     if control is not None:
@@ -83,10 +88,18 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            if telemetry is not None:
+                stack.push_async_callback(asyncio.to_thread, telemetry.close)
 
             async def start() -> None:
                 app.state.services = services = await open_services(
-                    stack, config, metrics=counted, pipeline=pipeline, loads=loads, control=control
+                    stack,
+                    config,
+                    metrics=counted,
+                    pipeline=pipeline,
+                    loads=loads,
+                    control=control,
+                    telemetry=telemetry,
                 )
                 if control is not None:
                     control.pipeline = services.pipeline
@@ -136,6 +149,8 @@ def create_app(
         is_local_demo=is_local_demo,
         until_known=None if control is None else control.require_open,
     )
+    if telemetry is not None:
+        app.add_middleware(Traced, telemetry=telemetry)
     app.add_middleware(Tracing)
     app.add_middleware(Counting, began=counted.request_began, ended=counted.request_ended)
     return app

@@ -5,7 +5,6 @@ import logging
 import math
 import signal
 import socket
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -350,20 +349,3 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
     kind = type(error).__name__ if error is not None else "no exception"
     log.error("%s (%s)", str(context.get("message", "")).partition(":")[0], kind)
-
-
-def log_to_stderr() -> None:
-    """Warnings and errors go to standard error, a line each, without texts of exceptions."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Terse("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-class _Terse(logging.Formatter):
-    """Formats exceptions as class and place: a message may hold what a user wrote."""
-
-    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as logging declares it
-        kind, _, trace = ei
-        frames = traceback.extract_tb(trace)
-        where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-        return f"{kind.__name__ if kind else 'no exception'}{where}"

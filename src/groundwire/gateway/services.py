@@ -1,12 +1,13 @@
 """The services that requests are answered with: made at the start, closed at the end."""
 
 import asyncio
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from groundwire.config import Config
 from groundwire.control.audit import AuditLog
@@ -14,6 +15,7 @@ from groundwire.control.audit.configured import audit_log
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.http.background import Background
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.telemetry import Telemetry
 from groundwire.gateway.upstream import Upstreams
 from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
@@ -22,8 +24,19 @@ from groundwire.policy.policy import Overrides
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
+
+
+class RequestThreads(ThreadPoolExecutor):
+    """Threads in which the log and the traces know the request that they work for."""
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
+        """Run a function in a thread, in the context of who asks for it."""
+        return super().submit(copy_context().run, partial(fn, *args, **kwargs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +53,7 @@ class Services:
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
+        telemetry: Makes traces; ``None`` if nobody wants them.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
@@ -53,6 +67,7 @@ class Services:
     checks: ThreadPoolExecutor
     verifications: Verifications
     opening: ThreadPoolExecutor
+    telemetry: Telemetry | None = None
 
 
 async def open_services(
@@ -63,6 +78,7 @@ async def open_services(
     pipeline: Pipeline | None,
     loads: bool,
     control: "ControlPlane | None" = None,
+    telemetry: Telemetry | None = None,
 ) -> Services:
     """Make them; the stack closes each before what it needs.
 
@@ -74,6 +90,7 @@ async def open_services(
         loads: Whether one is loaded if none is given.
         control: Who knows the tenants and keeps the records, and is closed by its owner; without
             one the configuration has all tenants, and records go to a file.
+        telemetry: Makes traces, and is closed by its owner.
 
     Raises:
         GroundwireError: If a model cannot be used.
@@ -85,13 +102,13 @@ async def open_services(
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
-    checks = ThreadPoolExecutor(
+    checks = RequestThreads(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
     verifications = Verifications(config, None if pipeline is None else pipeline.detector)
     stack.callback(verifications.close)
-    opening = ThreadPoolExecutor(
+    opening = RequestThreads(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
@@ -105,7 +122,7 @@ async def open_services(
     if pipeline is not None:
         detector = pipeline.detector
         metrics.watch_cache(lambda: detector.cache)
-    upstreams = Upstreams.of(config, observer=metrics)
+    upstreams = Upstreams.of(config, observer=metrics, tracer=telemetry)
     await upstreams.open()
     stack.push_async_callback(upstreams.close)
     background = Background()
@@ -120,6 +137,7 @@ async def open_services(
         checks=checks,
         verifications=verifications,
         opening=opening,
+        telemetry=telemetry,
     )
 
 

@@ -122,6 +122,7 @@ def test_events_come_in_pages(own: Plane) -> None:
         ("limit=0", "invalid_body", "limit"),
         ("limit=501", "invalid_body", "limit"),
         ("order=random", "invalid_body", "order"),
+        ("tenant_id=acme", "unknown_parameter", "tenant_id"),
         ("cursor=x", "invalid_cursor", "cursor"),
         (f"cursor={'a' * 3000}", "invalid_cursor", "cursor"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from groundwire.control.audit.control_events import ControlEvents
@@ -31,7 +32,7 @@ _PATIENCE = 3.0
 MAX_LIMIT = 500
 
 _ERRORS = {
-    400: "The request cannot be read.",
+    400: "The request cannot be read, or its query has an unknown parameter.",
     401: "There is no admin key in the request, or one that is not taken.",
     403: "The key is a tenant's, or its role may not do this.",
     404: "There is no such tenant, key or event.",
@@ -45,7 +46,7 @@ _ERRORS = {
 }
 
 #: The errors of requests with a body, beside those of every request.
-BODY = (400, 408, 413, 415)
+BODY = (408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
@@ -58,17 +59,41 @@ class AdminRoute(NativeRoute):
         """Return the handler of the route, which gives up on a database that does not answer."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
+        parameters = sorted(_query_parameters(self.dependant))
+
+        async def handle_known(request: Request) -> Response:
+            if unknown := sorted(set(request.query_params) - set(parameters)):
+                raise _unknown_parameter(unknown[0], parameters)
+            return await handle(request)
+
         if self.name in UNBOUNDED:
-            return handle
+            return handle_known
 
         async def handle_in_time(request: Request) -> Response:
             try:
                 async with asyncio.timeout(_PATIENCE * control_of(request).config.store.timeout_s):
-                    return await handle(request)
+                    return await handle_known(request)
             except TimeoutError:
                 raise store_unavailable(StoreUnavailableError("it does not answer")) from None
 
         return handle_in_time
+
+
+def _query_parameters(dependant: Dependant) -> set[str]:
+    """Return the names of all parameters that an operation takes in its query."""
+    own = {each.alias for each in dependant.query_params}
+    return own.union(*map(_query_parameters, dependant.dependencies))
+
+
+def _unknown_parameter(name: str, known: list[str]) -> Problem:
+    there = f"Parameters are {', '.join(known)}." if known else "This operation takes none."
+    return Problem(
+        400,
+        "unknown_parameter",
+        message=f"There is no parameter {name!r:.100} here.",
+        next_step=f"Leave it out. {there}",
+        param=name[:100],
+    )
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -84,7 +109,7 @@ def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - of APIRo
     return APIRouter(
         route_class=AdminRoute,
         tags=[tag],
-        responses=errors(401, 403, 422, 503),
+        responses=errors(400, 401, 403, 422, 503),
         generate_unique_id_function=lambda route: route.name,
         **more,
     )

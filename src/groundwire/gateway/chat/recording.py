@@ -162,6 +162,8 @@ class Recorder:
             mode=mode,
             detector=context.detector,
         )
+        if self._services.telemetry is not None:
+            self._services.telemetry.checked(answers, detector=context.detector)
 
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and wait for the disk if that is asked for."""

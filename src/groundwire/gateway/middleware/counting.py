@@ -1,10 +1,14 @@
-"""Counts requests: how many are being answered, how they ended, how long they took."""
+"""Counts and logs requests: how many are being answered, how they ended, how long they took."""
 
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.gateway.http.caller import OPEN
+from groundwire.gateway.logs import log_access
+from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
 #: Of a client that left before it was answered; the custom of web servers.
 CLIENT_LEFT = 499
@@ -55,8 +59,24 @@ class Counting:
         try:
             await self._app(scope, receive_noted, send_noted)
         finally:
-            self._ended(
-                scope["path"],
-                status=CLIENT_LEFT if has_left else status,
-                seconds=time.perf_counter() - started,
-            )
+            status, seconds = CLIENT_LEFT if has_left else status, time.perf_counter() - started
+            self._ended(scope["path"], status=status, seconds=seconds)
+            _log(scope, status, seconds)
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    """Log a request by the name of its endpoint: a path may hold what its client wrote."""
+    path, state = scope["path"], scope.get("state", {})
+    is_admin = path.startswith("/v1/admin/")
+    fields = {
+        "method": scope["method"],
+        "endpoint": admin_endpoint_of(path) if is_admin else endpoint_of(path),
+        "status": status,
+        "duration_ms": round(seconds * 1000, 1),
+        "trace_id": state.get("trace_id"),
+    }
+    if (caller := state.get("caller")) is not None:
+        fields |= {"tenant": caller.tenant, "key_id": caller.key_id}
+    if (admin := state.get("admin")) is not None:
+        fields |= {"key_id": admin.key_id}
+    log_access(fields, is_probe=path in OPEN)

@@ -54,6 +54,7 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
         "status": "degraded" if is_down or is_cut_off else "ready",
         "models": _models(services),
         "upstreams": [{"name": name, "status": state} for name, state in states.items()],
+        "warnings": readiness.warnings,
         **kept,
     }
 

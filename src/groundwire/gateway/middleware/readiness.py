@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Scope
 
+from groundwire.config.findings import findings
 from groundwire.gateway.control_state import PATIENCE_S
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.guard import Guard
-from groundwire.gateway.services import Services
+from groundwire.gateway.services import Services, tenants_of
 
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane
@@ -35,6 +36,7 @@ class Readiness:
         self.control: ControlPlane | None = None
         self._on_failure = on_failure
         self._is_settled = asyncio.Event()
+        self._warnings: tuple[int, list[dict[str, str]]] | None = None
 
     def succeed(self, services: Services) -> None:
         """Record that everything is there."""
@@ -48,6 +50,19 @@ class Readiness:
         self._is_settled.set()
         if self._on_failure is not None:
             self._on_failure(error)
+
+    @property
+    def warnings(self) -> list[dict[str, str]]:
+        """What is odd about the configuration and about tenants, as JSON data without names."""
+        if self.services is None:
+            return []
+        config, control = self.services.config, self.control
+        revision = 0 if control is None else control.directory.revision
+        if self._warnings is None or self._warnings[0] != revision:
+            found = findings(config, tenants=tenants_of(config, control))
+            said = [{"code": each.code, "message": each.message} for each in found]
+            self._warnings = revision, said
+        return self._warnings[1]
 
     async def wait(self) -> None:
         """Wait until the start has ended, but not for long.

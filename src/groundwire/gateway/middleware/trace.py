@@ -10,12 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.control.keys import holds_key
 from groundwire.gateway.http.problems import as_problem, problem_response
+from groundwire.gateway.logs import TRACE_ID
 
 log = logging.getLogger(__name__)
 
 HEADER = "X-Trace-ID"
 
 _NAME = HEADER.lower().encode()
+_PARENT = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _TAKEN = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
 
@@ -35,6 +37,7 @@ class Tracing:
             return
         trace_id = trace_id_of(scope)
         scope.setdefault("state", {})["trace_id"] = trace_id
+        TRACE_ID.set(trace_id)  # for the task of this request, and those that it starts
         has_started = False
 
         async def send_traced(message: Message) -> None:
@@ -64,13 +67,18 @@ def alone(error: Exception) -> Exception:
 
 
 def trace_id_of(scope: Scope) -> str:
-    """The client's, if it has one that can stand in a log; else a new one."""
-    given = [value for name, value in scope["headers"] if name == _NAME]
+    """The client's X-Trace-ID if it can stand in a log, else that of its traceparent, or a new one.
+
+    See https://www.w3.org/TR/trace-context/.
+    """
+    given = [bytes(value) for name, value in scope["headers"] if name == _NAME]
     if len(given) == 1 and _TAKEN.fullmatch(given[0]):
-        taken = bytes(given[0]).decode("ascii")
+        taken = given[0].decode("ascii")
         if not holds_key(taken):  # it is kept and told, which a key must not be
             return taken
-    return uuid4().hex
+    parents = [bytes(value) for name, value in scope["headers"] if name == b"traceparent"]
+    parent = _PARENT.match(parents[0]) if len(parents) == 1 else None
+    return parent[1].decode("ascii") if parent and parent[1].strip(b"0") else uuid4().hex
 
 
 def log_failure(error: BaseException, trace_id: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Protocol, Self
 
@@ -15,6 +16,7 @@ from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream import errors, routing
 from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
+from groundwire.gateway.upstream.headers import Pairs
 from groundwire.gateway.upstream.health import Health, HealthRules
 from groundwire.gateway.upstream.reply import UpstreamReply
 from groundwire.gateway.upstream.session import new_session, was_stale
@@ -40,6 +42,15 @@ class Observer(Protocol):
         """  # noqa: D205
 
 
+class Tracer(Protocol):
+    """Makes a span of each request to an upstream."""
+
+    def asking(
+        self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
+    ) -> AbstractContextManager[object]:
+        """The span of a request, until the head of its response has come; put it into headers."""
+
+
 class Upstreams:
     """The upstream servers: one, or several that share the models among them.
 
@@ -55,6 +66,7 @@ class Upstreams:
         clock: Callable[[], float] = time.monotonic,
         trust_env: bool = False,
         observer: Observer | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Open nothing yet.
 
@@ -65,6 +77,7 @@ class Upstreams:
             clock: Seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
             observer: Receives responses and failures.
+            tracer: Makes spans.
         """
         self.all = tuple(upstreams)
         self._settings = settings
@@ -75,13 +88,15 @@ class Upstreams:
         self._random = random or Random()
         self._clock = clock
         self._trust_env = trust_env
-        self._observer = observer
+        self._observer, self._tracer = observer, tracer
         self._session: aiohttp.ClientSession | None = None
 
     @classmethod
-    def of(cls, config: Config, *, observer: Observer | None = None) -> Self:
+    def of(
+        cls, config: Config, *, observer: Observer | None = None, tracer: Tracer | None = None
+    ) -> Self:
         """Those of a configuration; nothing is opened yet."""
-        return cls(config.upstreams, config.upstream, observer=observer)
+        return cls(config.upstreams, config.upstream, observer=observer, tracer=tracer)
 
     async def open(self) -> None:
         """Get ready to connect. No connection is opened yet."""
@@ -218,6 +233,7 @@ class Upstreams:
         self, upstream: Upstream, ask: UpstreamRequest, is_reused: list[bool]
     ) -> aiohttp.ClientResponse:
         assert self._session is not None, "open() comes first"
+        headers = ask.headers_for(upstream)
         loop = asyncio.get_running_loop()
         timeout_s = self._settings.response_timeout_s
         upload = ask.body if isinstance(ask.body, Upload) else None
@@ -225,15 +241,18 @@ class Upstreams:
             if upload is not None:
                 # The time of a caller who is slow to send is not the upstream's.
                 upload.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
+            tracer = self._tracer
+            span = nullcontext() if tracer is None else tracer.asking(upstream, ask, headers)
             try:
-                return await self._session.request(
-                    ask.method,
-                    URL(ask.url(upstream), encoded=True),
-                    headers=ask.headers_for(upstream),
-                    data=ask.body or None,
-                    allow_redirects=False,
-                    trace_request_ctx=is_reused,
-                )
+                with span:
+                    return await self._session.request(
+                        ask.method,
+                        URL(ask.url(upstream), encoded=True),
+                        headers=headers,
+                        data=ask.body or None,
+                        allow_redirects=False,
+                        trace_request_ctx=is_reused,
+                    )
             finally:
                 # A response may begin before all is sent.
                 if upload is not None:

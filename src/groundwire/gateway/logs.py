@@ -1,0 +1,83 @@
+"""The log of the gateway on standard error, as text or as a JSON object a line.
+
+No record holds a key, a prompt or an answer: messages are our own words, exceptions are written as
+their class and place, and what looks like a key is taken out.
+"""
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from groundwire.config.tree import Log
+from groundwire.control.keys import hide_keys
+from groundwire.text.screen import one_line
+
+#: The trace id of the request that is being answered, for all records about it.
+TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
+
+_access = logging.getLogger("groundwire.access")
+
+
+def log_to_stderr(settings: Log) -> None:
+    """Send the records of this package, and warnings of all libraries, to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("groundwire").setLevel(settings.level.upper())
+    _access.setLevel(logging.NOTSET if settings.access else logging.ERROR)
+    logging.captureWarnings(True)
+
+
+def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
+    """Write a record of a request that was answered.
+
+    Args:
+        fields: What is known of it: names of our own, numbers, and ids.
+        is_probe: Whether it came from a probe, of which there are many and all alike.
+    """
+    level = logging.DEBUG if is_probe else logging.INFO
+    _access.log(level, "request", extra={"fields": fields})
+
+
+class TextLines(logging.Formatter):
+    """Writes a line for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record so that it cannot act on a screen."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        data = _fields_of(record)
+        rest = "".join(f" {name}={value}" for name, value in data.items())
+        text = f"{moment:%Y-%m-%d %H:%M:%S} {record.levelname} {record.name}: "
+        return one_line(hide_keys(f"{text}{record.getMessage()}{rest}"))
+
+
+class JsonLines(logging.Formatter):
+    """Writes a JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record: time, level, logger, message, and what else is known."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        data = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        return hide_keys(json.dumps(data | _fields_of(record), default=str))
+
+
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    fields = dict(getattr(record, "fields", {}))
+    if trace_id := TRACE_ID.get():
+        fields.setdefault("trace_id", trace_id)
+    if record.exc_info and record.exc_info[0] is not None:
+        # Its message may hold what a user wrote.
+        kind, _, trace = record.exc_info
+        frames = traceback.extract_tb(trace)
+        where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        fields["error"] = f"{kind.__name__}{where}"
+    return fields

@@ -1,0 +1,235 @@
+"""Traces of requests for OpenTelemetry, with what was found about their answers.
+
+A request is a span, continued from its ``traceparent``; so is what is asked of an upstream, which
+gets a ``traceparent`` of its own; and so is the check of a response, with an event
+``gen_ai.evaluation.result`` for each answer. Spans hold no prompt, answer or source, and no key.
+
+OpenTelemetry is imported where traces are enabled, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire import __version__
+from groundwire.config import Config
+from groundwire.config.upstreams import Upstream
+from groundwire.detection.values import Detection, Outcome, Score
+from groundwire.errors import MissingExtraError
+from groundwire.gateway.http.caller import OPEN
+from groundwire.gateway.logs import TRACE_ID
+from groundwire.gateway.metrics import endpoint_of
+from groundwire.gateway.upstream.asking import UpstreamRequest
+from groundwire.gateway.upstream.headers import Pairs
+from groundwire.pipeline import Checked
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Span
+
+#: Endpoints of an upstream → the operation that they are, as the conventions for generative AI say.
+_OPERATIONS = {
+    "chat/completions": "chat",
+    "messages": "chat",
+    "responses": "chat",
+    "completions": "text_completion",
+    "embeddings": "embeddings",
+}
+
+
+class Telemetry:
+    """Makes spans and sends them."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        """Make spans with a provider; it is closed with this."""
+        from opentelemetry import trace
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        self._provider, self._trace = provider, trace
+        self._tracer = provider.get_tracer("groundwire", __version__)
+        self._headers = TraceContextTextMapPropagator()
+
+    @classmethod
+    def of(cls, config: Config) -> Telemetry | None:
+        """Open what a configuration says; ``None`` if it wants no traces.
+
+        Raises:
+            MissingExtraError: If OpenTelemetry is not installed.
+        """
+        if not config.otel.enabled:
+            return None
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ImportError as error:
+            raise MissingExtraError("otel.enabled", "otel") from error
+        provider = new_provider()
+        exporter = OTLPSpanExporter(endpoint=config.otel.endpoint)
+        provider.add_span_processor(BatchSpanProcessor(exporter))
+        return cls(provider)
+
+    def close(self) -> None:
+        """Send what is left. It may wait for the network."""
+        self._provider.shutdown()
+
+    @contextmanager
+    def request(self, scope: Scope) -> Iterator[Span]:
+        """Make the span of a request current; it continues the trace of the client."""
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in _own(scope)]
+        with self._tracer.start_as_current_span(
+            f"{scope['method']} {endpoint_of(scope['path'])}",
+            context=self._headers.extract(dict(pairs)),
+            kind=self._trace.SpanKind.SERVER,
+            attributes={
+                "http.request.method": scope["method"],
+                "http.route": endpoint_of(scope["path"]),
+                "groundwire.trace_id": TRACE_ID.get(),
+            },
+            record_exception=False,  # its message may hold what a user wrote
+            set_status_on_exception=False,
+        ) as span:
+            yield span
+
+    @contextmanager
+    def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
+        """Make the span of a request to an upstream; the upstream's headers continue the trace.
+
+        Args:
+            upstream: Who is asked.
+            ask: What is asked.
+            headers: The headers that go there; the trace is put into them.
+        """
+        operation = _OPERATIONS.get(ask.path.rstrip("/"))
+        attributes: dict[str, Any] = {
+            "http.request.method": ask.method,
+            "server.address": upstream.url.split("://")[-1].split("/")[0],
+            "groundwire.upstream": upstream.name,
+        }
+        if operation is not None:
+            attributes |= {"gen_ai.operation.name": operation, "gen_ai.provider.name": "openai"}
+            attributes |= {"gen_ai.request.model": ask.model} if ask.model else {}
+        with self._tracer.start_as_current_span(
+            f"{operation or ask.method} {ask.model or upstream.name}",
+            kind=self._trace.SpanKind.CLIENT,
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            carrier: dict[str, str] = {}
+            self._headers.inject(carrier)
+            headers[:] = [pair for pair in headers if pair[0] not in self._headers.fields]
+            headers.extend(carrier.items())
+            try:
+                yield span
+            except Exception as error:
+                self.failed(span, type(error).__name__)
+                raise
+
+    def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
+        """Make the span of the check of a response that has just ended."""
+        if not answers:
+            return
+        ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
+        now = time.time_ns()
+        span = self._tracer.start_span(
+            "check",
+            start_time=now - int(ms * 1e6),
+            attributes={"groundwire.detector": detector, "groundwire.path": str(answers[0].path)},
+        )
+        for stage, spent_ms in answers[0].timings_ms.items():
+            span.set_attribute(f"groundwire.{stage}_ms", spent_ms)
+        for answer in answers:
+            span.add_event("gen_ai.evaluation.result", _evaluation(answer), timestamp=now)
+        span.end(now)
+
+    def failed(self, span: Span, kind: str) -> None:
+        """Mark a span as that of something that failed."""
+        span.set_attribute("error.type", kind)
+        span.set_status(self._trace.StatusCode.ERROR)
+
+
+class Traced:
+    """Gives each request a span, but those of probes."""
+
+    def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
+        self._app, self._telemetry = app, telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["path"] in OPEN:
+            await self._app(scope, receive, send)
+            return
+        with self._telemetry.request(scope) as span:
+
+            async def send_noted(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                    span.set_attribute("http.response.status_code", status)
+                    if status >= 500:
+                        self._telemetry.failed(span, str(status))
+                await send(message)
+
+            try:
+                await self._app(scope, receive, send_noted)
+            except Exception as error:
+                self._telemetry.failed(span, type(error).__name__)
+                raise
+            finally:
+                if (caller := scope["state"].get("caller")) is not None:
+                    span.set_attribute("groundwire.tenant", caller.tenant)
+
+
+def new_provider() -> TracerProvider:
+    """Make a provider whose new traces have the id that the response and the log have."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+
+    class RequestIds(RandomIdGenerator):
+        def generate_trace_id(self) -> int:
+            own = TRACE_ID.get()
+            is_one = len(own) == 32 and set(own) <= set("0123456789abcdef") and set(own) != {"0"}
+            return int(own, 16) if is_one else secrets.randbits(128)
+
+    own = {"service.name": "groundwire", "service.version": __version__}
+    # Variables of OpenTelemetry win: several gateways may have names of their own.
+    resource = Resource(own).merge(Resource.create())
+    return TracerProvider(resource=resource, id_generator=RequestIds())
+
+
+def _own(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
+    yield from (pair for pair in scope["headers"] if pair[0] in (b"traceparent", b"tracestate"))
+
+
+def _evaluation(answer: Checked) -> dict[str, Any]:
+    """Describe what was found about an answer, as the conventions for generative AI name it.
+
+    See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/. The explanation that they
+    allow would quote what the model says, so there is none.
+    """
+    data: dict[str, Any] = {
+        "gen_ai.evaluation.name": "groundedness",
+        "gen_ai.evaluation.score.label": str(answer.outcome),
+        "groundwire.action": str(answer.action),
+    }
+    if answer.outcome is Outcome.UNAVAILABLE:
+        data["error.type"] = answer.reason or "unavailable"
+    detection = answer.detection
+    if detection is not None:
+        data["groundwire.n_findings"] = len(detection.spans)
+        score = _groundedness(detection)
+        data |= {} if score is None else {"gen_ai.evaluation.score.value": score}
+    return data
+
+
+def _groundedness(detection: Detection) -> float | None:
+    """Return how likely or how near to its sources an answer is, from 0 to 1; 1 is good."""
+    if detection.detector.score is Score.SIMILARITY:
+        return detection.similarity
+    return None if detection.probability is None else 1 - detection.probability
