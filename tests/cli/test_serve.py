@@ -1,16 +1,18 @@
 """``groundwire serve`` as a process: its start, its keys, its end."""
 
 import asyncio
+import json
 import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,10 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from groundwire.cli.serve import PACKAGES, describe
+from groundwire.cli.serve import PACKAGES, describe, with_upstream
 from groundwire.config import parse
 from groundwire.control.store import Store
+from groundwire.policy.policy import Action
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request
@@ -39,26 +42,32 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
 
 class Gateway:
-    """A gateway in a process of its own; :attr:`said` is what it wrote on standard error."""
+    """A gateway in a process of its own; :attr:`said` is what it wrote on standard error.
 
-    def __init__(self, *args: str, **environ: str) -> None:
+    That is a terminal if ``is_terminal``.
+    """
+
+    def __init__(self, *args: str, is_terminal: bool = False, **environ: str) -> None:
+        ours, theirs = os.openpty() if is_terminal else os.pipe()
         own = {k: v for k, v in os.environ.items() if not k.startswith("GROUNDWIRE_")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "groundwire", "serve", *args],
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=theirs,
             encoding="utf-8",
             env=own | {"GROUNDWIRE_ADMIN_PORT": "0", "PYTHONUTF8": "1"} | environ,
         )
+        os.close(theirs)
+        self._errors = os.fdopen(ours, "rb", buffering=0)
         self.said, self.printed = "", ""
         self._readers = [threading.Thread(target=read) for read in (self._read, self._read_out)]
         for each in self._readers:
             each.start()
 
     def _read(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self.said += line
+        with suppress(OSError):  # so a terminal ends
+            while piece := self._errors.read(65_536):
+                self.said += piece.decode().replace("\r\n", "\n")
 
     def _read_out(self) -> None:
         assert self._process.stdout is not None
@@ -99,9 +108,9 @@ class Gateway:
         """End it for sure."""
         self._process.kill()
         self.end()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._errors.close()
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
@@ -112,8 +121,8 @@ def wait_for(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def gateway(*args: str, **environ: str) -> Iterator[Gateway]:
-    started = Gateway(*args, **environ)
+def gateway(*args: str, is_terminal: bool = False, **environ: str) -> Iterator[Gateway]:
+    started = Gateway(*args, is_terminal=is_terminal, **environ)
     try:
         yield started
     finally:
@@ -171,8 +180,11 @@ def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
     upstream: str, tmp_path: Path
 ) -> None:
     args = ("--upstream", upstream, "--port", "0")
-    environ = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path), "UPSTREAM_KEY": "sk-1"}
-    with gateway(*args, "--upstream-key-env", "UPSTREAM_KEY", **environ) as first:
+    environ: dict[str, Any] = {
+        "GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path),
+        "UPSTREAM_KEY": "sk-1",
+    }
+    with gateway(*args, "--upstream-key-env", "UPSTREAM_KEY", is_terminal=True, **environ) as first:
         url, admin_url = first.url(), first.admin_url()
         assert first.says("groundwire keys create --admin makes another, should it be lost.\n")
         assert "keys      a new one, of tenant default\n" in first.said
@@ -209,6 +221,51 @@ def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
         assert fetch(f"{admin_url}/v1/admin/me", headers=authorized(admin)).status == 200
         second.tell(signal.SIGINT)
         assert second.end() == 0
+
+
+@posix
+def test_without_a_terminal_new_keys_are_in_a_file_and_in_no_log(
+    upstream: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "first-keys.txt"
+    with gateway(
+        *("--upstream", upstream, "--port", "0"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+        GROUNDWIRE_LOG_FORMAT="json",
+    ) as started:
+        assert started.says(f"The new keys are in {file}, which its owner alone can read.")
+        wait_for(lambda: "Listening on" in started.said)
+        text = file.read_text(encoding="utf-8")
+        (key,), (admin,) = KEY.findall(text), ADMIN_KEY.findall(text)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        url = re.search(r"Listening on (http://[\d.:]+) ", started.said)
+        assert url is not None
+        assert fetch(f"{url[1]}/v1/models", headers=authorized(key)).status == 200
+        wait_for(lambda: "models" in started.said)
+    records = [json.loads(line) for line in started.said.splitlines()]
+    assert {each["logger"] for each in records} == {"groundwire.serve", "groundwire.access"}
+    assert key not in started.said
+    assert admin not in started.said
+
+
+@posix
+def test_a_policy_that_withholds_right_answers_too_is_warned_about(
+    upstream: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("dvara.llm-gateway.guardrail.grounding: {enabled: true, action: BLOCK}\n")
+    with gateway(
+        *("--config", str(file), "--upstream", upstream, "--port", "0"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+    ) as started:
+        url = started.url()
+        (said,) = [line for line in started.said.splitlines() if line.startswith("warning: ")]
+        wait_for(lambda: fetch(f"{url}/readyz").status == 200)
+        (told,) = fetch(f"{url}/readyz").json()["warnings"]
+    assert f"{file}:1 (" in said
+    assert said.endswith(told["message"])
+    checked = invoke("config", "check", str(file))
+    assert checked.stderr == f"{said}\n"
 
 
 @posix
@@ -411,9 +468,6 @@ async def opened_once(url: str) -> None:
 
 
 def test_the_key_of_a_file_is_not_sent_to_the_upstream_of_an_option(tmp_path: Path) -> None:
-    from groundwire.cli.serve import with_upstream
-    from groundwire.config import parse
-
     text = "upstream: {url: 'https://a/v1', api_key: sk-1}"
     config = with_upstream(parse(text, name="c.yaml"), {"upstream.url": "http://b/v1"})
     assert [(each.url, each.api_key) for each in config.upstreams] == [("http://b/v1", None)]
@@ -427,6 +481,14 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
         "error: The gateway needs the 'gateway' extra, which is not installed. "
         "Install it: pip install 'groundwire[gateway]'\n"
     )
+
+
+def test_a_preset_is_won_over_by_other_options() -> None:
+    config = parse("check: {action: flag}", name="c.yaml")
+    strict = with_upstream(config, {"check.preset": "strict"}).check
+    assert {strict.action, strict.unverified_action, strict.partial_action} == {Action.BLOCK}
+    milder = with_upstream(config, {"check.preset": "strict", "check.action": Action.BODY}).check
+    assert (milder.action, milder.unverified_action) == (Action.BODY, Action.BLOCK)
 
 
 def test_the_start_names_decisions_for_they_win_over_the_action() -> None:

@@ -83,6 +83,17 @@ def test_the_threshold_of_the_complete_file_of_halugate_is_one_for_other_scores(
     assert codes(REFERENCE.replace("threshold: 0.8, ", "")) == []
 
 
+def test_what_lets_more_pass_than_the_preset_strict_is_one() -> None:
+    plugin = "{type: hallucination, configuration: {enabled: true, action: %s}}"
+    strict = "check: {preset: strict}\n"
+    assert codes(strict) == []
+    weak = f"{strict}decisions: [{{name: d, plugins: [{plugin % 'block'}]}}]"
+    assert codes(weak) == ["weaker_than_strict"]  # unverified_action is header
+    tenants = f"{strict}tenants: {{a: {{action: flag}}, b: {{max_sources: 3}}}}"
+    (finding,) = findings(parse(tenants, name=""))
+    assert finding.tenants == ("a",)
+
+
 @pytest.mark.parametrize(
     ("text", "unused"),
     [

@@ -4,8 +4,10 @@ import pytest
 
 from groundwire.config import Config, SettingOrigin, load, parse
 from groundwire.config.kinds import Secret
+from groundwire.config.show import to_yaml
+from groundwire.detection.values import Outcome
 from groundwire.errors import ConfigError
-from groundwire.policy.policy import Action, Overrides
+from groundwire.policy.policy import Action, Overrides, decide
 from tests.test_package import modules_after
 
 
@@ -48,8 +50,8 @@ def test_all_problems_are_told_at_once_each_with_its_line() -> None:
     assert problems(
         "checks: {}\ncheck:\n  acton: log\n  action: blok\nevidence: 3\ngate: {threshold: 2}\n"
     )[1:] == [
-        "c.yaml:3: there is no 'acton' in 'check'; did you mean 'action'? Known: enabled, action, "
-        "contradicted_action, unverified_action, partial_action, on_error, min_severity, "
+        "c.yaml:3: there is no 'acton' in 'check'; did you mean 'action'? Known: preset, enabled, "
+        "action, contradicted_action, unverified_action, partial_action, on_error, min_severity, "
         "include_details.",
         "c.yaml:4: check.action = 'blok' is not possible; did you mean 'block'? It must be one of "
         "none, log, flag, header, body, block (also metadata, warn, reject, raise).",
@@ -305,3 +307,12 @@ def test_built_in_domains_and_languages_need_no_definition() -> None:
     assert str(config.decisions[0].rule) == (
         "(domain:law OR language:de OR NOT hallucination:contradicted)"
     )
+
+
+def test_a_preset_changes_defaults_and_no_more() -> None:
+    config = parse("check: {preset: strict, on_error: allow}", name="c.yaml")
+    for outcome in (Outcome.HALLUCINATED, Outcome.UNVERIFIED, Outcome.PARTIAL):
+        assert decide(config.policy, outcome) is Action.BLOCK
+    assert decide(config.policy, Outcome.UNAVAILABLE) is Action.LOG
+    assert str(config.origins["check.action"]) == "preset strict"
+    assert parse(to_yaml(config), name="").policy == config.policy

@@ -31,6 +31,7 @@ def test_a_start_prints_what_is_shown(page: str, tmp_path: Path) -> None:
     with gateway(
         *shlex.split(found["options"]),
         "--port=0",
+        is_terminal=True,
         HOME=str(tmp_path),
         XDG_CONFIG_HOME=str(tmp_path / ".config"),
         OPENAI_API_KEY="sk-0",

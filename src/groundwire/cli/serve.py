@@ -244,7 +244,7 @@ def log_lines(*lines: str) -> None:
         if line.startswith("warning: "):
             log.warning("%s", line.removeprefix("warning: "))
         elif line:
-            log.info("%s", line)
+            log.info("%s", " ".join(line.split()))
 
 
 def show_keys(

@@ -60,6 +60,7 @@ def findings(
     tenants = config.tenants if tenants is None else tenants
     return (
         *_refusing_most(config, tenants),
+        *_weaker_than_strict(config, tenants),
         *_high_thresholds(config),
         *_unused_settings(config, tenants),
     )
@@ -109,6 +110,31 @@ def _refuses_most(
         "measured. Set detector.name: reader, which tells them apart, or an action that withholds "
         "nothing, such as flag."
     )
+
+
+def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+    """Find decisions and tenants that let something pass which the preset would withhold."""
+    if config.check.preset != "strict":
+        return
+    message = "{} does less than the preset strict: some of what is not grounded passes."
+    for decision in config.decisions:
+        if decision.plugin is not None and not _is_strict(config, None, decision.plugin):
+            yield Finding(
+                code="weaker_than_strict",
+                message=message.format("a decision"),
+                where=_where(config, f"decisions.{decision.name}"),
+            )
+    weaker = tuple(id_ for id_, own in tenants.items() if not _is_strict(config, own, None))
+    if weaker:
+        text = message.format("the policy of some tenants")
+        yield Finding(code="weaker_than_strict", message=text, tenants=weaker)
+
+
+def _is_strict(config: Config, own: Overrides | None, plugin: HallucinationPlugin | None) -> bool:
+    """Whether a policy withholds all that is not grounded; of unavailable answers it may differ."""
+    policy = resolve(config.policy, plugins=[plugin], tenant=own)
+    outcomes = (Outcome.HALLUCINATED, Outcome.UNVERIFIED, Outcome.PARTIAL)
+    return all(decide(policy, each) is Action.BLOCK for each in outcomes)
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
