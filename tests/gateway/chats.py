@@ -108,6 +108,16 @@ def events_of(raw: bytes) -> list[Any]:
     return [block if block == "[DONE]" else json.loads(block) for block in said if block[0] != ":"]
 
 
+def unmarked(events: list[Any]) -> list[Any]:
+    """The events without what the gateway says at the end of an answer."""
+    return [
+        {key: value for key, value in each.items() if key != "groundwire"}
+        if isinstance(each, dict)
+        else each
+        for each in events
+    ]
+
+
 def without_ids(said: AnyStr) -> AnyStr:
     """What was said, but for ids, whose digits may be those of :data:`WRONG` by chance."""
     if isinstance(said, bytes):

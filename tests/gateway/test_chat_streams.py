@@ -20,6 +20,7 @@ from tests.gateway.chats import (
     gateway,
     request,
     text_of,
+    unmarked,
     without_ids,
 )
 from tests.gateway.wire import (
@@ -162,12 +163,14 @@ def test_text_does_not_wait_for_marks(tmp_path: Path) -> None:
             assert b"groundwire" in b"".join(incoming)
 
 
-def test_a_grounded_stream_is_not_marked(tmp_path: Path) -> None:
+def test_a_grounded_stream_says_at_its_end_that_it_is(tmp_path: Path) -> None:
     script = stream_events(GOOD)
     with gateway(tmp_path, "check: {action: header}") as own:
         own.upstream.script(Script.sse(script))
-        with own.asking(request(stream=True)) as response:
-            assert response.read() == b"".join(script)
+        events = own.stream()
+    assert unmarked(events) == events_of(b"".join(script))
+    marks = events[-2]["groundwire"]
+    assert (marks["outcome"], marks["action"], marks["headers"]) == ("grounded", "none", {})
 
 
 def test_a_body_warning_is_the_last_delta(tmp_path: Path) -> None:
@@ -249,7 +252,7 @@ def test_a_grounded_stream_arrives_whole(tmp_path: Path, release: str) -> None:
     assert events[-2]["usage"]["total_tokens"] == 21
     assert events[-1] == "[DONE]"
     if release == "deferred":
-        assert events == events_of(b"".join(script))
+        assert unmarked(events) == events_of(b"".join(script))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
@@ -315,20 +318,21 @@ def test_calls_of_tools_pass(tmp_path: Path, release: str) -> None:
         own.upstream.script(Script.sse(script))
         events = own.stream()
         eventually(lambda: own.metric("groundwire_checks_total", outcome="skipped") == 1)
-    assert events == events_of(b"".join(script))
+    assert unmarked(events) == events_of(b"".join(script))
+    assert events[-2]["groundwire"]["outcome"] == "skipped"
 
 
 def test_a_refusal_passes(tmp_path: Path) -> None:
     script = [role(), event(chunk({"refusal": "I will not."})), end(), DONE]
     with gateway(tmp_path, BLOCK) as own:
         own.upstream.script(Script.sse(script))
-        assert own.stream() == events_of(b"".join(script))
+        assert unmarked(own.stream()) == events_of(b"".join(script))
 
 
 def test_an_empty_answer_passes(tmp_path: Path) -> None:
     with gateway(tmp_path, BLOCK) as own:
         own.upstream.script(Script.sse([role(), end(), DONE]))
-        assert own.stream() == events_of(role() + end() + DONE)
+        assert unmarked(own.stream()) == events_of(role() + end() + DONE)
 
 
 def test_what_comes_once_an_answer_has_passed_and_is_no_text_arrives(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.chats import WRONG, events_of, gateway, request, without_ids
+from tests.gateway.chats import WRONG, events_of, gateway, request, text_of, without_ids
 from tests.gateway.wire import DONE, Script, chunk, completion, event, eventually, stream_events
 
 pytestmark = pytest.mark.merge
@@ -105,13 +105,10 @@ def test_a_right_one_arrives_as_it_was(tmp_path: Path, release: str, form: dict[
     said = call_events(RIGHT) if form is FORCED else stream_events([RIGHT[:9], RIGHT[9:]])
     with gateway(tmp_path, f"check: {{action: block}}\ngateway: {{release: {release}}}") as own:
         own.upstream.script(Script.sse(said))
-        with own.asking(request(stream=True, **form)) as response:
-            events = events_of(response.read())
-    if form is FORCED:
-        assert arguments_of(events) == RIGHT
-    assert [each for each in events if "groundwire" not in each] == [
-        each for each in events_of(b"".join(said)) if "groundwire" not in each
-    ][: len(events)]
+        events = own.stream(**form)
+    assert arguments_of(events) == (RIGHT if form is FORCED else "")
+    assert text_of(events) == (RIGHT if form is JSON else "")
+    assert events[-2]["groundwire"]["outcome"] == "grounded"
 
 
 def test_a_stream_is_marked_where_text_is_not_held(tmp_path: Path) -> None:

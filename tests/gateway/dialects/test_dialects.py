@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.chats import SOURCES, WRONG, Gateway, gateway, without_ids
+from tests.gateway.chats import SOURCES, WRONG, Gateway, gateway, unmarked, without_ids
 from tests.gateway.dialects.spoken import ALL, Spoken, data_of
 from tests.gateway.wire import Script, eventually
 
@@ -59,9 +59,10 @@ def test_a_right_answer_is_what_the_upstream_said_byte_for_byte(
     events = spoken.events(GOOD)
     got = streamed(own, spoken, events)
     assert spoken.text_of(got) == "".join(GOOD)
+    marks = spoken.marks_of(got)
+    assert (None if marks is None else marks["outcome"]) == (None if mode == "flag" else "grounded")
     if mode not in ("block", "settled"):
-        assert got == b"".join(events)
-    assert not spoken.marks_of(got)
+        assert unmarked(data_of(got)) == data_of(b"".join(events))
 
 
 @EACH

@@ -235,7 +235,7 @@ class Exchange:
     async def _check(
         self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
     ) -> Response:
-        actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
+        actions = _actions(context)
         wish = self._own.release or self._services.config.gateway.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
         if release is Release.OBSERVE and self._is_behind:
@@ -286,6 +286,7 @@ class Exchange:
             settings=self._services.config.gateway,
             trace_id=self._trace_id,
             settles=self._recorder.settles,
+            marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
         # A proxy before us that buffers would undo the release sentence by sentence.
@@ -354,6 +355,11 @@ class Exchange:
         if body.is_upstream_error:
             self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
         return body
+
+
+def _actions(context: RequestContext) -> frozenset[Action]:
+    """All actions that the policy of a request can lead to."""
+    return reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
 
 
 async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:

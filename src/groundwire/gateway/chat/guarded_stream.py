@@ -50,6 +50,7 @@ class ReleasedStream:
         settings: Gateway,
         trace_id: str,
         settles: bool,
+        marks: bool,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], "asyncio.Task[bool]"],
     ) -> None:
         """Begin.
@@ -63,6 +64,7 @@ class ReleasedStream:
             settings: Limits of what may be held, and the silence until a comment is sent.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its records.
+            marks: Whether each answer ends with its outcome.
             conclude: Takes what makes the report, and says whether the response may end; once the
                 last byte is out, or before if the end waits for it.
         """
@@ -70,6 +72,7 @@ class ReleasedStream:
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
         self._reader = dialect.reader()
         self._settings, self._settles, self._conclude = settings, settles, conclude
+        self._marks = marks
         self._outbox = Outbox()
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
@@ -236,7 +239,6 @@ class ReleasedStream:
 
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
-        is_marked = checked.action in (Action.HEADER, Action.BODY)
         held, head, is_deferred = (
             self._held.answer(index),
             self._held.head,
@@ -246,7 +248,7 @@ class ReleasedStream:
         # What is deferred has said nothing if it is refused, for want of a record too.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
-        marks = extension([checked], trace_id=self._trace_id) if is_marked else None
+        marks = extension([checked], trace_id=self._trace_id) if self._marks else None
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
