@@ -184,7 +184,7 @@ def _checked() -> Iterator[Route]:
     """The endpoints whose answers are checked, also under the paths of Azure's clients."""
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
-        for prefix in ("/v1", "/openai/v1", "/openai/deployments/{deployment}"):
+        for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):
             yield Route(f"{prefix}/{dialect.path}", create, methods=["POST"])
 
 

@@ -38,7 +38,7 @@ class _Named(msgspec.Struct):
 
 
 #: What Azure's clients have in place of ``/v1/``.
-_AZURE = re.compile(rb"\A/openai/(?:v1|deployments/[A-Za-z0-9._-]+)/")
+_AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 
 _names = msgspec.json.Decoder(_Named)
 

@@ -1,0 +1,231 @@
+"""Streams of hostile shapes in every dialect: nothing withheld leaves, and all of them end."""
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.gateway.chats import WRONG, Gateway, gateway, without_ids
+from tests.gateway.dialects.spoken import ALL, Spoken, data_of
+from tests.gateway.wire import End, Script, eventually
+
+#: Stands in fields that nobody judges; whoever sees it was told what is withheld.
+SMUGGLED = "SMUGGLED"
+ODD_TEXT = f"{SMUGGLED} {WRONG}"
+PIECES = ["The tower is ", "in Paris 😀. ", "It was built", f" in {WRONG}. ", "It is tall. ", "So."]
+BLOCK = "check: {action: block}"
+MODES = {
+    "block": BLOCK,
+    "deferred": f"{BLOCK}\ngateway: {{release: deferred}}",
+    "settled": f"{BLOCK}\naudit: {{durability: before_response}}",
+    "body": "check: {action: body}",
+    "log": "check: {action: log}",
+}
+Events = list[Any]
+ODD: list[Any] = [None, True, -1, 10**30, 0.5, [], {}, [[]], {"a": 1}, "", "x", "\ud800"]
+
+
+def somewhere(dice: random.Random, data: Any) -> tuple[Any, Any] | None:  # noqa: ANN401
+    """A container in an event, and one of its keys; ``None`` if it has none."""
+    places: list[tuple[Any, Any]] = []
+    todo = [data]
+    while todo:
+        each = todo.pop()
+        keys = (
+            each if isinstance(each, dict) else range(len(each)) if isinstance(each, list) else ()
+        )
+        places += [(each, key) for key in keys]
+        todo += [each[key] for key in keys]
+    return dice.choice(places) if places else None
+
+
+def lose(dice: random.Random, events: Events) -> None:
+    """An event is missing."""
+    del events[dice.randrange(len(events))]
+
+
+def repeat(dice: random.Random, events: Events) -> None:
+    """An event comes twice, the second time elsewhere."""
+    events.insert(dice.randrange(len(events) + 1), json.loads(json.dumps(dice.choice(events))))
+
+
+def swap(dice: random.Random, events: Events) -> None:
+    """Two events have changed places."""
+    one, other = dice.randrange(len(events)), dice.randrange(len(events))
+    events[one], events[other] = events[other], events[one]
+
+
+def unset(dice: random.Random, events: Events) -> None:
+    """A field is missing."""
+    if found := somewhere(dice, dice.choice(events)):
+        container, key = found
+        del container[key]
+
+
+def change(dice: random.Random, events: Events) -> None:
+    """A value is of a wrong type."""
+    if found := somewhere(dice, dice.choice(events)):
+        container, key = found
+        container[key] = dice.choice(ODD)
+
+
+def renumber(dice: random.Random, events: Events) -> None:
+    """Text is of another block than its neighbours."""
+    each = dice.choice(events)
+    for name in ("index", "output_index", "content_index"):
+        if isinstance(each, dict) and name in each:
+            each[name] = dice.choice([0, 1, 2, -1])
+    for choice in each.get("choices", ()) if isinstance(each, dict) else ():
+        if isinstance(choice, dict):
+            choice["index"] = dice.choice([0, 1, 2, -1])
+
+
+def smuggle(dice: random.Random, events: Events) -> None:
+    """A field that nobody knows stands beside others."""
+    each = dice.choice(events)
+    if isinstance(each, dict) and each.get("choices"):
+        # What stands in a choice beside its delta leaves with its text.
+        each = each["choices"][0].get("delta") if isinstance(each["choices"], list) else None
+    if isinstance(each, dict):
+        inner = [value for value in each.values() if isinstance(value, dict)]
+        dice.choice([each, *inner])["odd"] = ODD_TEXT
+
+
+UNKNOWN: list[dict[str, Any]] = [
+    {"type": "odd.event", "text": SMUGGLED, "delta": {"text": SMUGGLED}},
+    {"type": "response.odd.delta", "delta": SMUGGLED, "output_index": 0, "sequence_number": 3},
+    {"type": "response.reasoning_text.delta", "delta": SMUGGLED, "output_index": 0},
+    {"type": "response.refusal.delta", "delta": SMUGGLED, "output_index": 0, "content_index": 0},
+    {
+        "type": "response.output_item.added",
+        "output_index": 0,
+        "item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": SMUGGLED}]},
+    },
+    {"type": "response.created", "response": {"id": "r", "output": [], "odd": SMUGGLED}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "odd", "text": SMUGGLED}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": SMUGGLED},
+    },
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "odd", "text": SMUGGLED}},
+    {"type": "ping", "text": SMUGGLED},
+    {"type": "keepalive", "text": SMUGGLED},
+    {"choices": [{"index": 0, "delta": {"reasoning_content": SMUGGLED}}]},
+    {"choices": [{"index": 0, "delta": {"odd": SMUGGLED}, "text": "", "finish_reason": None}]},
+    {"odd": SMUGGLED},
+]
+
+
+def intrude(dice: random.Random, events: Events) -> None:
+    """An event comes that is unknown, or of another kind than text."""
+    known = json.loads(json.dumps(dice.choice(UNKNOWN)))
+    events.insert(dice.randrange(len(events) + 1), known)
+
+
+def fail(dice: random.Random, events: Events) -> None:
+    """The upstream says that it failed."""
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    events.insert(dice.randrange(len(events) + 1), error)
+
+
+def inflate(dice: random.Random, events: Events) -> None:
+    """An event is large."""
+    each = dice.choice(events)
+    if isinstance(each, dict):
+        each["padding"] = "x" * 300_000
+
+
+SHAPES: list[Callable[[random.Random, Events], None]] = [
+    *(lose, repeat, swap, unset, change, renumber, smuggle, intrude, intrude, fail, inflate)
+]
+
+
+def written(dice: random.Random, each: Any) -> bytes:  # noqa: ANN401
+    """An event as bytes, spelled in some way."""
+    if each is None:
+        return b"data: [DONE]\n\n"
+    said = json.dumps(each, ensure_ascii=dice.random() < 0.5 or "\\ud800" in json.dumps(each))
+    kind = each.get("type") if isinstance(each, dict) else None
+    name = dice.choice([kind, kind, kind, "odd", None])
+    first = "" if name is None or "\n" in str(name) else f"event: {name}\n"
+    line_end = dice.choice(["\n", "\n", "\r\n"])
+    return f"{first}data: {said}\n\n".replace("\n", line_end).encode("utf-8", "replace")
+
+
+def shape(dice: random.Random, spoken: Spoken) -> Script:
+    """A stream of a hostile shape, cut anywhere, with an answer in it that is to be withheld."""
+    events = data_of(b"".join(spoken.events(PIECES)))
+    for _ in range(dice.randrange(4)):
+        dice.choice(SHAPES)(dice, events)
+        events = events or [{}]
+    raw = b"".join(written(dice, each) for each in events)
+    how = dice.choice([End.FINISH] * 4 + [End.CLOSE])
+    if how is End.CLOSE or dice.random() < 0.1:
+        raw = raw[: dice.randrange(len(raw) + 1)]
+    if dice.random() < 0.1:
+        at = dice.randrange(len(raw) + 1)
+        raw = raw[:at] + dice.randbytes(dice.randrange(1, 9)) + raw[at:]
+    cuts = sorted({0, len(raw), *(dice.randrange(len(raw) + 1) for _ in range(5))})
+    return Script.sse([raw[i:j] for i, j in itertools.pairwise(cuts)], end=how)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Gateway]]:
+    with ExitStack() as stack:
+        yield {
+            mode: stack.enter_context(gateway(tmp_path_factory.mktemp("gateway"), yaml))
+            for mode, yaml in MODES.items()
+        }
+
+
+def hold(own: Gateway, spoken: Spoken, mode: str, seed: int) -> None:
+    """Send one shape through a gateway, and look at all that leaves."""
+    script = shape(random.Random(seed), spoken)
+    own.upstream.script(script)
+    pieces: list[bytes] = []
+    with (
+        own.asking(spoken.request(stream=True), path=spoken.path) as answer,
+        suppress(httpx.RemoteProtocolError),
+    ):
+        assert answer.status_code == 200
+        pieces.extend(answer.iter_raw())
+    got = without_ids(b"".join(pieces))
+    said = b"".join(each for each in script.body if isinstance(each, bytes))
+    if mode == "log":
+        assert without_ids(said).startswith(got)
+    elif mode != "body":
+        assert WRONG.encode() not in got.replace(ODD_TEXT.encode(), b"")
+        # Of several answers, which chats can have, those that are right leave.
+        has_several = any(f'"index": {n}'.encode() in said for n in (1, 2, -1))
+        is_refused = b'"type":"guardrail_violation"' in got
+        if is_refused and not (spoken.path.endswith("completions") and has_several):
+            assert SMUGGLED.encode() not in got
+        for each in data_of(got):  # each event can be read
+            assert each is None or isinstance(each, dict)
+
+
+EACH = pytest.mark.parametrize("spoken", ALL, ids=lambda each: each.path)
+
+
+@EACH
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(12), marks=pytest.mark.merge, id="a few"),
+        pytest.param(range(12, 252), marks=pytest.mark.nightly, id="many"),
+    ],
+)
+def test_nothing_withheld_leaves_a_stream_of_a_hostile_shape(
+    running: dict[str, Gateway], mode: str, spoken: Spoken, seeds: range
+) -> None:
+    own = running[mode]
+    for seed in seeds:
+        hold(own, spoken, mode, seed)
+    eventually(lambda: own.metric("groundwire_in_flight") == 1)
