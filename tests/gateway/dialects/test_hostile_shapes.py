@@ -170,7 +170,7 @@ def shape(dice: random.Random, spoken: Spoken) -> Script:
         raw = raw[: dice.randrange(len(raw) + 1)]
     if dice.random() < 0.1:
         at = dice.randrange(len(raw) + 1)
-        raw = raw[:at] + dice.randbytes(dice.randrange(1, 9)) + raw[at:]
+        raw = raw[:at] + b" " + dice.randbytes(dice.randrange(1, 9)) + b" " + raw[at:]
     cuts = sorted({0, len(raw), *(dice.randrange(len(raw) + 1) for _ in range(5))})
     return Script.sse([raw[i:j] for i, j in itertools.pairwise(cuts)], end=how)
 

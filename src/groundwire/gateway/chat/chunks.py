@@ -18,7 +18,7 @@ WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
 #: Where text would stand beside the choices, and nobody would check it.
-_TEXTS = ("content", "text", "delta", "message", "output_text")
+TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
 class UnreadableChunkError(GroundwireError):
@@ -128,7 +128,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
     if choices is None and not data.get("error") and not WITHOUT_ANSWERS.issuperset(data):
         raise UnreadableChunkError("it has no choices, and more than the usage")
-    if any(data.get(name) for name in _TEXTS):
+    if any(data.get(name) for name in TEXTS):
         raise UnreadableChunkError("it has text outside of its choices")
     parts = tuple(map(_read_choice, choices or (), count()))
     if _OURS not in data:

@@ -14,6 +14,7 @@ from enum import Enum, auto
 from typing import Any
 
 from groundwire.gateway.chat.chunks import (
+    TEXTS,
     CallPart,
     Chunk,
     DeltaPart,
@@ -77,7 +78,8 @@ class BlockReader(ABC):
         """
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
-        if not _TYPE.fullmatch(str(own.get("type"))):
+        kind = own.get("type")
+        if not (isinstance(kind, str) and _TYPE.fullmatch(kind)):
             raise UnreadableChunkError("its type is no name")
         found = replace(self.read(own), is_as_sent=own == data)
         return ReadEvent(event, found, is_end=found.is_end)
@@ -128,6 +130,44 @@ def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def only(data: Mapping[str, Any], names: Collection[str], **others: Any) -> dict[str, Any]:  # noqa: ANN401
     """These fields of an object, and others in their place."""
     return {key: others.get(key, value) for key, value in data.items() if key in names}
+
+
+def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
+    """An event of a type that nobody has defined.
+
+    Raises:
+        UnreadableChunkError: If it may hold text, which nobody would check.
+    """
+    if any(data.get(name) for name in (*TEXTS, "content_block", "part", "item", "response")):
+        raise UnreadableChunkError("it is of an unknown type, and may hold text")
+    return block_event(data, Leaves.LATE, is_unknown=True)
+
+
+class Told:
+    """A text that comes in pieces, and then as a whole once more."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def __str__(self) -> str:
+        self._pieces = ["".join(self._pieces)]  # joined again and again, it would take for ever
+        return self._pieces[0]
+
+    def add(self, piece: str) -> None:
+        """Take a piece."""
+        self._pieces.append(piece)
+
+    def rest(self, whole: object) -> str:
+        """What the whole says that its pieces did not; it is taken too.
+
+        Raises:
+            UnreadableChunkError: If the pieces are not the beginning of the whole.
+        """
+        said = str(self)
+        if not isinstance(whole, str) or not whole.startswith(said):
+            raise UnreadableChunkError("a text is not that of its pieces")
+        self.add(whole[len(said) :])
+        return whole[len(said) :]
 
 
 def block_event(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import time
 from typing import Any
 
-from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks
+from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks, Told
 from groundwire.gateway.http.sse import ServerSentEvent
 
 #: What all events have that are about a part of a response.
@@ -22,6 +22,7 @@ class HeldOutput(HeldBlocks):
     _items: dict[int, dict[str, Any]] = field(default_factory=dict)
     _open_part: tuple[int, int] | None = None
     _open_item: int | None = None
+    _said: Told = field(default_factory=Told)  # of the part that is open
     _n_events: int = 0
     _n_more: int = 0  # events that are ours
     _put_in: tuple[int, Mapping[str, Any]] | None = None
@@ -64,11 +65,13 @@ class HeldOutput(HeldBlocks):
             case "response.content_part.added":
                 self._open_part = data["output_index"], data["content_index"]
                 self._parts.append({**data["part"]})
+                self._said = Told()
+                self._said.add(data["part"].get("text", ""))
             case "response.output_text.delta":
-                if self._parts:
-                    self._parts[-1]["text"] = self._parts[-1].get("text", "") + data["delta"]
+                self._said.add(data["delta"])
             case "response.content_part.done":
                 self._open_part = None
+                self._parts[-1:] = [{**data["part"]}]
             case "response.output_item.done":
                 self._open_item = None
                 self._items[data["output_index"]] = dict(data["item"])
@@ -111,9 +114,10 @@ class HeldOutput(HeldBlocks):
             yield {"type": "response.created", "response": begun}
         if self._open_part is not None and self._open_item is not None and self._parts:
             index, content_index = self._open_part
+            self._parts[-1]["text"] = str(self._said)
             part, id_ = self._parts[-1], self._items[self._open_item].get("id")
             at = {"item_id": id_, "output_index": index, "content_index": content_index}
-            text = {"text": part.get("text", ""), "logprobs": []}
+            text = {"text": part["text"], "logprobs": []}
             yield {"type": "response.output_text.done", **at, **text}
             yield {"type": "response.content_part.done", **at, "part": part}
         if self._open_item is not None:

@@ -17,6 +17,7 @@ from groundwire.gateway.dialects.blocks import (
     number_in,
     object_in,
     only,
+    unknown_event,
 )
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
@@ -118,7 +119,7 @@ class _Reader(BlockReader):
             case "error":
                 known = only(data, ("type", "error", "request_id"))
                 return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
-        return block_event(data, Leaves.LATE, is_unknown=True)
+        return unknown_event(data)
 
     def _start(self, data: Mapping[str, Any]) -> BlockEvent:
         message = object_in(data, "message")

@@ -11,10 +11,12 @@ from groundwire.gateway.dialects.blocks import (
     BlockEvent,
     BlockReader,
     Leaves,
+    Told,
     block_event,
     number_in,
     object_in,
     only,
+    unknown_event,
 )
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.http.sse import ServerSentEvent
@@ -110,8 +112,9 @@ class _Reader(BlockReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[tuple[int, int], str] = {}  # of each part, in their order
-        self._arguments: dict[int, str] = {}  # of each call
+        self._texts: dict[tuple[int, int], Told] = {}  # of each part, in their order
+        self._last = (-1, -1)
+        self._arguments: dict[int, Told] = {}  # of each call
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         kind = str(data["type"])
@@ -129,7 +132,8 @@ class _Reader(BlockReader):
             case "response.content_part.added" | "response.content_part.done":
                 return self._part(data, object_in(data, "part"))
             case "response.output_text.delta":
-                text = self._more(self._place(data), self.whole(data.get("delta")))
+                text = self.whole(data.get("delta"))
+                self._told(self._place(data), has_more=bool(text)).add(text)
                 known = only(data, (*EVENT, "delta", "logprobs", "obfuscation"), delta=text)
                 return block_event(
                     data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True
@@ -146,11 +150,13 @@ class _Reader(BlockReader):
         calls: tuple[CallPart, ...] = ()
         if kind == "response.function_call_arguments.delta" and isinstance(said, str):
             index = number_in(data, "output_index")
-            calls = self._call(index, self._arguments.get(index, "") + said)
+            self._arguments.setdefault(index, Told()).add(said)
+            calls = (CallPart(key=str(index), name="", arguments=said),)
         elif kind == "response.function_call_arguments.done":
             calls = self._call(number_in(data, "output_index"), data.get("arguments"))
-        is_unknown = not _NO_TEXT.search(kind)
-        return block_event(data, Leaves.LATE, is_unknown=is_unknown, calls=calls)
+        if not _NO_TEXT.search(kind):
+            return unknown_event(data)
+        return block_event(data, Leaves.LATE, calls=calls)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
         response = object_in(data, "response")
@@ -186,11 +192,8 @@ class _Reader(BlockReader):
 
     def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
         """What the arguments of a call say that was not said of it before."""
-        said = self._arguments.get(index, "")
-        if not isinstance(arguments, str) or not arguments.startswith(said):
-            raise UnreadableChunkError("the arguments of a call are not those of its pieces")
-        self._arguments[index] = arguments
-        return (CallPart(key=str(index), name=name, arguments=arguments[len(said) :]),)
+        rest = self._arguments.setdefault(index, Told()).rest(arguments)
+        return (CallPart(key=str(index), name=name, arguments=rest),)
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
         place = self._place(data)
@@ -207,7 +210,7 @@ class _Reader(BlockReader):
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise UnreadableChunkError("the output of a response is no list of items")
         is_failed = data["type"] == "response.failed"
-        said, told = "".join(self._texts.values()), "" if is_failed else _text_of(items)
+        said, told = "".join(map(str, self._texts.values())), "" if is_failed else _text_of(items)
         if (told and not told.startswith(said)) or response.get("output_text") not in (
             *(None, "", told),
         ):
@@ -226,20 +229,21 @@ class _Reader(BlockReader):
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:
         return number_in(data, "output_index"), number_in(data, "content_index")
 
-    def _more(self, place: tuple[int, int], text: str) -> str:
-        """Add text to a part. Clients show parts in their order, so it is judged in that order."""
-        if text and any(other > place for other in self._texts):
-            raise UnreadableChunkError("it has text for a part before the last one")
-        if text or place in self._texts:
-            self._texts[place] = self._texts.get(place, "") + text
-        return text
+    def _told(self, place: tuple[int, int], *, has_more: bool) -> Told:
+        """What was told of a part. Clients show parts in their order, so that is how they come."""
+        if has_more and place != self._last:
+            if place < self._last:
+                raise UnreadableChunkError("it has text for a part before the last one")
+            self._last, self._texts[place] = place, Told()
+        return self._texts.get(place, Told())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
         """What the whole text of a part says that its pieces did not."""
-        said = self._texts.get(place, "")
-        if not isinstance(text, str) or not text.startswith(said):
-            raise UnreadableChunkError("the text of a part is not that of its pieces")
-        return self._more(place, text[len(said) :])
+        has_more = bool(text) and place not in self._texts
+        rest = self._told(place, has_more=has_more).rest(text)
+        if rest and place != self._last:
+            raise UnreadableChunkError("it has text for a part before the last one")
+        return rest
 
     def _parts_rest(self, index: int, content: object) -> tuple[str, bool]:
         """The same of all parts of a message; and whether it holds nothing but plain texts."""
