@@ -5,16 +5,15 @@ say more, and it serves the command line as well.
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Body, Path
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AwareDatetime, ConfigDict, Field, WithJsonSchema
 
 from groundwire.config.tenants import KINDS
-from groundwire.control.audit.verdict import TrailFinding, TrailStatus
 from groundwire.control.keys import Role
-from groundwire.control.tenants.effective import Effective
 from groundwire.control.tenants.record import KeyStatus
+from groundwire.gateway.http.openapi import Shape
 
 _ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 
@@ -27,7 +26,7 @@ KeyId = Annotated[str, Path(description="The id of the key, as lists and events 
 Name = Annotated[
     Any,
     WithJsonSchema({"type": ["string", "null"], "maxLength": 200}),
-    Field(description="For people to read: one line."),
+    Field(description="A name for people to read: one line."),
 ]
 Metadata = Annotated[
     dict[str, Any],
@@ -39,8 +38,8 @@ Metadata = Annotated[
         }
     ),
     Field(
-        description="Texts by key. DVARA's `grounding.*` set the policy, leniently: what cannot be "
-        "meant is told in `warnings` and inherits. In a change, null removes a key."
+        description="Texts by key. DVARA's `grounding.*` set the policy: a value that is not valid "
+        "is named in `warnings`, and inherits. In a change, null removes a key."
     ),
 ]
 
@@ -60,7 +59,7 @@ def _policy_schema(*, is_change: bool) -> dict[str, Any]:
 Policy = Annotated[
     dict[str, Any],
     WithJsonSchema(_policy_schema(is_change=True)),
-    Field(description="What the tenant has of its own; what is absent, or null, inherits."),
+    Field(description="The tenant's own settings; one that is absent, or null, inherits."),
 ]
 
 
@@ -78,33 +77,33 @@ PolicyBody = Annotated[
 ]
 
 
-class _Shown(BaseModel):
+class _Shown(Shape):
     """A shape that is read from the attributes of the value that it shows."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class NewTenant(BaseModel):
-    """A tenant to make."""
+class NewTenant(Shape):
+    """A tenant to make.
+
+    Attributes:
+        id: The id of the tenant, which never changes.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    id: Annotated[
-        Any,
-        WithJsonSchema({"type": "string", "pattern": _ID}),
-        Field(description="Of the tenant, for good."),
-    ]
+    id: Annotated[Any, WithJsonSchema({"type": "string", "pattern": _ID})]
     name: Name = None
-    metadata: Metadata = {}
-    policy: Policy = {}
+    metadata: Metadata = Field({})
+    policy: Policy = Field({})
 
 
-class TenantChange(BaseModel):
-    """A change of a tenant, as DVARA's clients send it; other fields are ignored, and told so."""
+class TenantChange(Shape):
+    """A change of a tenant, as DVARA's clients send it; `warnings` name fields that are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
-    metadata: Metadata = {}
+    metadata: Metadata = Field({})
     name: Name = None
 
 
@@ -129,60 +128,70 @@ ChangeBody = Annotated[
 ]
 
 
-class Renaming(BaseModel):
-    """Another name."""
+class Renaming(Shape):
+    """Another name for a tenant."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Name
 
 
-class NewTenantKey(BaseModel):
-    """A key to make, of a tenant."""
+class NewTenantKey(Shape):
+    """A key of a tenant to make.
+
+    Attributes:
+        expires_at: The moment at which the key expires; null: never.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: Name = None
-    expires_at: AwareDatetime | None = Field(
-        None, description="From when on it is not taken; null: it is always taken."
-    )
+    expires_at: AwareDatetime | None = None
 
 
 class NewAdminKey(NewTenantKey):
-    """A key to make, of the admin plane."""
+    """A key of the admin plane to make.
 
-    role: Role = Field(
-        description="admin does everything; auditor reads everything, and changes nothing."
-    )
+    Attributes:
+        role: admin does everything; auditor reads everything, and changes nothing.
+    """
+
+    role: Role
 
 
 class Tenant(_Shown):
-    """A tenant."""
+    """A tenant.
+
+    Attributes:
+        version: A number that grows with each change, and is the ETag; 0: the tenant is not stored.
+        is_configured: Whether the configuration has something of it, which counts where neither
+            policy nor metadata says otherwise.
+        warnings: Values that are not valid, and inherit.
+    """
 
     id: str
     name: str | None
     metadata: dict[str, str]
     policy: Annotated[dict[str, Any], WithJsonSchema(_policy_schema(is_change=False))]
-    version: int = Field(
-        description="One more with each change, and its ETag; 0: it is not stored."
-    )
-    is_configured: bool = Field(
-        description="Whether the configuration has something of it, which counts where neither "
-        "policy nor metadata says otherwise."
-    )
+    version: int
+    is_configured: bool
     created_at: datetime | None
     updated_at: datetime | None
-    warnings: list[str] = Field(description="What of it cannot be meant, and inherits.")
+    warnings: list[str]
 
 
-class TenantPage(BaseModel):
-    """A page of tenants, by id."""
+class TenantPage(Shape):
+    """A page of tenants, by id.
+
+    Attributes:
+        next: The cursor of the next page; null: this is the last.
+    """
 
     tenants: list[Tenant]
-    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+    next: str | None
 
 
-class TenantPolicy(BaseModel):
+class TenantPolicy(Shape):
     """The policy of a tenant."""
 
     tenant: str
@@ -190,72 +199,116 @@ class TenantPolicy(BaseModel):
     version: int
 
 
-class EffectivePolicy(BaseModel):
-    """What holds for a tenant."""
+class EffectiveValue(_Shown):
+    """A setting that holds for a tenant, and its origin.
+
+    Attributes:
+        value: The value; null: no limit, or none is set.
+        origin: policy, metadata, configuration with its place, or default; the first of these that
+            has a value.
+        warning: Why a value of the tenant is not valid, or its detector cannot check its answers.
+        decisions: Decisions of the configuration that set another value for requests that they
+            apply to; none, where the tenant has a value of its own.
+    """
+
+    name: str
+    value: Any
+    origin: str
+    warning: str | None
+    decisions: list[str]
+
+
+class EffectivePolicy(Shape):
+    """The settings that hold for a tenant."""
 
     tenant: str
-    values: tuple[Effective, ...]
+    values: list[EffectiveValue]
 
 
 class Key(_Shown):
-    """A key: never the key itself."""
+    """A key: never the key itself.
 
-    id: str = Field(description="What logs and events call it.")
-    tenant: str | None = Field(description="Whose requests come with it; null of an admin key.")
-    role: Role | None = Field(description="Of an admin key.")
+    Attributes:
+        id: The id of the key in logs and events.
+        tenant: The tenant whose requests come with it; null of an admin key.
+        role: The role of an admin key.
+        is_configured: Whether the key stands in the configuration, and is removed there.
+        last_used_at: When the key was used last, to half a minute.
+    """
+
+    id: str
+    tenant: str | None
+    role: Role | None
     name: str | None
     status: KeyStatus
-    is_configured: bool = Field(
-        description="Whether it stands in the configuration, and is removed there."
-    )
+    is_configured: bool
     created_at: datetime | None
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To half a minute.")
+    last_used_at: datetime | None
 
 
-class KeyPage(BaseModel):
-    """A page of keys: those of the configuration, then the latest first."""
+class KeyPage(Shape):
+    """A page of keys: those of the configuration, then the latest first.
+
+    Attributes:
+        next: The cursor of the next page; null: this is the last.
+    """
 
     keys: list[Key]
-    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+    next: str | None
 
 
-class NewKey(BaseModel):
-    """A key that was just made."""
+class NewKey(Shape):
+    """A key that was just made.
+
+    Attributes:
+        secret: The key itself. It is shown this once, and not stored.
+    """
 
     key: Key
-    secret: str = Field(description="The key itself. It is shown this once, and kept nowhere.")
+    secret: str
 
 
-class Me(BaseModel):
-    """Whose request it was."""
+class Me(Shape):
+    """The key that a request came with."""
 
     key_id: str
     role: Role
     name: str | None
 
 
-class Link(BaseModel):
-    """Where an event stands in its chain."""
+class Link(Shape):
+    """The place of an event in its chain.
 
-    writer: str = Field(description="The chain: one start of one process.")
+    Attributes:
+        writer: The id of the chain: one start of one process.
+        mac: The MAC that signs the event.
+    """
+
+    writer: str
     seq: int
-    mac: str = Field(description="What signs it.")
+    mac: str
 
 
-class Event(BaseModel):
-    """An event of the audit trail."""
+class Event(Shape):
+    """An event of the audit trail.
+
+    Attributes:
+        tenant: The tenant; `-`: the event is about none.
+        has_detail: Whether all findings are kept.
+        is_readable: False if the record was changed so that it is no event any more.
+    """
 
     id: str
     timestamp: str
-    tenant: str = Field(description="Whose; `-`: nobody's.")
+    tenant: str
     type: str
     trace_id: str
     payload: dict[str, Any]
     chain: Link
-    has_detail: bool = Field(description="Whether what was found is kept in full.")
-    is_readable: bool = Field(description="False if its record is no event any more.")
+    has_detail: bool
+    is_readable: bool
 
 
 class WholeEvent(Event):
@@ -264,20 +317,38 @@ class WholeEvent(Event):
     detail: dict[str, Any] | None
 
 
-class EventPage(BaseModel):
-    """A page of the trail."""
+class EventPage(Shape):
+    """A page of the trail.
+
+    Attributes:
+        next: The cursor of the next page; null: this is the last.
+    """
 
     events: list[Event]
-    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+    next: str | None
+
+
+class Finding(_Shown):
+    """One place where the trail is not as it was written."""
+
+    kind: str
+    writer: str | None
+    seq: int | None
+    text: str
 
 
 class Verdict(_Shown):
-    """Whether the trail is as it was written."""
+    """Whether the trail is as it was written.
 
-    status: TrailStatus
+    Attributes:
+        chains_open: The number of chains whose processes write still, or were killed.
+        findings: The first thousand findings.
+    """
+
+    status: Literal["intact", "tampered", "unverified"]
     records: int
     chains: int
-    chains_open: int = Field(description="Whose processes write still, or were killed.")
+    chains_open: int
     findings_total: int
-    findings: tuple[TrailFinding, ...] = Field(description="The first thousand.")
+    findings: list[Finding]
     notes: list[str]

@@ -10,6 +10,7 @@ from groundwire.control.tenants.record import TenantRecord
 from groundwire.gateway.admin.models import (
     ChangeBody,
     EffectivePolicy,
+    EffectiveValue,
     NewTenant,
     PolicyBody,
     Renaming,
@@ -182,7 +183,8 @@ async def get_effective(control: Control, tenant: TenantId) -> EffectivePolicy:
     """
     record = await control.registry.tenant(tenant)
     found = effective(control.config, record, check=control.check_overrides)
-    return EffectivePolicy(tenant=tenant, values=found)
+    values = [EffectiveValue.model_validate(each) for each in found]
+    return EffectivePolicy(tenant=tenant, values=values)
 
 
 def _policy(response: Response, record: TenantRecord) -> TenantPolicy:

@@ -5,12 +5,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict
 from starlette.routing import BaseRoute
 
 from groundwire import __version__
+from groundwire.text.docstrings import described
 
 #: Header that may hold a key → what the document calls that.
 _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key": "ownKey"}
+
+
+def _describe_fields(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Describe the fields of a model by the sections ``Attributes`` of its docstrings."""
+    for class_ in reversed(model.__mro__):
+        text, fields = described(class_.__doc__)
+        for name, each in fields.items():
+            if name in schema["properties"]:
+                schema["properties"][name]["description"] = each
+    schema["description"] = text
+
+
+class Shape(BaseModel):
+    """A request or a response, or a part of one. Its docstring describes its fields."""
+
+    model_config = ConfigDict(json_schema_extra=_describe_fields)
 
 
 def openapi_document(

@@ -1,7 +1,7 @@
 """The OpenAPI document: FastAPI generates it from the routes and their models.
 
 Results have the schemas that the package publishes in ``detection/schemas``. The proxied chat
-endpoint, which FastAPI does not route, is described here.
+endpoint, which FastAPI does not route, is described in ``chat_endpoint.json``.
 """
 
 import json
@@ -10,13 +10,13 @@ from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
 from groundwire.gateway.http.openapi import openapi_document
-from groundwire.gateway.native.described import REF, described, errors, request_examples
-from groundwire.gateway.native.models import CHAT_BODY
+from groundwire.gateway.native.described import REF, request_examples
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.native.routes import router
+
+CHAT = "/v1/chat/completions"
 
 DESCRIPTION = """\
 Checks whether answers of language models are supported by what the models were given.
@@ -27,26 +27,6 @@ under `/v1` and is not described here is passed on to the upstream unchanged.
 Offsets count Unicode code points. Every response has the header `X-Trace-ID`; every error has a
 `type`, a `code`, a `message` and, where something can be done, a `next_step`.
 """
-
-_TEXT = {"type": "string"}
-_TRUE = {"type": "string", "enum": ["true"]}
-#: Headers of an answer. Those of a streamed answer tell only what is known before it begins.
-_CHAT_HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "x-groundwire-outcome": (
-        "The outcome of the check: hallucinated, unavailable, partial, unverified, skipped or "
-        "grounded.",
-        _TEXT,
-    ),
-    "x-groundwire-action": ("The action: none, log, flag, header, body or block.", _TEXT),
-    "x-vsr-fact-check-needed": ("The prompt calls for a check.", _TRUE),
-    "x-vsr-hallucination-detected": ("The answer has unsupported words.", _TRUE),
-    "x-vsr-hallucination-spans": ("These words, percent-encoded, cut if there are many.", _TEXT),
-    "x-vsr-nli-contradictions": ("How many of them the sources contradict.", _TEXT),
-    "x-vsr-max-severity": ("The highest severity, 0 to 4.", _TEXT),
-    "x-vsr-unverified-factual-response": ("There was nothing to check against.", _TRUE),
-    "x-vsr-verification-context-missing": ("The same.", _TRUE),
-    "x-vsr-response-warnings": ("The warnings by name, in one list.", _TEXT),
-}
 
 
 def describe(app: FastAPI) -> None:
@@ -61,7 +41,7 @@ def document() -> dict[str, Any]:
         title="Groundwire",
         summary="Checks answers against their sources.",
         description=DESCRIPTION,
-        routes=[*router.routes, _chat_route()],
+        routes=router.routes,
         tags={
             "Checks": "Answers, held against sources.",
             "HaluGate": "What HaluGate's clients call.",
@@ -73,37 +53,17 @@ def document() -> dict[str, Any]:
             "X-Groundwire-Key": "The same key; Authorization then belongs to the upstream.",
         },
     )
+    found["paths"][CHAT] = _chat_endpoint()
     found["components"]["schemas"] |= published_schemas()
     return found
 
 
-async def _proxied() -> None:
-    """Stand for the proxy's endpoint, which is not a route of FastAPI."""
-
-
-def _chat_route() -> APIRoute:
-    path = "/v1/chat/completions"
-    answer = described("The upstream's answer.", {"type": "object"})
-    answer["content"]["text/event-stream"] = {"schema": _TEXT}
-    answer["headers"] = {
-        name: {"description": text, "schema": schema}
-        for name, (text, schema) in _CHAT_HEADERS.items()
-    }
-    body = {JSON: {"schema": CHAT_BODY, "examples": request_examples()[path]}}
-    return APIRoute(
-        path,
-        _proxied,
-        methods=["POST"],
-        operation_id="create_chat_completion",
-        summary="Answer a chat, checked",
-        description="OpenAI's endpoint. The upstream answers; the answer is checked against its "
-        "sources, and passed on, marked or withheld, as the policy says. The `x-vsr-*` headers "
-        "stand where the action is `header`.",
-        tags=["Proxy"],
-        responses={200: answer, **errors(400, 403, 502, 504)},
-        response_model=None,
-        openapi_extra={"requestBody": {"required": True, "content": body}},
-    )
+def _chat_endpoint() -> dict[str, Any]:
+    """Return the description of the proxied chat endpoint, which FastAPI does not route."""
+    text = resources.files(__package__).joinpath("chat_endpoint.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    found["post"]["requestBody"]["content"][JSON]["examples"] = request_examples()[CHAT]
+    return found
 
 
 #: File of a schema → the name of its component.

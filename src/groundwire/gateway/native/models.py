@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
+from groundwire.gateway.http.openapi import Shape
 from groundwire.gateway.native.route import SHAPES
 
-#: Of a hypothesis: it is one statement.
+#: Characters of a hypothesis: it is one statement.
 MAX_HYPOTHESIS_CHARS = 10_000
-#: Of a premise: a book.
+#: Characters of a premise: a book.
 MAX_PREMISE_CHARS = 1_000_000
 
 # What the library reads in many forms is described here and left to it: its errors say more.
@@ -52,48 +53,50 @@ OperatingPoint = Annotated[
 _CHAT = {"type": "object", "additionalProperties": True}
 
 
-class CheckRequest(BaseModel):
-    """An answer, and what it may rest on."""
+class CheckRequest(Shape):
+    """An answer, and what it may rest on.
+
+    Attributes:
+        question: The question. It helps to find evidence, and is not evidence itself.
+        answer: The text to check.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     sources: Sources
-    question: str | None = Field(
-        None, description="What was asked. It helps to find evidence, and is none."
-    )
-    answer: str = Field(description="The text to check.")
+    question: str | None = None
+    answer: str
     operating_point: OperatingPoint = None
 
 
-class ConversationRequest(BaseModel):
-    """A chat request and its response, checked through all stages of the gateway."""
+class ConversationRequest(Shape):
+    """A chat request and its response, checked through all stages of the gateway.
+
+    Attributes:
+        request: The body of a chat completions request, metadata included.
+        response: The body of its chat completion.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    request: Annotated[
-        Any,
-        WithJsonSchema(_CHAT),
-        Field(description="The body of a chat completions request, metadata included."),
-    ]
-    response: Annotated[
-        Any, WithJsonSchema(_CHAT), Field(description="The body of its chat completion.")
-    ]
+    request: Annotated[Any, WithJsonSchema(_CHAT)]
+    response: Annotated[Any, WithJsonSchema(_CHAT)]
 
 
-class TranscriptRequest(BaseModel):
-    """A chat request whose last message is the assistant's answer."""
+class TranscriptRequest(Shape):
+    """A chat request whose last message is the assistant's answer.
+
+    Attributes:
+        messages: The messages, of which the last is the answer to check.
+    """
 
     model_config = ConfigDict(extra="allow")
 
-    messages: Annotated[
-        list[Any],
-        WithJsonSchema({"type": "array", "items": _CHAT, "minItems": 1}),
-        Field(description="The last one is the answer to check."),
-    ]
+    messages: Annotated[list[Any], WithJsonSchema({"type": "array", "items": _CHAT, "minItems": 1})]
 
 
 def shape_of(data: object) -> str:
-    """Which shape a body has; what has none is taken for an answer with sources."""
+    """Return the shape of a body; one without a shape counts as an answer with sources."""
     if isinstance(data, dict) and "answer" not in data:
         if "request" in data or "response" in data:
             return SHAPES[1]
@@ -110,113 +113,119 @@ AnyCheck = Annotated[
 ]
 
 
-class BatchRequest(BaseModel):
-    """Many answers to check."""
+class BatchRequest(Shape):
+    """Many answers to check.
 
-    examples: list[Any] = Field(
-        description="What `/v1/check` takes, each perhaps with an `id`. `context` and `source` "
-        "are other names of `sources`."
-    )
+    Attributes:
+        examples: Bodies as `/v1/check` takes them, each perhaps with an `id`. `context` and
+            `source` are other names of `sources`.
+    """
+
+    examples: list[Any]
     operating_point: OperatingPoint = None
 
 
-class FactCheckOptions(BaseModel):
-    """How a prompt is classified; other options are ignored."""
+class FactCheckOptions(Shape):
+    """How a prompt is classified; other options are ignored.
 
-    confidence_threshold: float | None = Field(
-        None, ge=0, le=1, description="In place of gate.threshold; 0 and null leave it."
-    )
+    Attributes:
+        confidence_threshold: Holds in place of gate.threshold; 0 and null leave that.
+    """
+
+    confidence_threshold: float | None = Field(None, ge=0, le=1)
 
 
-class FactCheckRequest(BaseModel):
-    """A prompt to classify."""
+class FactCheckRequest(Shape):
+    """A prompt to classify.
 
-    text: str = Field(description="What the user wrote, without sources.")
+    Attributes:
+        text: The text that the user wrote, without sources.
+    """
+
+    text: str
     options: FactCheckOptions | None = None
 
 
-class FactCheckResponse(BaseModel):
-    """Whether the answer to a prompt calls for a check."""
+class FactCheckResponse(Shape):
+    """Whether the answer to a prompt calls for a check.
+
+    Attributes:
+        confidence: The probability that this is right; 0 if the gate is off.
+    """
 
     needs_fact_check: bool
-    confidence: float = Field(ge=0, le=1, description="P(this is right); 0 if the gate is off.")
+    confidence: float = Field(ge=0, le=1)
     label: Literal["needs_fact_check", "no_fact_check_needed", "fact_check_disabled"]
     processing_time_ms: int = Field(ge=0)
 
 
-class NliRequest(BaseModel):
-    """Two texts, one of which may follow from the other."""
+class NliRequest(Shape):
+    """Two texts, one of which may follow from the other.
 
-    premise: str = Field(
-        max_length=MAX_PREMISE_CHARS,
-        description="The evidence. Of more than 4,000 characters, the lines are read that have "
-        "most in common with the hypothesis; `premise_read` says which.",
-    )
-    hypothesis: str = Field(max_length=MAX_HYPOTHESIS_CHARS, description="The claim.")
+    Attributes:
+        premise: The evidence. Of more than 4,000 characters, the lines are read that have most in
+            common with the hypothesis; `premise_read` says which.
+        hypothesis: The claim.
+    """
+
+    premise: str = Field(max_length=MAX_PREMISE_CHARS)
+    hypothesis: str = Field(max_length=MAX_HYPOTHESIS_CHARS)
 
 
-class Stretch(BaseModel):
+class Stretch(Shape):
     """A range of characters, in Unicode code points."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1)
 
 
-class NliResponse(BaseModel):
-    """What the premise says of the hypothesis: three probabilities that sum to 1."""
+class NliResponse(Shape):
+    """Whether the hypothesis follows from the premise: three probabilities that sum to 1.
 
-    label: Literal["ENTAILMENT", "NEUTRAL", "CONTRADICTION"] = Field(description="The likeliest.")
-    confidence: float = Field(ge=0, le=1, description="Its probability.")
+    Attributes:
+        label: The likeliest class.
+        confidence: The probability of the likeliest class.
+        premise_chars: The number of characters of the premise.
+        premise_read: The parts of the premise that were read.
+    """
+
+    label: Literal["ENTAILMENT", "NEUTRAL", "CONTRADICTION"]
+    confidence: float = Field(ge=0, le=1)
     entailment_prob: float = Field(ge=0, le=1)
     neutral_prob: float = Field(ge=0, le=1)
     contradiction_prob: float = Field(ge=0, le=1)
     processing_time_ms: int = Field(ge=0)
-    premise_chars: int = Field(ge=0, description="Characters of the premise.")
-    premise_read: list[Stretch] = Field(description="What was read of it.")
+    premise_chars: int = Field(ge=0)
+    premise_read: list[Stretch]
 
 
-#: The request of the proxied chat endpoint: OpenAI's.
-CHAT_BODY = {
-    **_CHAT,
-    "description": "OpenAI's request. Fields that are not named here go to the upstream as well.",
-    "required": ["messages"],
-    "properties": {
-        "model": {"type": "string"},
-        "messages": {"type": "array", "items": {"type": "object"}},
-        "stream": {"type": "boolean"},
-        "metadata": {
-            **_CHAT,
-            "properties": {
-                "grounding.sources": {
-                    "description": "What the answer may rest on. Without it, tool results of the "
-                    "conversation, else retrieved context in its messages.",
-                    "type": "array",
-                    "items": {"type": "string"},
-                }
-            },
-        },
-    },
-}
+class ErrorBody(Shape):
+    """The description of an error.
+
+    Attributes:
+        message: What happened, with the numbers.
+        type: The kind of error, in OpenAI's words.
+        param: The field that the error is about.
+        code: What happened, for machines.
+        trace_id: The id of the request, as in the header X-Trace-ID.
+        next_step: What to do about the error.
+    """
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None
+    trace_id: str
+    next_step: str | None = None
 
 
-class ErrorBody(BaseModel):
-    """What went wrong."""
-
-    message: str = Field(description="What happened, with the numbers.")
-    type: str = Field(description="The kind of error, in OpenAI's words.")
-    param: str | None = Field(None, description="The field that it is about.")
-    code: str | None = Field(description="What happened, for machines.")
-    trace_id: str = Field(description="As in the header X-Trace-ID.")
-    next_step: str | None = Field(None, description="What to do about it.")
-
-
-class ErrorResponse(BaseModel):
+class ErrorResponse(Shape):
     """The envelope of every error."""
 
     error: ErrorBody
 
 
-class RowError(BaseModel):
+class RowError(Shape):
     """Why a row could not be checked."""
 
     message: str
@@ -226,26 +235,33 @@ class RowError(BaseModel):
     next_step: str | None = None
 
 
-class BatchRow(BaseModel):
-    """What became of a row: a result as `/v1/check` gives it, or an error."""
+class BatchRow(Shape):
+    """The result of a row: a result as `/v1/check` gives it, or an error.
+
+    Attributes:
+        row: The place of the row, from 1; or its line.
+        id: The id that came with the row.
+        outcome: The outcome, if the row was checked.
+        error: The error, if the row was not checked.
+    """
 
     model_config = ConfigDict(extra="allow")
 
-    row: int = Field(ge=1, description="Its place, from 1; or its line.")
-    id: str | float | None = Field(None, description="What the row calls itself.")
-    outcome: str | None = Field(None, description="Of a row that was checked.")
-    error: RowError | None = Field(None, description="Of a row that was not.")
+    row: int = Field(ge=1)
+    id: str | float | None = None
+    outcome: str | None = None
+    error: RowError | None = None
 
 
-class BatchSummary(BaseModel):
-    """How many rows there were, and what became of them."""
+class BatchSummary(Shape):
+    """The number of rows, of errors, and of each outcome."""
 
     rows: int
     errors: int
     outcomes: dict[str, int]
 
 
-class BatchResponse(BaseModel):
+class BatchResponse(Shape):
     """The results in the order of the rows."""
 
     results: list[BatchRow]

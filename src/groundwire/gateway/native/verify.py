@@ -17,9 +17,9 @@ from groundwire.gateway.native.running import json_response, submitted, to_json,
 from groundwire.gateway.native.verify_models import (
     MAX_SPANS,
     MAX_STEPS,
-    Knobs,
     TraceRequest,
     VerifyRequest,
+    VerifySettings,
 )
 from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import resolve_limits
@@ -108,7 +108,12 @@ async def verify_trace(
 
 
 async def _verified(
-    request: Request, subject: Subject, spans: list[Any], body: Knobs, *, max_claims: int | None
+    request: Request,
+    subject: Subject,
+    spans: list[Any],
+    body: VerifySettings,
+    *,
+    max_claims: int | None,
 ) -> Response:
     _require_at_most(MAX_SPANS, len(spans), "spans", "Send those that are cited.")
     _require_within_limits(request, spans)
@@ -129,11 +134,11 @@ async def _verified(
 
 
 def _report(
-    own: Verifications, subject: Subject, spans: list[Any], body: Knobs, scope: Scope
+    own: Verifications, subject: Subject, spans: list[Any], body: VerifySettings, scope: Scope
 ) -> dict[str, Any]:
     try:
         report = own.verify(
-            subject, spans, body.knobs(), scope=scope, with_citations=body.citations
+            subject, spans, body.settings(), scope=scope, with_citations=body.citations
         )
     except MissingExtraError as error:
         raise _not_installed(error) from error

@@ -1,12 +1,14 @@
-"""The shapes of requests for verifications: which knobs there are, and what they may be.
+"""The shapes of requests for verifications.
 
-What a request leaves out is as the configuration has it (``verify.*``). Nothing here names a
+The configuration (``verify.*``) holds for settings that a request leaves out. No request names a
 backend, an address or a key.
 """
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from groundwire.gateway.http.openapi import Shape
 
 #: Spans, claims and steps of one request at most: each claim is read once or twice, and with its
 #: citations looked into with every span.
@@ -39,6 +41,7 @@ _STEP = {
         },
     },
 }
+_ContextMode = Literal["cited", "all", "auto", "cite", "citations", "cites", "full"]
 Spans = Annotated[
     list[Any],
     WithJsonSchema({"type": "array", "items": _SPAN, "minItems": 1, "maxItems": MAX_SPANS}),
@@ -51,71 +54,60 @@ Steps = Annotated[
 ]
 
 
-class Knobs(BaseModel):
-    """What may be chosen, of answers and traces alike; `null` is the configuration's."""
+class VerifySettings(Shape):
+    """The settings of a verification that a request may choose; `null` leaves the configured value.
+
+    Attributes:
+        default_target: The probability that a claim must reach with its evidence, and not without.
+        require_citations: Whether a claim that cites nothing is flagged for that.
+        context_mode: The evidence of a claim: the spans that it cites, all spans, or auto: all if
+            it cites nothing. The other values are aliases.
+        citation_regex: The pattern of a citation, with a group `id`, in RE2's syntax.
+        rule: How a claim is decided upon; kl compares information without a sign.
+        min_log_odds_gain: The gain that the evidence must add to the log-odds of a claim, in nats.
+        units: The units of information.
+        placeholder: The text that stands for evidence that is taken away.
+        include_prompts: Whether the report has the prompts that an endpoint was asked.
+        citations: Whether the report says what is wrong with the citations of each claim.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    default_target: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
-        description="The probability that a claim must reach with its evidence, and not without.",
-    )
-    require_citations: bool | None = Field(
-        None, description="Whether a claim that cites nothing is flagged for that."
-    )
-    context_mode: Literal["cited", "all", "auto", "cite", "citations", "cites", "full"] | None = (
-        Field(
-            None,
-            description="What a claim is read with: what it cites, all spans, or auto: all if it "
-            "cites nothing. The others are names of these.",
-        )
-    )
-    citation_regex: str | None = Field(
-        None,
-        max_length=_MAX_PATTERN_CHARS,
-        description="What a citation looks like, with a group `id`, in RE2's syntax.",
-    )
-    rule: Literal["signed", "kl"] | None = Field(
-        None, description="kl compares information without a sign."
-    )
-    min_log_odds_gain: float | None = Field(
-        None, ge=0, description="What the evidence must add to the log-odds of a claim, in nats."
-    )
-    units: Literal["bits", "nats"] | None = Field(None, description="Of information.")
-    placeholder: str | None = Field(
-        None,
-        max_length=_MAX_PLACEHOLDER_CHARS,
-        description="Stands for evidence that is taken away.",
-    )
-    include_prompts: bool | None = Field(
-        None, description="Whether the report holds what an endpoint was asked."
-    )
-    citations: bool = Field(
-        False, description="Whether to tell what is wrong with the citations of each claim."
-    )
+    default_target: float | None = Field(None, gt=0, lt=1)
+    require_citations: bool | None = None
+    context_mode: _ContextMode | None = None
+    citation_regex: str | None = Field(None, max_length=_MAX_PATTERN_CHARS)
+    rule: Literal["signed", "kl"] | None = None
+    min_log_odds_gain: float | None = Field(None, ge=0)
+    units: Literal["bits", "nats"] | None = None
+    placeholder: str | None = Field(None, max_length=_MAX_PLACEHOLDER_CHARS)
+    include_prompts: bool | None = None
+    citations: bool = False
 
-    def knobs(self) -> dict[str, Any]:
-        """What was chosen, as arguments of the library."""
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that were chosen, as arguments of the library."""
         return self.model_dump(exclude={"citations", *_SUBJECTS}, exclude_none=True)
 
 
 _SUBJECTS = ("answer", "steps", "spans")
 
 
-class VerifyRequest(Knobs):
-    """An answer that cites its evidence."""
+class VerifyRequest(VerifySettings):
+    """An answer that cites its evidence.
 
-    answer: str = Field(description="The answer, with citations such as `[S0]`.")
+    Attributes:
+        answer: The answer, with citations such as `[S0]`.
+        max_claims: The number of claims that are verified; more flags the report.
+        claim_split: Whether claims end with sentences or with lines.
+    """
+
+    answer: str
     spans: Spans
-    max_claims: int | None = Field(
-        None, ge=1, le=MAX_CLAIMS, description="Claims that are verified; more flags the report."
-    )
-    claim_split: Literal["sentences", "lines"] | None = Field(None, description="Where claims end.")
+    max_claims: int | None = Field(None, ge=1, le=MAX_CLAIMS)
+    claim_split: Literal["sentences", "lines"] | None = None
 
 
-class TraceRequest(Knobs):
+class TraceRequest(VerifySettings):
     """Steps that cite their evidence."""
 
     steps: Steps
