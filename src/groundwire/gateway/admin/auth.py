@@ -86,7 +86,7 @@ def _missing() -> Problem:
     return _unauthenticated(
         "missing_api_key",
         "The admin plane needs an admin key, and none was sent.",
-        "Send it as Authorization: Bearer gwa_... groundwire serve prints one at its first start; "
+        "Send it as Authorization: Bearer gwa_... groundwire serve makes one at its first start; "
         "groundwire keys create --admin makes another.",
     )
 

@@ -165,7 +165,7 @@ def missing_key() -> Problem:
         "missing_api_key",
         "This needs a key of the gateway, and none was sent.",
         "Send it as Authorization: Bearer gw_..., or as X-Groundwire-Key if Authorization is for "
-        "the upstream. groundwire serve prints a key at its first start.",
+        "the upstream. groundwire serve makes a key at its first start.",
     )
 
 
@@ -174,7 +174,7 @@ def unknown_key() -> Problem:
     return _unauthenticated(
         "invalid_api_key",
         "The key that was sent is none of this gateway's.",
-        "Use the key that groundwire serve printed at its first start, or one that the "
+        "Use the key that groundwire serve made at its first start, or one that the "
         "configuration has. A key for the upstream is no key for the gateway: send the gateway's "
         "as X-Groundwire-Key beside it.",
     )
