@@ -1,4 +1,4 @@
-"""``groundwire config``: what a configuration file is, and what is in effect."""
+"""``groundwire config``: checks a configuration, and shows the values in effect."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ def show(
 
 
 def describe(config: "Config", *, name: str) -> Iterator[str]:
-    """What a configuration is, in a few lines."""
+    """Describe a configuration in a few lines."""
     from groundwire.policy.decisions import in_order
     from groundwire.render import visible
 
@@ -122,7 +122,7 @@ def _point(config: "Config") -> str:
 def read_config(
     ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
 ) -> "Config":
-    """The configuration; what is wrong with it goes to standard error, one problem a line."""
+    """Read the configuration; problems go to standard error, one a line, and end the command."""
     # YAML takes a tenth of a second to import, which --help does not need.
     from groundwire.config import parse
     from groundwire.render import visible

@@ -126,7 +126,7 @@ def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions))
 
 
 def require_gateway() -> None:
-    """Make sure that the extra is installed.
+    """Check that the extra is installed.
 
     Raises:
         MissingExtraError: If it is not.
@@ -135,7 +135,7 @@ def require_gateway() -> None:
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
-    """A configuration over which options have won."""
+    """Apply the options, which win over the configuration."""
     from groundwire.config.tree import PRESETS
 
     preset = PRESETS[given.get("check.preset", "none")]
@@ -153,7 +153,7 @@ def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
 
 
 def with_key(config: "Config", variable: str) -> "Config":
-    """A configuration whose upstream has the key that a variable holds."""
+    """Give the upstream the key in an environment variable."""
     from groundwire.config.keys import Token
 
     if config.upstream.url is None:
@@ -222,7 +222,7 @@ def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
 
 
 def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
-    """What is about to run, a line each."""
+    """Describe the gateway that is about to run, line by line."""
     for each in config.upstreams:
         models = "all models" if each.models == ("*",) else ", ".join(each.models)
         yield f"upstream  {each.name}: {each.url}, {models}"
@@ -238,7 +238,7 @@ def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
 
 
 def log_lines(*lines: str) -> None:
-    """Write lines about the start to the log; those that begin with "warning:" as such."""
+    """Write lines about the start to the log; "warning:" at the start of one sets its level."""
     log = logging.getLogger("groundwire.serve")
     for line in lines:
         if line.startswith("warning: "):
@@ -250,10 +250,9 @@ def log_lines(*lines: str) -> None:
 def show_keys(
     config: "Config", start: "FirstStart", *, address: str, tell: Callable[..., None]
 ) -> None:
-    """Tell which keys are taken. New ones appear on a terminal, or else in a file.
+    """Say which keys are accepted; show new ones on a terminal, or write them to a file.
 
-    What is written elsewhere than on a terminal may be collected and kept by others, as logs of
-    containers are.
+    Output that is not a terminal may be collected and kept by others, as the log of a container.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:
@@ -278,7 +277,7 @@ def show_keys(
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a file that nobody but its owner can read, in the place of any that was there."""
+    """Write a file that only its owner can read, replacing any old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
@@ -286,7 +285,7 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def describe_keys(start: "FirstStart", *, address: str) -> Iterator[str]:
-    """Show the keys that a start has made, a line each."""
+    """Describe the new keys, line by line."""
     if start.tenant_key is not None:
         yield ""
         yield "Clients need this key. It is shown this once:"
@@ -319,7 +318,7 @@ def _checks(config: "Config") -> str:
 
 
 def _decisions(config: "Config") -> str:
-    """The decisions that have a say about checks, by name, with what they do."""
+    """Return the decisions with a policy, by name, with their actions."""
     plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
     said = (f"{name} ({own.action if own.enabled else 'off'})" for name, own in plugins.items())
     return ", ".join(said)

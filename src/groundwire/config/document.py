@@ -1,4 +1,4 @@
-"""A YAML document as data whose every part knows its line.
+"""A YAML document as data in which each part knows its line.
 
 It is YAML 1.2 without tags of its own: a file cannot make objects. ``yes`` and ``on`` are texts
 here; a setting that is true or false takes them.
@@ -36,7 +36,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """Parts in their order."""
+    """A list of parts."""
 
     items: "tuple[Part, ...]"
     place: LinePlace
@@ -59,7 +59,7 @@ class DocumentTable:
     place: LinePlace
 
     def get(self, key: str) -> "Part | None":
-        """The value of a key."""
+        """Return the value of a key."""
         return next((entry.part for entry in self.entries if entry.key == key), None)
 
 

@@ -1,4 +1,4 @@
-"""Reading the parts of a document: values of a kind, tables of known fields; problems add up."""
+"""Reads values and tables of a document, and collects all problems."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ HIDDEN = Secret("")
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong with a configuration, and what is odd about it."""
+    """The errors and warnings about a configuration."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -36,14 +36,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """That a name does not exist, what was perhaps meant, and the names that do."""
+    """Return the message that a name is unknown, with the closest name and all that exist."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """What is wrong with a value, what was perhaps meant, and what is possible."""
+    """Return the message that a value is not possible, with the closest and what is possible."""
     meant = f"; did you mean {error.guess!r}?" if error.guess else "."
     return f"{name} = {_short(raw)} is not possible{meant} It must be {error.legal}."
 
@@ -66,7 +66,7 @@ class TableField:
 
 
 def plain(part: Part) -> object:
-    """A part as plain data."""
+    """Return a part as plain data."""
     if isinstance(part, Scalar):
         return part.value
     if isinstance(part, List):
@@ -75,7 +75,7 @@ def plain(part: Part) -> object:
 
 
 def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
-    """A value; ``None``, with a problem noted, if it is not of its kind."""
+    """Read a value; if it is not possible, note the problem and return ``None``."""
     raw = plain(part)
     try:
         return kind.read(raw)
@@ -87,7 +87,7 @@ def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:
 def read_fields(
     part: Part, fields: Iterable[TableField], *, where: str, problems: Problems
 ) -> dict[str, Any] | None:
-    """The fields of a table that are given, by our names.
+    """Read the fields that a table has, by our names.
 
     Returns:
         ``None`` if a field was unknown, wrong or missing; each is noted.
@@ -119,7 +119,7 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
-    """The entries of a table; nothing, with a problem noted, if it is none."""
+    """Return the entries of a table; if it is not a table, note the problem and return none."""
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
@@ -127,7 +127,7 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...
 
 
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
-    """The items of a list; nothing, with a problem noted, if it is none. ``null`` is empty."""
+    """Return the items of a list; ``null`` is empty. If it is not a list, note the problem."""
     if isinstance(part, List):
         return part.items
     if not (isinstance(part, Scalar) and part.value is None):
@@ -136,12 +136,12 @@ def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
 
 
 def conflict(name: str, other: str, place: object) -> str:
-    """That two names set one value differently."""
+    """Return the message that two names set one value differently."""
     return f"{name!r} sets the same as {other!r} at {place}, to another value. Keep one of them."
 
 
 def unique(names: Mapping[str, LinePlace], name: str, place: LinePlace, problems: Problems) -> bool:
-    """Whether a name is new; if it is not, that is noted."""
+    """Return whether a name is new; if it is not, note the problem."""
     if name in names:
         problems.add(place, f"the name {name!r} is taken, at {names[name]}.")
         return False

@@ -1,4 +1,4 @@
-"""Keys as a configuration holds them: never shown, and compared by their hashes."""
+"""Keys in a configuration: never shown, and compared by their hashes."""
 
 import hashlib
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ KeyText = Annotated[
 
 
 def key_hash(key: str | bytes) -> str:
-    """The SHA-256 of a key, 64 hexadecimal digits.
+    """Return the SHA-256 of a key, 64 hexadecimal digits.
 
     >>> key_hash("gw_0000000000000000")[:12]
     '1e2a42d676ea'
@@ -41,7 +41,7 @@ def key_hash(key: str | bytes) -> str:
 
 
 def hash_of(configured: Secret) -> str:
-    """The hash of a key as a configuration holds it, whichever way it does."""
+    """Return the hash of a configured key, which is given as itself or as its hash."""
     text = configured.reveal()
     if text.startswith(HASHED):
         return text.removeprefix(HASHED).lower()
@@ -49,7 +49,7 @@ def hash_of(configured: Secret) -> str:
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:
-    """Two tenants that have a key in common: whose request it was could not be told."""
+    """Return two tenants with the same key, whose requests could not be told apart, or ``None``."""
     owners: dict[str, str] = {}
     for tenant, own in keys.items():
         for each in own:

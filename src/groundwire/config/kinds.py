@@ -1,4 +1,4 @@
-"""Types of settings: annotated types that pydantic reads, and the words for what each may be.
+"""The types of settings: annotations that pydantic reads, and descriptions of what is possible.
 
 Settings are plain frozen dataclasses, and the annotations of their fields say what is possible.
 Pydantic is imported when the first value is read, so that defaults cost nothing.
@@ -27,7 +27,7 @@ _PRIVATE = ("legal", "aliases")
 class KindError(ValueError):
     """A value is not possible.
 
-    ``legal`` describes what is; ``guess`` is the legal value that was perhaps meant.
+    ``legal`` describes what is possible; ``guess`` is the closest possible value.
     """
 
     def __init__(self, legal: str, guess: str = "") -> None:
@@ -36,7 +36,7 @@ class KindError(ValueError):
 
 
 class Secret:
-    """A text that is printed as ``***``, or as the part of it that is no secret."""
+    """A text that is printed as ``***``, or without the part that is secret."""
 
     __slots__ = ("_shown", "_text")
 
@@ -44,7 +44,7 @@ class Secret:
         self._text, self._shown = text, shown
 
     def reveal(self) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return self._text
 
     def __eq__(self, other: object) -> bool:
@@ -58,7 +58,7 @@ class Secret:
 
 
 class Kind:
-    """Reads values of an annotated type, as they stand in YAML or in an environment variable."""
+    """Reads values of an annotated type from YAML or environment variables."""
 
     def __init__(self, type_: Any) -> None:  # noqa: ANN401 - any annotation
         self.type = type_
@@ -79,7 +79,7 @@ class Kind:
 
     @property
     def legal(self) -> str:
-        """What is possible, in words that follow "must be"."""
+        """A description of what is possible, which follows the words "must be"."""
         return _legal(self._schema)
 
     @property
@@ -93,7 +93,7 @@ class Kind:
         return {"type": "null"} in self._branches
 
     def schema(self, *, has_aliases: bool = False) -> dict[str, Any]:
-        """The JSON Schema of a value that is given, that is, not of ``null``."""
+        """Return the JSON Schema of the values other than ``null``."""
         branches = [
             {name: value for name, value in each.items() if name not in _PRIVATE}
             | (
@@ -130,7 +130,7 @@ class Kind:
             raise KindError(legal, own.guess if own else self._guess(raw)) from None
 
     def write(self, value: object) -> Any:  # noqa: ANN401 - plain data
-        """The value as plain data that :meth:`read` takes."""
+        """Return a value as plain data that :meth:`read` accepts."""
         return written(value)
 
     def _guess(self, raw: object) -> str:
@@ -140,7 +140,7 @@ class Kind:
 
 
 def written(value: object) -> Any:  # noqa: ANN401 - plain data
-    """A value of a setting as plain data; secrets as they are shown."""
+    """Return the value of a setting as plain data, with secrets hidden."""
     if isinstance(value, Secret):
         return repr(value)
     if isinstance(value, tuple):
@@ -200,7 +200,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A function that reads a value or raises ``ValueError``, and the words for what it takes."""
+    """A function that reads a value or raises ``ValueError``, and a description of its values."""
 
     read: Callable[[Any], Any]
     legal: str
@@ -216,7 +216,7 @@ class Read:
 
 
 class OneOrMore:
-    """Takes one item in place of a list of one, and no empty list; annotates a tuple."""
+    """Annotates a tuple: a single item reads as a list of one, and an empty list is an error."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
         from pydantic_core import core_schema
@@ -232,7 +232,7 @@ def _as_list(raw: object) -> list[object]:
 
 
 def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
-    """One of some words, whatever their case; aliases stand for them."""
+    """Return the type of one of some words, in any case; aliases stand for them."""
     aliases = aliases or {}
     words = {value.lower(): value for value in values}
     words |= {alias.lower(): words[value.lower()] for alias, value in aliases.items()}
@@ -249,7 +249,7 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
 
 def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
-    """Some of the words there are, with commas between or as a list; one word stands for none."""
+    """Return the type of some of these words, as a list or separated by commas."""
     legal = f"{nothing}, or some of {', '.join(values)} with commas between"
 
     def read(raw: Any) -> str:  # noqa: ANN401
@@ -266,7 +266,7 @@ def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
 
 
 def matching(pattern: str, legal: str) -> Read:
-    """A text that a regular expression matches whole."""
+    """Return the type of texts that a regular expression matches as a whole."""
     whole = re.compile(pattern)
 
     def read(raw: object) -> str:
@@ -278,7 +278,7 @@ def matching(pattern: str, legal: str) -> Read:
 
 
 def secret(inner: Read) -> Read:
-    """A text that is never shown. The ``***`` it is shown as must not become the value."""
+    """Return the type of a secret text. ``***``, as which it is printed, is not a value of it."""
 
     def read(raw: object) -> Secret:
         if raw == "***":
@@ -382,11 +382,11 @@ StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": Tru
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the host name of a URL is that of this machine."""
+    """Return whether the host of a URL is this machine."""
     return urlsplit(url).hostname in _LOOPBACK
 
 
 def guess(word: str, known: Collection[str]) -> str:
-    """The known word that was perhaps meant; empty if none is close."""
+    """Return the known word that is closest; empty if none is close."""
     close = get_close_matches(word.lower(), [each.lower() for each in known], n=1, cutoff=0.6)
     return next((each for each in known if close and each.lower() == close[0]), "")

@@ -16,7 +16,7 @@ from groundwire.policy.policy import Action, OnError
 
 
 class Format(StrEnum):
-    """Whose names a file or a variable uses."""
+    """The system whose names a file or a variable uses."""
 
     NATIVE = "groundwire"
     DVARA = "dvara"
@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """The conversion of values that are written as ours are."""
+    """Convert nothing: the values are written as ours are."""
     return value
 
 
@@ -93,7 +93,7 @@ WITHOUT_EFFECT = (
 
 
 def _read_limit(raw: Any) -> float | None:  # noqa: ANN401
-    """DVARA's limits: zero and less mean none."""
+    """Read a limit of DVARA, of which 0 and less mean no limit."""
     limit = Kind(Whole).read(raw)
     return limit if limit > 0 else None
 
@@ -108,7 +108,7 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 
 
 def _embedded(theirs: str, ours: str) -> Conversion:
-    """A model that stands for one inside the package; others are folders or ids."""
+    """Return the conversion of a model whose name stands for an embedded one."""
 
     def read(raw: Any) -> Any:  # noqa: ANN401
         if isinstance(raw, str) and raw.startswith("models/halugate-") and raw != theirs:

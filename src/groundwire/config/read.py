@@ -1,4 +1,4 @@
-"""A file and the environment → one frozen configuration, or all that is wrong with them."""
+"""Reads a file and the environment into one frozen configuration, or reports all errors."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ from groundwire.policy.signals import SignalRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingOrigin:
-    """Where a value comes from.
+    """The place that a value comes from.
 
     Attributes:
         source: ``default``, a line of a file (``groundwire.yaml:3``), or a variable.
@@ -56,7 +56,7 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Of a value that is a default as soon as some system's names are used."""
+        """Return the origin of a default that holds where the names of some system are used."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
@@ -73,27 +73,29 @@ class Config:
     """The configuration as a whole.
 
     Attributes:
-        check: Whether answers are checked, and what is done about them.
-        gate: Whether a prompt calls for a check.
-        detector: What judges.
-        explain: The second opinion on findings.
-        similarity: The detector of that name.
-        evidence: Limits.
-        verify: Verification of cited claims.
+        check: Whether answers are checked, and the actions.
+        gate: The gate, which tells whether a prompt calls for a check.
+        detector: The detector.
+        explain: The explainer.
+        similarity: The similarity detector.
+        evidence: The limits of evidence.
+        verify: The verification of cited claims.
         gateway: The proxy.
-        audit: Its record.
-        log: Its log.
-        otel: Its traces.
-        upstream: What answers requests, if it is one server; how any is talked to.
+        admin: The admin plane.
+        store: The database.
+        audit: The audit trail.
+        log: The log.
+        otel: The traces.
+        upstream: The upstream, if it is one server, and the limits of all connections.
         listed: The upstreams of the file, in its order.
-        signals: What decisions can depend on.
-        decisions: In the order of the file.
-        tenants: What tenants have of their own, by id.
-        tenant_keys: The keys of their requests, by id.
+        signals: The signals that decisions depend on.
+        decisions: The decisions, in the order of the file.
+        tenants: The settings of tenants, by id.
+        tenant_keys: The keys of tenants, by id.
         origins: Full name of a setting, a signal (``signals.keywords.NAME``), a decision, a tenant
             or an upstream → where it comes from. Signals that are built in have none.
-        formats: Whose names were used, in the file or in the environment.
-        warnings: What was taken and is odd.
+        formats: The systems whose names were used, in the file or in the environment.
+        warnings: Warnings about values that were accepted.
     """
 
     check: tree.Check = field(default_factory=tree.Check)
@@ -123,7 +125,7 @@ class Config:
 
     @property
     def policy(self) -> Policy:
-        """What is done about outcomes where no decision and no tenant says otherwise."""
+        """The policy where no decision and no tenant has another."""
         return policy_of(self.check, self.explain)
 
     @property
@@ -133,12 +135,12 @@ class Config:
 
     @property
     def limits(self) -> SourceLimits:
-        """How much evidence is taken where no tenant says otherwise."""
+        """The limits of evidence where no tenant has others."""
         return limits_of(self.evidence)
 
     @property
     def upstreams(self) -> tuple[Upstream, ...]:
-        """What answers requests. One that is given as ``upstream.url`` is the only one."""
+        """The upstreams. One that is given as ``upstream.url`` is the only one."""
         if self.upstream.url is None:
             return self.listed
         own = self.upstream
@@ -146,20 +148,20 @@ class Config:
 
     @property
     def keys(self) -> Mapping[str, tuple[Secret, ...]]:
-        """The keys of requests by tenant, with the one that is given as ``gateway.api_key``."""
+        """The keys by tenant, with the one that is given as ``gateway.api_key``."""
         keys = dict(self.tenant_keys)
         if self.gateway.api_key is not None:
             keys[DEFAULT_TENANT] = (*keys.get(DEFAULT_TENANT, ()), self.gateway.api_key)
         return FrozenMapping(keys)
 
     def value(self, path: str) -> Any:  # noqa: ANN401 - each setting has its own
-        """The value of a setting, by its full name."""
+        """Return the value of a setting by its full name."""
         section, _, name = path.partition(".")
         return getattr(getattr(self, section), name)
 
 
 def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
-    """Read the configuration: a file, and what the environment sets beside or over it.
+    """Read the configuration from a file and the environment, which wins.
 
     Raises:
         ConfigError: If something in it cannot be read.
@@ -224,7 +226,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
 
 
 def _wrong_detectors(config: Config) -> Iterator[str]:
-    """Tenants whose detector is none, or whose thresholds mean nothing to it."""
+    """Yield the errors of tenants with an unknown detector, or a threshold of another one."""
     for id_, own in config.tenants.items():
         try:
             config.detectors.choose(own)
@@ -233,7 +235,7 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
 
 
 def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
-    """Settings that a call of Berry's tool, or Director's configuration, gives by our full names.
+    """Return settings under our full names that are given under the names of another system.
 
     >>> arguments(Format.BERRY, {"default_target": 0.9, "context_mode": "full"})
     {'verify.target': 0.9, 'verify.context_mode': 'all'}
@@ -318,7 +320,7 @@ class _Reader:
         self.rules = RuleReader(self.problems)
 
     def read(self, entry: DocumentEntry, above: str = "") -> None:
-        """An entry of a table, whose key may go several tables deep, as in a properties file."""
+        """Read an entry of a table, whose key may name several levels with dots."""
         path = above
         for key in entry.key.split("."):
             known = _TABLES.get(path, {})
@@ -347,7 +349,7 @@ class _Reader:
             self.problems.warnings.append(f"{entry.place}: {path} has no effect here.")
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        """Variables win over the file; of two for one setting, both must say the same."""
+        """Read variables, which win over the file; two for one setting must agree."""
         file, self.found = self.found, {}
         shared = []
         for variable, text in sorted(environ.items()):
@@ -372,7 +374,7 @@ class _Reader:
     def choose_upstreams(
         self, listed: dict[str, tuple[Upstream, LinePlace]]
     ) -> dict[str, tuple[Upstream, LinePlace]]:
-        """What of a list holds beside ``upstream.url``, which names one that does without it."""
+        """Return the listed upstreams that hold, since ``upstream.url`` may take their place."""
         url, key = self.found.get("upstream.url"), self.found.get("upstream.api_key")
         first = next((place for _, place in listed.values()), None)
         if first is None:
@@ -399,7 +401,7 @@ class _Reader:
         tenants: dict[str, Tenant],
         upstreams: dict[str, tuple[Upstream, LinePlace]],
     ) -> Config:
-        """The configuration, with defaults where nothing was said."""
+        """Build the configuration, with defaults for what is not given."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):
@@ -479,7 +481,7 @@ def _relaxed(key: str) -> str:
 
 
 def _is_service_link(variable: str, text: str) -> bool:
-    """Whether Kubernetes set a variable for a service that is called like a section of ours.
+    """Return whether Kubernetes set a variable for a service with the name of one of our sections.
 
     Of a service groundwire-gateway, containers get GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
     """

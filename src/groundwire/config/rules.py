@@ -1,4 +1,4 @@
-"""Signals and decisions of a document → frozen rules."""
+"""Reads the signals and decisions of a document."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,7 +138,7 @@ class RuleReader:
     _languages_used: dict[str, None] = field(default_factory=dict)
 
     def read_signals(self, entry: DocumentEntry) -> None:
-        """The section ``signals``."""
+        """Read the section ``signals``."""
         self.formats.add(Format.NATIVE)
         for each in entries_of(entry.part, where="signals", problems=self.problems):
             if each.key in KEYS:
@@ -147,12 +147,12 @@ class RuleReader:
                 self.problems.unknown(each.place, each.key, KEYS, where="signals")
 
     def read_legacy(self, entry: DocumentEntry) -> None:
-        """One of HaluGate's lists, such as ``fact_check_rules``."""
+        """Read one of HaluGate's lists, such as ``fact_check_rules``."""
         self.formats.add(Format.HALUGATE)
         self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """The list ``decisions``; its order is kept."""
+        """Read the list ``decisions``, in its order."""
         decisions = []
         places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):
@@ -164,7 +164,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """All signals, with the built-in domains that a decision names."""
+        """Return all signals, with the built-in domains that decisions name."""
         domains = self._rules.get(SignalType.DOMAIN, {})
         built_in = (
             signals.DomainRule(name=name, description=signals.DOMAINS[name])

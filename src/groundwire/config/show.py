@@ -1,4 +1,4 @@
-"""A configuration written out: as YAML under our names, or as plain data. Secrets stay ``***``."""
+"""Writes a configuration as YAML under our names, or as plain data, with secrets as ``***``."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from groundwire.policy.signals import Condition, HallucinationRule, KeywordRule,
 
 
 def to_data(config: Config) -> dict[str, Any]:
-    """As JSON data: each setting with its origin, then signals, decisions and tenants."""
+    """Return it as JSON data: settings with their origins, and all that is listed."""
     return {
         "formats": [str(each) for each in config.formats],
         "warnings": list(config.warnings),
@@ -40,12 +40,12 @@ def to_data(config: Config) -> dict[str, Any]:
 
 
 def to_yaml(config: Config) -> str:
-    """As a file that reads back the same, but for secrets; each value says where it is from."""
+    """Return it as a file that reads back the same but for secrets, with all origins."""
     return "".join(f"{line}\n" for line in _lines(config))
 
 
 def signals_data(rules: SignalRules) -> dict[str, Any]:
-    """Signals as they stand in a file; what is not used is left out."""
+    """Return the signals as in a file, without empty lists."""
     fact_check = [_given({"name": name, "description": text}) for name, text in rules.fact_check]
     rest = {
         each.name: [_plain(rule) for rule in getattr(rules, each.name)]
@@ -56,7 +56,7 @@ def signals_data(rules: SignalRules) -> dict[str, Any]:
 
 
 def decision_data(decision: Decision) -> dict[str, Any]:
-    """A decision as it stands in a file."""
+    """Return a decision as in a file."""
     data: dict[str, Any] = {"name": decision.name, "priority": decision.priority}
     if decision.description:
         data["description"] = decision.description
@@ -68,7 +68,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
 
 
 def rule_data(rule: Rule | Condition) -> dict[str, Any]:
-    """A rule as it stands in a file."""
+    """Return a rule as in a file."""
     if isinstance(rule, Condition):
         return {"type": str(rule.type), "name": rule.name}
     return {
@@ -78,7 +78,7 @@ def rule_data(rule: Rule | Condition) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass of settings
-    """The fields of a value that are given, as a file has them."""
+    """Return the fields of a value that are set, as in a file."""
     data = {each.name: written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, KeywordRule):
         data["case_sensitive"] = data.pop("is_case_sensitive")

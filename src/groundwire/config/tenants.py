@@ -1,4 +1,4 @@
-"""What tenants have of their own: strict in our names, lenient in DVARA's metadata."""
+"""Reads the settings of tenants: strictly under our names, leniently under DVARA's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ METADATA: Mapping[str, tuple[str, Kind]] = {
 
 
 def read_overrides(values: Mapping[str, object]) -> Overrides:
-    """Overrides in our names, as an API takes them.
+    """Read overrides under our names.
 
     Raises:
         ConfigError: If a field or a value is not possible, with all that are not.
@@ -87,7 +87,7 @@ def read_overrides(values: Mapping[str, object]) -> Overrides:
 
 
 def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, tuple[str, ...]]:
-    """Overrides in a tenant's metadata under DVARA's names; it never raises.
+    """Read overrides from the metadata of a tenant under DVARA's names; it never raises.
 
     Returns:
         The overrides, and a warning for each value that cannot be read: that one inherits.
@@ -114,7 +114,7 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """A tenant in a file: what it has of its own, the keys of its requests, and where it stands."""
+    """A tenant in a file: its settings, its keys, and its line."""
 
     overrides: Overrides
     keys: tuple[Secret, ...]
@@ -122,7 +122,7 @@ class Tenant:
 
 
 def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
-    """The section ``tenants``, by id."""
+    """Read the section ``tenants``, by id."""
     tenants: dict[str, Tenant] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):

@@ -1,4 +1,4 @@
-"""The tree of settings: native names, defaults, and what each may be. All of it is frozen."""
+"""All settings: their names, defaults and types, as frozen dataclasses."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -490,13 +490,13 @@ SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
 
 
 def policy_of(check: Check, explain: Explain) -> Policy:
-    """The policy of the configuration as a whole."""
+    """Return the policy of the configuration."""
     own = {each.name: getattr(check, each.name) for each in fields(Check) if each.name != "preset"}
     return Policy(**own, explain=explain.enabled)
 
 
 def limits_of(evidence: EvidenceSettings) -> SourceLimits:
-    """The limits of the configuration as a whole."""
+    """Return the limits of the configuration."""
     return SourceLimits(
         max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
     )

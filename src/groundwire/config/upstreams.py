@@ -1,4 +1,4 @@
-"""Upstreams: the servers that answer requests, one or several that share the models."""
+"""The upstreams: servers that answer requests, each for some of the models."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -43,7 +43,7 @@ _FIELDS = [
 def read_upstreams(
     entry: DocumentEntry, problems: Problems
 ) -> dict[str, tuple[Upstream, LinePlace]]:
-    """The list ``upstreams``: each by its name, and where it stands."""
+    """Read the list ``upstreams``: each by its name, with its line."""
     found: dict[str, tuple[Upstream, LinePlace]] = {}
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, _FIELDS, where="an upstream", problems=problems)

@@ -1,4 +1,4 @@
-"""The app: routes in the order in which they hold, and the layers around them.
+"""The app: its routes, in their order, and the layers around them.
 
 From the outside in: a count, a trace id, whose request it is, how much is taken, and whether models
 are loaded.
@@ -61,7 +61,7 @@ def create_app(
     on_failure: Callable[[Exception], None] | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
-    """The gateway as an ASGI app; everything it holds is opened and closed by its lifespan.
+    """Make the gateway as an ASGI app; its lifespan opens and closes all that it uses.
 
     Args:
         config: The configuration.
@@ -163,7 +163,7 @@ def _keys(
     *,
     is_local_demo: bool,
 ) -> Keys:
-    """The keys that are taken.
+    """Return the keys that are accepted.
 
     Raises:
         ConfigError: If there are none, and none can come.

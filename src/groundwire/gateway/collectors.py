@@ -1,4 +1,4 @@
-"""Metrics of what is counted elsewhere, read when Prometheus asks."""
+"""Metrics of values that are counted elsewhere, read at each scrape."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class Watched(Collector):
-    """Metrics that a function gives, called at each scrape and not before."""
+    """Metrics that a function returns at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: what is watched may not be there yet."""
+        """Return nothing: the watched values may not exist yet."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics as they are now."""
+        """Return the current metrics."""
         yield from self._read()
 
 
 def of_cache(stats: CacheStats | None) -> Iterator[Metric]:
-    """Metrics of the cache of sources; none without a cache."""
+    """Yield the metrics of the cache of sources; none without a cache."""
     if stats is None:
         return
     for name in ("hits", "misses", "evictions"):
@@ -44,7 +44,7 @@ def of_cache(stats: CacheStats | None) -> Iterator[Metric]:
 
 
 def of_audit(stats: AuditStats) -> Iterator[Metric]:
-    """Metrics of the audit log."""
+    """Yield the metrics of the audit log."""
     events = CounterMetricFamily(
         "groundwire_audit_events", "Audit events that were written.", labels=["type"]
     )
@@ -69,7 +69,7 @@ def of_audit(stats: AuditStats) -> Iterator[Metric]:
 
 
 def of_control(state: "ControlState") -> Iterator[Metric]:
-    """Metrics of the database of the control plane, and of what is known of it."""
+    """Yield the metrics of the database, and of the tenants and keys read from it."""
     yield GaugeMetricFamily(
         "groundwire_store_up", "Whether the database can be used.", float(state.is_up)
     )

@@ -1,4 +1,4 @@
-"""The state of the control plane, as probes and metrics show it."""
+"""The state of the control plane for probes and metrics."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """How the control plane is, for probes and metrics.
+    """The state of the control plane.
 
     Attributes:
         is_open: Whether tenants and keys have been read at all.
@@ -31,11 +31,11 @@ class ControlState:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is wrong with it."""
+        """Whether database and audit log work."""
         return self.is_up and not self.is_audit_failing
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``/readyz`` tells it."""
+        """Return it as JSON data for ``/readyz``."""
         store: dict[str, Any] = {"status": "up"}
         if not self.is_up:
             store = {"status": "unavailable", "problem": self.problem}

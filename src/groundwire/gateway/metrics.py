@@ -203,17 +203,17 @@ class Metrics:
         self._added.labels(mode).observe(seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; what is no :class:`RefusalCode` counts as ``other``."""
+        """Count a refusal; other values than those of :class:`RefusalCode` count as ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Requests.
 
     def request_began(self) -> None:
-        """Count a request in; :meth:`request_ended` is to follow, whatever happens."""
+        """Count the start of a request; :meth:`request_ended` must follow in any case."""
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count a request out.
+        """Count the end of a request.
 
         Args:
             path: The path of the request; only the name of its endpoint is kept.
@@ -226,7 +226,7 @@ class Metrics:
         self._request_seconds.labels(endpoint).observe(seconds)
 
     def admin_request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count a request to the admin plane, as above; how long it took is not told."""
+        """Count the end of a request to the admin plane."""
         del seconds
         endpoint = admin_endpoint_of(path)
         status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
@@ -235,26 +235,26 @@ class Metrics:
     # Upstreams.
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """An upstream, by its name in the configuration, has sent its headers."""
+        """Record that an upstream, by its configured name, has sent its headers."""
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure; what is no :class:`UpstreamFailure` counts as ``other``."""
+        """Count a failure; values not in :class:`UpstreamFailure` count as ``other``."""
         known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
         self._upstream_failures.labels(upstream, str(known)).inc()
 
     # What others count.
 
     def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
-        """Tell about the cache of sources; ``read`` is called at each scrape."""
+        """Add the metrics of the cache of sources; ``read`` is called at each scrape."""
         self._registry.register(Watched(lambda: of_cache(read())))
 
     def watch_audit(self, read: Callable[[], AuditStats]) -> None:
-        """Tell about the audit log; ``read`` is called at each scrape."""
+        """Add the metrics of the audit log; ``read`` is called at each scrape."""
         self._registry.register(Watched(lambda: of_audit(read())))
 
     def watch_control(self, read: "Callable[[], ControlState]") -> None:
-        """Tell about the database and what is known of it; ``read`` is called at each scrape."""
+        """Add the metrics of the database; ``read`` is called at each scrape."""
         self._registry.register(Watched(lambda: of_control(read())))
 
     def render(self) -> tuple[bytes, str]:
@@ -263,7 +263,7 @@ class Metrics:
 
 
 def endpoint_of(path: str) -> str:
-    """The name of an endpoint, one of a fixed few.
+    """Return the name of an endpoint, one of a fixed set.
 
     >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
     ('chat_completions', 'models', 'other')
@@ -280,7 +280,7 @@ def endpoint_of(path: str) -> str:
 
 
 def admin_endpoint_of(path: str) -> str:
-    """The kind of thing that a request to the admin plane is about, one of a fixed few.
+    """Return the name of an endpoint of the admin plane, one of a fixed set.
 
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
@@ -298,7 +298,7 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """Whether DVARA's counter counts a response as grounded; ``None`` if it does not count it.
+    """Return whether DVARA's counter counts a response as grounded; ``None``: not counted.
 
     It counts what the detector ran on and could say something about: a response without finding is
     grounded if all of its texts are. One that is partial, unavailable or unverified is neither.
@@ -310,7 +310,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 
 
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
-    """Stages with their milliseconds; those of the request once, though each answer tells them."""
+    """Yield stages with their milliseconds; those of the request are counted once."""
     if answers:
         yield from answers[0].context.timings_ms.items()
     for answer in answers:

@@ -32,7 +32,7 @@ from groundwire.gateway.upstream.routing import EVERYTHING
 
 
 class _Named(msgspec.Struct):
-    """The field that is read of a body; the rest is skipped."""
+    """The one field of a body that is read."""
 
     model: Any = None
 
@@ -97,7 +97,7 @@ def _streamed(
 async def _read(
     request: Request, target: RequestTarget, incoming: Incoming, services: Services
 ) -> tuple[bytes | Incoming, str | None]:
-    """The body, read if it has to be, and the model that the request is about."""
+    """Return the body, read only if it must be, and the model that the request names."""
     if not _has_body(request):
         incoming.leave()
         return b"", target.model
@@ -115,7 +115,7 @@ async def _read(
 async def _allow(
     request: Request, target: RequestTarget, services: Services, *, model: str | None
 ) -> None:
-    """Let a request to an endpoint that is not checked pass, or not; either is on record."""
+    """Let a request to an unchecked endpoint pass or refuse it, and record either."""
     caller = state.caller(request)
     decision = unchecked.decision_for(caller.overrides, services.config)
     event = unchecked_endpoint_event(
@@ -187,7 +187,7 @@ def _is_json(request: Request) -> bool:
 
 
 def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
-    """The model that a JSON body names; ``None`` if it names none. Its upstream has its say."""
+    """Return the model that a JSON body names, or ``None``. The upstream checks the rest."""
     try:
         decoder = Decoder(coding, max_bytes=max_bytes)
         model = _names.decode(decoder.feed(body) + decoder.finish()).model

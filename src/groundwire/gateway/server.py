@@ -1,4 +1,4 @@
-"""Serving the app: sockets, the HTTP server, what is logged, and a clean end."""
+"""Serves the apps of both planes: sockets, the HTTP server, and a clean end."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ _CANCELLED_S = 5.0
 def listen(
     config: Config, *, is_admin: bool = False, is_local_demo: bool = False
 ) -> list[socket.socket]:
-    """Take the port of a plane, on all addresses that its host stands for.
+    """Listen on the port of a plane, on all addresses of its host.
 
     Args:
         config: The configuration.
@@ -46,7 +46,7 @@ def listen(
         is_local_demo: Whether no key is needed.
 
     Raises:
-        ConfigError: If it cannot be had, or is open to others in a demo without keys.
+        ConfigError: If the port is not available, or a demo without keys is reachable by others.
     """
     own, setting = (config.admin, "admin") if is_admin else (config.gateway, "gateway")
     host = own.host
@@ -82,7 +82,7 @@ def listen(
 
 
 def is_reachable(sockets: Sequence[socket.socket]) -> bool:
-    """Whether other machines may reach what listens there."""
+    """Return whether other machines may reach these sockets."""
     return not all(is_loopback(each.getsockname()[0]) for each in sockets)
 
 
@@ -97,12 +97,12 @@ def _not_to_be_had(where: str, option: str, error: OSError) -> ConfigError:
 
 
 class Beside(uvicorn.Server):
-    """A second port of the same process and event loop: it starts and ends with the first."""
+    """A server for a second port in the same event loop; it starts and ends with the first."""
 
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make it; the :class:`Server` that it is handed to starts it.
+        """Make the server; the :class:`Server` that it is given to starts it.
 
         Args:
             app: The app; its lifespan does not run.
@@ -116,14 +116,14 @@ class Beside(uvicorn.Server):
         self._ticking: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.startup(sockets=self._sockets)
         self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
 
     async def end(self) -> None:
-        """End, once requests in flight have ended."""
+        """End after the requests in flight."""
         self.should_exit = True
         if self._ticking is not None:
             await self._ticking
@@ -131,10 +131,10 @@ class Beside(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """The HTTP server, which says when it listens and when it is about to end.
+    """The HTTP server, which reports when it listens and when it is about to end.
 
     Attributes:
-        failure: Why it ended, if not because it was told to.
+        failure: The error that ended it, or ``None``.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Server(uvicorn.Server):
         self._beside = beside
 
     def fail(self, error: Exception) -> None:
-        """End, and say why."""
+        """End because of an error."""
         self.failure = error
         self.should_exit = True
 
@@ -160,7 +160,7 @@ class Server(uvicorn.Server):
         """Serve until SIGTERM or Ctrl-C; requests in flight end first.
 
         Raises:
-            Exception: Why it could not serve.
+            Exception: The error that ended it.
         """
         with _ending(self):
             self.run(sockets=list(sockets))
@@ -168,7 +168,7 @@ class Server(uvicorn.Server):
             raise self.failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         asyncio.get_running_loop().set_exception_handler(_note)
         await super().startup(sockets=sockets)
         if self._beside is not None and not self.should_exit:
@@ -178,7 +178,7 @@ class Server(uvicorn.Server):
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, once requests in flight have ended."""
+        """End after the requests in flight."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
         end_app = self.lifespan.shutdown
@@ -198,9 +198,9 @@ class Server(uvicorn.Server):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """HTTP whose heads are bounded: the parser alone would collect headers without end.
+    """HTTP with a limit on the size of request heads, which the parser alone does not have.
 
-    What it sends to clients of HTTP/1.0 is not chunked, which they do not know (RFC 9112, 6.1).
+    Responses to clients of HTTP/1.0 are not chunked (RFC 9112, 6.1).
     """
 
     _n_head_bytes = _n_parsed = 0
@@ -208,7 +208,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _has_ended = False
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the client."""
+        """Take bytes of the client."""
         self._has_ended = False
         super().data_received(data)
         # Those that end a request are its body's, and may be many.
@@ -218,37 +218,37 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(_head_too_large())
 
     def send_400_response(self, msg: str) -> None:
-        """Send the reason why the parser has stopped, in the envelope of all errors."""
+        """Refuse a request that the parser cannot read."""
         del msg
         self._refuse(_head_too_large() if self._n_parsed > MAX_HEAD_BYTES else _no_http())
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begin a request."""
         super().on_message_begin()
         self._is_in_head, self._n_head_bytes, self._n_parsed = True, 0, _LINE_BYTES
 
     def on_url(self, url: bytes) -> None:
-        """Some of the target."""
+        """Take a piece of the target."""
         super().on_url(url)
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
+        """Take a header."""
         super().on_header(name, value)
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count what was parsed: a head may arrive with its end, and with what comes after it.
+        """Count the parsed bytes of a head, which may arrive together with what follows it.
 
         Raises:
-            ValueError: If it is too much; the parser stops, and says so as of any error.
+            ValueError: If the head is too large; the parser stops then.
         """
         self._n_parsed += n_bytes
         if self._n_parsed > MAX_HEAD_BYTES:
             raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
-        """Its head is complete."""
+        """Note that the head is complete."""
         self._is_in_head = False
         before = self.cycle
         super().on_headers_complete()
@@ -256,12 +256,12 @@ class LimitedProtocol(HttpToolsProtocol):
             _end_with_connection(self.cycle)
 
     def on_message_complete(self) -> None:
-        """Its body is complete; what follows is the next head."""
+        """Note that the body is complete; the next head follows."""
         super().on_message_complete()
         self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer what is no request for the app, and end the connection."""
+        """Answer an invalid request, and close the connection."""
         trace_id = uuid4().hex
         body = problem_response(problem, trace_id=trace_id).body
         head = (
@@ -274,7 +274,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def _end_with_connection(cycle: RequestResponseCycle) -> None:
-    """Let the end of the connection be the end of a response that does not say how long it is."""
+    """Send a response of unknown length unchunked, ended by the end of the connection."""
     send, is_open = cycle.send, False
 
     async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - of ASGI
@@ -326,7 +326,7 @@ def _no_http() -> Problem:
 
 @contextmanager
 def _ending(server: Server) -> Iterator[None]:
-    """Let signals end the server and nothing else.
+    """Have signals end the server gracefully.
 
     It raises them once more when it has ended, for whoever handled them before; left to the
     system, SIGTERM would then make a clean end look like a crash.
@@ -344,7 +344,7 @@ def _ending(server: Server) -> Iterator[None]:
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an error that nobody caught, without its message: that may hold what a user wrote."""
+    """Log an uncaught error without its message, which may quote a user."""
     del loop
     error = context.get("exception")
     kind = type(error).__name__ if error is not None else "no exception"

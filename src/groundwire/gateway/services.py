@@ -1,4 +1,4 @@
-"""The services that requests are answered with: made at the start, closed at the end."""
+"""The services of the gateway: made at the start, closed at the end."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -32,10 +32,10 @@ CACHE_MB = 1000.0
 
 
 class RequestThreads(ThreadPoolExecutor):
-    """Threads in which the log and the traces know the request that they work for."""
+    """Threads that keep the request they work for, for its log records and traces."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
-        """Run a function in a thread, in the context of who asks for it."""
+        """Run a function in a thread, in the context of the caller."""
         return super().submit(copy_context().run, partial(fn, *args, **kwargs))
 
 
@@ -80,7 +80,7 @@ async def open_services(
     control: "ControlPlane | None" = None,
     telemetry: Telemetry | None = None,
 ) -> Services:
-    """Make them; the stack closes each before what it needs.
+    """Make the services; the stack closes them in the reverse order.
 
     Args:
         stack: Closes them.
@@ -142,12 +142,12 @@ async def open_services(
 
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
-    """The settings of tenants by id, always as they are known now."""
+    """Return the current settings of tenants by id."""
     return config.tenants if control is None else control.directory
 
 
 def with_larger_cache(config: Config) -> Config:
-    """With more memory for sources than the library takes, unless somebody said how much."""
+    """Return the configuration with a larger cache than the library has, unless one is set."""
     origin = config.origins.get("detector.cache_mb")
     if origin is not None and not origin.is_default:
         return config

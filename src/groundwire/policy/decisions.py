@@ -1,4 +1,4 @@
-"""Which decision applies to a request, and why.
+"""Finds the decision that applies to a request, and the reasons.
 
 Decisions are tried from the highest priority down; among equals, in the order of the file. The
 first whose rule holds applies. One whose rule is unknown (a signal failed, or the response is still
@@ -35,7 +35,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do with some requests.
+    """A rule, and the policy for requests for which it holds.
 
     Attributes:
         name: Names it in logs and headers.
@@ -74,7 +74,7 @@ class Unsettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenDecision:
-    """What was decided about a request.
+    """The decision about a request.
 
     Attributes:
         decision: The one that applies; ``None`` if none does, and the configuration as a whole
@@ -89,7 +89,7 @@ class ChosenDecision:
 
     @property
     def plugins(self) -> tuple[HallucinationPlugin | None, ...]:
-        """What each decision that applies or may apply says about the check.
+        """The policies of the decisions that apply or may apply.
 
         :func:`.policy.resolve` takes them; ``None`` leaves it to the configuration.
         """
@@ -121,7 +121,7 @@ def choose(decisions: Iterable[Decision], readings: SignalValues) -> ChosenDecis
 
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
-    """From the highest priority down; equals stay in their order."""
+    """Sort decisions from the highest priority down; equals keep their order."""
     return sorted(decisions, key=lambda decision: -decision.priority)
 
 

@@ -1,4 +1,4 @@
-"""Which detector judges for a tenant, and where it flags: pure, and known without any model."""
+"""Chooses the detector of a tenant and its threshold, without loading a model."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ _COMPARING = {"neural": "similarity", "hash": "similarity:hash"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What judges for a tenant.
+    """The detector of a tenant.
 
     Attributes:
-        detector: Its name, as metrics and results have it.
-        operating_point: Where it flags; ``None``: where it does for everybody.
+        detector: Its name in metrics and results.
+        operating_point: Its threshold, by name or as a number; ``None``: the configured one.
     """
 
     detector: str
@@ -28,9 +28,9 @@ class Detectors:
     """The detectors that tenants may name: the embedded ones, and that of the configuration.
 
     Attributes:
-        configured: What judges where a tenant names none, as the configuration calls it.
-        embedder: What ``similarity`` compares with, where its name does not say.
-        compares: Whether the configured one gives similarities, if that is not an embedded one.
+        configured: The detector of tenants that name none, as the configuration calls it.
+        embedder: The embedder of ``similarity``, whose name does not say which.
+        compares: Whether the configured detector gives similarities, if it is not an embedded one.
     """
 
     configured: str = DEFAULT_MODEL
@@ -39,21 +39,21 @@ class Detectors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a tenant may say."""
+        """The names that a tenant may use."""
         return tuple(dict.fromkeys((self.configured, DEFAULT_MODEL, *EMBEDDERS)))
 
     @property
     def first(self) -> str:
-        """What the configured one is called."""
+        """The name of the configured detector."""
         return self.find(self.configured) or self.configured
 
     @property
     def others(self) -> tuple[str, ...]:
-        """What the embedded ones beside it are called."""
+        """The names of the other embedded detectors."""
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
     def find(self, said: str) -> str | None:
-        """What a detector is called that a tenant names; ``None`` if there is no such one.
+        """Return the name of a detector that a tenant names; ``None`` if there is no such detector.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'
@@ -65,13 +65,13 @@ class Detectors:
         return said if said in (DEFAULT_MODEL, self.configured) else None
 
     def is_comparing(self, name: str) -> bool:
-        """Whether a detector gives similarities, and no probabilities."""
+        """Whether a detector gives similarities instead of probabilities."""
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
     def point_beside(self, name: str, threshold: float | None) -> str | float:
-        """Where another detector than the configured one flags, if its tenant does not say.
+        """Return the threshold of a detector beside the configured one, if its tenant sets none.
 
-        At a threshold of its own: that of the configured one is for other scores.
+        The threshold of the configured detector is for other scores and does not count.
 
         Args:
             name: As :meth:`find` gives it.
@@ -82,10 +82,10 @@ class Detectors:
         return threshold if threshold is not None and is_meant else "balanced"
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """What judges for a tenant.
+        """Return the detector of a tenant.
 
         Args:
-            own: What the tenant has of its own.
+            own: The settings of the tenant.
 
         Raises:
             ConfigError: If there is no such detector, or a threshold means nothing to it.

@@ -46,7 +46,7 @@ HEAD = "head.npz"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What the gate says of a prompt.
+    """The result of the gate for a prompt.
 
     Attributes:
         needs_fact_check: Whether an answer to it has to be checked.
@@ -61,7 +61,7 @@ class GateResult:
     probability: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         return {
             "needs_fact_check": self.needs_fact_check,
             "confidence": self.confidence,
@@ -70,7 +70,7 @@ class GateResult:
 
 
 def decide(probability: float, *, threshold: float) -> GateResult:
-    """From a probability to a decision, as HaluGate's Sentinel does.
+    """Turn a probability into a decision, as HaluGate's Sentinel does.
 
     The likelier label wins; if it is *needed* with less than the threshold, it becomes *not
     needed*, with the confidence that is left: 1 - c.

@@ -1,7 +1,7 @@
-"""What is done about an outcome: pure functions from what was found to an action.
+"""Turns the outcome of a check into an action.
 
-Who says so: the tenant, else the decision rule that applies, else the configuration as a whole,
-setting by setting. A request may ask for more, never for less.
+For each setting, the tenant comes first, then the decision that applies, then the configuration. A
+request can make a policy stricter, never milder.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _Ordered = TypeVar("_Ordered", bound=StrEnum)
 
 
 class Action(StrEnum):
-    """What is done about an answer, from nothing to withholding it; each is stronger than the last.
+    """The actions on an answer, from none to withholding it; each is stronger than the one before.
 
     ``log`` and ``flag`` leave the answer as it is and are told apart in metrics; ``header`` adds
     response headers, ``body`` a warning before the text, ``block`` withholds the answer.
@@ -35,7 +35,7 @@ class Action(StrEnum):
 
 
 class OnError(StrEnum):
-    """What is done when a check was due and failed, from the mildest on."""
+    """The reactions to a check that was due and failed, from the mildest to the strictest."""
 
     ALLOW = "allow"  # the answer passes, and the failure is recorded
     WARN = "warn"  # it passes, marked as far as the action marks anything
@@ -75,7 +75,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationPlugin:
-    """What a decision says about the check of the answers it applies to: all of it is said.
+    """The policy of a decision, which replaces these settings of the configuration as a whole.
 
     The defaults are HaluGate's.
     """
@@ -89,7 +89,7 @@ class HallucinationPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLimits:
-    """How much evidence is taken; ``None`` is no limit. What exceeds a limit is told."""
+    """Limits of the evidence; ``None``: no limit. Evidence over a limit is reported."""
 
     max_sources: int | None = None
     max_source_chars: int | None = None
@@ -97,7 +97,7 @@ class SourceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What a tenant has of its own; ``None`` inherits. As limits, 0 is no limit.
+    """The settings of a tenant; ``None``: inherited. A limit of 0 is no limit.
 
     ``detector`` and its thresholds are read by :mod:`groundwire.policy.detector_selection`.
     """
@@ -121,7 +121,7 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a request may ask for beyond its policy; ``None`` asks for nothing."""
+    """What a request asks for beyond its policy; ``None``: nothing."""
 
     enabled: bool | None = None
     action: Action | None = None
@@ -133,13 +133,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """An action, and what it rests on.
+    """An action and its reasons.
 
     Attributes:
-        action: What is done.
-        outcome: Of the answer.
-        label: Of the finding that decided; ``None`` if none did.
-        severity: Of that finding.
+        action: The action.
+        outcome: The outcome of the answer.
+        label: The label of the finding that decided; ``None`` if none did.
+        severity: The severity of that finding.
         is_failure: Whether a check was due and failed: worth a warning in the log.
     """
 
@@ -151,12 +151,12 @@ class Ruling:
 
 
 def stronger(first: _Ordered, second: _Ordered) -> _Ordered:
-    """The stronger of two, by the order they are declared in."""
+    """Return the stronger of two, by the order of their declaration."""
     return max(first, second, key=_place)
 
 
 def weaker(first: _Ordered, second: _Ordered) -> _Ordered:
-    """The weaker of two, by the order they are declared in."""
+    """Return the weaker of two, by the order of their declaration."""
     return min(first, second, key=_place)
 
 
@@ -167,14 +167,14 @@ def resolve(
     tenant: Overrides | None = None,
     request: Request | None = None,
 ) -> Policy:
-    """The policy of one request.
+    """Return the policy of one request.
 
     Args:
-        base: Of the configuration as a whole.
-        plugins: Of the decisions that apply, or may apply: where more than one might, the strictest
-            of each setting counts. ``None`` stands for one that says nothing about checks.
-        tenant: What the tenant has of its own; it wins over decisions.
-        request: What the request asks for; it can only tighten.
+        base: The policy of the configuration.
+        plugins: The policies of the decisions that apply or may apply. If several may, the
+            strictest value of each setting counts. ``None``: a decision without a policy.
+        tenant: The settings of the tenant, which win over decisions.
+        request: What the request asks for; it can only make the policy stricter.
     """
     candidates = [_with_plugin(base, plugin) for plugin in plugins] or [base]
     # What a check would do that does not take place is no reason to do it.
@@ -190,7 +190,7 @@ def resolve(
 
 
 def tighten(policy: Policy, request: Request) -> Policy:
-    """Give a request what it asks for where that is stricter."""
+    """Apply what a request asks for, where that is stricter."""
     wish = replace(policy, action=stronger(policy.action, request.action or Action.NONE))
     return replace(
         wish,
@@ -205,7 +205,7 @@ def tighten(policy: Policy, request: Request) -> Policy:
 
 
 def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> SourceLimits:
-    """The limits of one request: the tenant's own, else those of the configuration."""
+    """Return the limits of one request: those of the tenant, else those of the configuration."""
     if tenant is None:
         return base
     return SourceLimits(
@@ -217,13 +217,13 @@ def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> Sourc
 def decide(
     policy: Policy, outcome: Outcome, *, label: Label | None = None, severity: int | None = None
 ) -> Action:
-    """What is done about an outcome.
+    """Return the action on an outcome.
 
     Args:
-        policy: Of the request.
-        outcome: Of the answer.
-        label: Of the worst finding, if it was hallucinated.
-        severity: Of that finding, 0 to 4; ``None`` is unknown, and counts as severe.
+        policy: The policy of the request.
+        outcome: The outcome of the answer.
+        label: The label of the worst finding of a hallucinated answer.
+        severity: The severity of that finding, 0 to 4; ``None``: unknown, which counts as severe.
     """
     if not policy.enabled or outcome in {Outcome.GROUNDED, Outcome.SKIPPED}:
         return Action.NONE
@@ -242,7 +242,7 @@ def decide(
 
 
 def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
-    """Every action that a policy may lead to for an answer whose check is due.
+    """Return every action that a policy may lead to for an answer whose check is due.
 
     Args:
         policy: Of the request. One that is not settled yet, because a decision depends on what is
@@ -265,7 +265,7 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 
 
 def rule(policy: Policy, detection: Detection) -> Ruling:
-    """What is done about an answer: the strongest that any of its findings asks for."""
+    """Return the ruling on a checked answer: the strongest that any of its findings leads to."""
     outcome = detection.outcome
     ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
@@ -283,7 +283,7 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
 
 
 def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
-    """What is done about an answer of which nothing is known but its outcome."""
+    """Return the ruling on an answer of which only the outcome is known."""
     return Ruling(
         action=decide(policy, outcome),
         outcome=outcome,

@@ -1,4 +1,4 @@
-"""What is known about a request that decisions can depend on.
+"""The signals of a request, which decisions can depend on.
 
 A condition names a signal: ``keyword:urgent``. Signals are frozen rules; :class:`Signals` keeps
 them with what they need, and :meth:`Signals.open` reads them for one request: each when it is first
@@ -70,7 +70,7 @@ class SignalType(StrEnum):
 
 
 class Operator(StrEnum):
-    """How several words, or several conditions, make one."""
+    """How several words or conditions are combined."""
 
     AND = "AND"
     OR = "OR"
@@ -78,7 +78,7 @@ class Operator(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """How similarities with several examples make one."""
+    """How the similarities to several examples are combined."""
 
     MAX = "max"
     MEAN = "mean"
@@ -194,7 +194,7 @@ class SignalRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalRequest:
-    """What signals are read from.
+    """The input of all signals of a request.
 
     Attributes:
         prompt: What the user asks.
@@ -209,7 +209,7 @@ class SignalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a signal says about one request.
+    """The value of a signal for one request.
 
     Attributes:
         truth: Whether it holds.
@@ -292,7 +292,7 @@ class SignalValues:
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
-        """The same request once its answer was checked; what is known is not read again."""
+        """Return the signals once the answer was checked; those already read are kept."""
         later = SignalValues(self._signals, replace(self._request, detection=detection))
         later._made = self._made
         later._observed = {
@@ -304,7 +304,7 @@ class SignalValues:
 
     @property
     def observed(self) -> dict[Condition, Observation]:
-        """What was read so far."""
+        """The signals that were read so far."""
         return dict(self._observed)
 
     def read(self, condition: Condition) -> Observation:
@@ -405,7 +405,7 @@ class SignalValues:
         return Observation(truth=Truth.of(value >= threshold), similarity=value)
 
     def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
-        """What several signals need, made once; so is its failure."""
+        """Make something that several signals need, once; a failure is kept too."""
         if what not in self._made:
             self.work[what] += 1
             try:

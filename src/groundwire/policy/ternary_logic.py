@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Truth(Enum):
-    """What is known of a statement. It has no truth value of Python: ``if truth`` is an error."""
+    """The truth of a statement, as far as it is known. Using it as a bool of Python is an error."""
 
     FALSE = "false"
     UNKNOWN = "unknown"
@@ -19,7 +19,7 @@ class Truth(Enum):
 
     @classmethod
     def of(cls, fact: bool) -> "Truth":
-        """Of what is known."""
+        """Return the truth of a value; ``None`` is unknown."""
         return cls.TRUE if fact else cls.FALSE
 
 

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class Background:
-    """Coroutines that nobody awaits. What fails in one is logged by its class."""
+    """Coroutines that nobody awaits. An error in one is logged by its class."""
 
     def __init__(self) -> None:
         # The loop keeps weak references only: a task that nobody holds may vanish half way.
@@ -24,14 +24,14 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:
-        """Begin; ``name`` says what it is, in logs. Nobody has to wait for it, and who does may."""
+        """Start a coroutine; ``name`` appears in logs. Its task may be awaited or left alone."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
 
     async def close(self, timeout_s: float) -> int:
-        """Wait for all, also for those that they start; cancel what is left.
+        """Wait for all tasks, and for those that they start; cancel what is left after the time.
 
         Returns:
             How many were cancelled.

@@ -1,4 +1,4 @@
-"""Content codings of HTTP: gzip and deflate undone piece by piece, within a bound.
+"""Content codings of HTTP: decodes gzip and deflate piece by piece, up to a limit.
 
 Upstreams whose answers are checked are asked for none (``identity``). Some compress all the same,
 and clients may compress requests. A body of a few kilobytes can decode to gigabytes, so no more is
@@ -18,7 +18,7 @@ _EITHER = 47
 
 
 class CodingError(GroundwireError):
-    """A body is not in the coding it says, ends before its end, or decodes to too much."""
+    """A body is not in its declared coding, is truncated, or decodes to too many bytes."""
 
     def __init__(self, coding: str, problem: str) -> None:
         super().__init__(coding, problem)

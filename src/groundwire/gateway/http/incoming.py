@@ -1,4 +1,4 @@
-"""The body of a request that is sent on while it comes."""
+"""The body of a request that is forwarded while it is received."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from groundwire.gateway.http.streamed import ClientGoneError, disconnected
 
 
 class Incoming:
-    """A body piece by piece, and its sender, of whom it is known when he leaves.
+    """A body, piece by piece; it notices when its sender disconnects.
 
     Both come as messages of the server, which only one at a time may ask for: while the body is
     read, its reader learns of the end of the connection; from then on :meth:`gone` does.
@@ -63,7 +63,7 @@ class Incoming:
         return b"".join(pieces)
 
     def leave(self) -> None:
-        """Read no more of it."""
+        """Stop reading the body."""
         self._was_left.set()
 
     async def gone(self) -> None:

@@ -1,4 +1,4 @@
-"""Every error that the gateway itself says: one envelope, one table from our errors to HTTP.
+"""The errors of the gateway itself: one envelope, and one table from our errors to HTTP.
 
 The envelope is that of OpenAI's API, whose type words it uses, with the trace id and the next step
 beside them.
@@ -38,7 +38,7 @@ _TYPES = {401: AUTHENTICATION, 403: PERMISSION, 404: NOT_FOUND, 429: RATE_LIMIT}
 
 
 class Problem(Exception):  # noqa: N818 - it is what the client reads, not what went wrong here
-    """An error that a client is told.
+    """An error in the response to a client.
 
     Attributes:
         status: Status of the response.
@@ -68,7 +68,7 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
         self.headers = dict(headers)
 
     def to_dict(self, *, trace_id: str) -> dict[str, Any]:
-        """The envelope, as JSON data."""
+        """Return the envelope as JSON data."""
         error: dict[str, Any] = {
             "message": self.message,
             "type": self.type,
@@ -115,7 +115,7 @@ def as_problem(error: BaseException) -> Problem:
 
 
 def not_found(method: str, path: str) -> Problem:
-    """There is nothing at a path."""
+    """Return the problem of a path at which there is nothing."""
     hint = f" Did you mean /v1{path}?" if path.startswith(("/chat/", "/models", "/compl")) else ""
     return Problem(
         404,
@@ -191,7 +191,7 @@ def _place(location: tuple[str | int, ...]) -> str:
 
 
 def invalid_json(detail: str = "") -> Problem:
-    """A body is no JSON."""
+    """Return the problem of a body that is not valid JSON."""
     message = f"The body is no JSON: {detail}." if detail else "The body is no JSON."
     return _invalid(
         "invalid_json", message, "Send one JSON document as UTF-8, Content-Type application/json."

@@ -89,7 +89,7 @@ _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usa
 
 
 def refused(code: RefusalCode) -> Problem:
-    """The refusal with a code, where there is nothing to count."""
+    """Return the refusal with a code, of a response without counted claims."""
     message, next_step = _TEXTS[code]
     if code is RefusalCode.AUDIT_UNAVAILABLE:  # it passes, and to try again helps
         return Problem(503, str(code), message=message, next_step=next_step)

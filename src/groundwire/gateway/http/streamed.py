@@ -1,4 +1,4 @@
-"""Responses that are sent as they come, and end when their reader leaves.
+"""Responses that are sent while they are produced, and end when the client disconnects.
 
 Starlette's own relies on the server raising as it sends to a client that is gone, or cancels the
 task that sends; either way an iterator that waits for nothing at that moment is left to the garbage
@@ -62,7 +62,7 @@ class Streamed(Response):
         stall_timeout_s: float = STALL_TIMEOUT_S,
         background: BackgroundTask | None = None,
     ) -> None:
-        """Send nothing yet.
+        """Make the response; nothing is sent yet.
 
         Args:
             chunks: Pieces of the body; empty ones are left out.
@@ -89,7 +89,7 @@ class Streamed(Response):
         self._gave_at: float | None = None  # since when the server has not taken a piece
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         gone = self._gone or (lambda: disconnected(receive))
         sending = asyncio.create_task(self._send(send), name="send a stream")
         watching = asyncio.create_task(_quietly(gone), name="watch for a client to leave")
@@ -120,7 +120,7 @@ class Streamed(Response):
         _log.info("a client took nothing for %g s", self._stall_timeout_s)
 
     def _left_s(self) -> float:
-        """Until when the client has to take what it is given; all of the time if it has that."""
+        """Return the seconds that the client has left to accept the pending bytes."""
         waited_s = 0.0 if self._gave_at is None else monotonic() - self._gave_at
         return self._stall_timeout_s - waited_s
 

@@ -1,4 +1,4 @@
-"""Authentication: the key of a request says whose it is, before its body is read.
+"""Authentication: finds the tenant of a request by its key, before the body is read.
 
 A key comes as ``Authorization: Bearer``, as ``X-API-Key``, as Azure's ``api-key`` or as
 ``X-Groundwire-Key``; with the last one, Authorization belongs to the upstream.
@@ -29,7 +29,7 @@ _MAX_WORDS = 64
 
 
 class Authentication(Guard):
-    """Lets requests in that have a key, and says whose they are."""
+    """Admits requests with a valid key, and determines their tenant."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Authentication(Guard):
         is_local_demo: bool = False,
         until_known: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Stand before an app.
+        """Wrap an app.
 
         Args:
             app: Answers requests that are let in.
@@ -54,7 +54,7 @@ class Authentication(Guard):
         self._is_local_demo, self._until_known = is_local_demo, until_known
 
     async def check(self, scope: Scope) -> None:
-        """Find out whose request it is."""
+        """Find the tenant of a request."""
         if self._is_local_demo:
             check_is_local(scope)
         if scope["path"] not in OPEN:
@@ -100,7 +100,7 @@ def candidates(scope: Scope) -> Iterator[bytes]:
 
 
 def first_known(given: list[bytes], keyring: Keys) -> Key | None:
-    """The first that is a key of ours."""
+    """Return the first of the credentials that is a valid key."""
     found = [keyring.find(each) for each in given[:4]]  # each costs a hash
     return next((key for key in found if key is not None), None)
 
@@ -118,12 +118,12 @@ def may_pass(scope: Scope, keyring: Keys) -> bool:
 
 
 def values(scope: Scope, name: bytes) -> list[bytes]:
-    """The values of a header."""
+    """Return all values of a header."""
     return [bytes(value).strip() for key, value in scope["headers"] if key == name]
 
 
 def bearers(scope: Scope) -> list[bytes]:
-    """The tokens of Authorization."""
+    """Return the bearer tokens of Authorization."""
     return [
         value[len(_BEARER) :].strip()
         for value in values(scope, b"authorization")
@@ -132,7 +132,7 @@ def bearers(scope: Scope) -> list[bytes]:
 
 
 def check_is_local(scope: Scope) -> None:
-    """Refuse what a page of some website makes a browser send.
+    """Refuse requests that a page of some website makes a browser send.
 
     Such a page can give its own name our address, and call us by it; that name then stands in
     Host, and the page in Origin.
@@ -160,7 +160,7 @@ def _not_local(what: str, code: str) -> Problem:
 
 
 def missing_key() -> Problem:
-    """A request without a key."""
+    """Return the problem of a request without a key."""
     return _unauthenticated(
         "missing_api_key",
         "This needs a key of the gateway, and none was sent.",
@@ -170,7 +170,7 @@ def missing_key() -> Problem:
 
 
 def unknown_key() -> Problem:
-    """A request with a key that is not ours."""
+    """Return the problem of a request with an unknown key."""
     return _unauthenticated(
         "invalid_api_key",
         "The key that was sent is none of this gateway's.",
@@ -181,7 +181,7 @@ def unknown_key() -> Problem:
 
 
 def admin_key() -> Problem:
-    """A request with a key of the admin plane, or with one that looks like it."""
+    """Return the problem of a request with an admin key, or something that looks like one."""
     return _unauthenticated(
         "invalid_api_key",
         "The key that was sent is one for the admin plane, which is on another port.",

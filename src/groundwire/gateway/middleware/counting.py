@@ -1,4 +1,4 @@
-"""Counts and logs requests: how many are being answered, how they ended, how long they took."""
+"""Counts and logs requests: how many are in flight, how they ended, how long they took."""
 
 import time
 from collections.abc import Callable
@@ -15,21 +15,21 @@ CLIENT_LEFT = 499
 
 
 class Ended(Protocol):
-    """Counts a request that has ended."""
+    """The callback for a request that has ended."""
 
     def __call__(self, path: str, /, *, status: int, seconds: float) -> None: ...  # noqa: D102
 
 
 class Counting:
-    """Counts each request in and out, whatever happens between."""
+    """Counts the start and the end of each request, whatever happens in between."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
-        """Stand before an app.
+        """Wrap an app.
 
         Args:
             app: Answers requests.
-            began: Counts a request in.
-            ended: Counts it out.
+            began: Counts the start of a request.
+            ended: Counts its end.
         """
         self._app, self._began, self._ended = app, began, ended
 

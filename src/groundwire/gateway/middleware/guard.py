@@ -1,4 +1,4 @@
-"""The layer that lets requests through or refuses them, before anything is done about them."""
+"""Base of the layers that admit or refuse requests before they are processed."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -7,7 +7,7 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class Guard:
-    """A layer whose :meth:`check` raises a problem for what is refused."""
+    """A layer whose :meth:`check` raises a problem for requests that are refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

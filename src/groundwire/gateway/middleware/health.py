@@ -11,7 +11,7 @@ from groundwire.gateway.services import Services
 
 
 async def livez(request: Request) -> Response:
-    """Answer: the process lives, whether it is of use or not."""
+    """Answer that the process lives, ready or not."""
     del request
     return JSONResponse({"status": "alive"})
 
@@ -38,7 +38,7 @@ async def metrics(request: Request) -> Response:
 
 
 def readiness_report(readiness: Readiness) -> dict[str, Any]:
-    """The state of the whole, of the models and of each upstream, as JSON data."""
+    """Return the state of the gateway, its models and its upstreams as JSON data."""
     if readiness.failure is not None:
         kind = type(readiness.failure).__name__
         return {"status": "failed", "models": {"status": "failed", "error": kind}}

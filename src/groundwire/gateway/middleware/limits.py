@@ -1,4 +1,4 @@
-"""Limits on requests: how many at a time, bytes of a body, depth of JSON."""
+"""Limits of requests: how many at a time, and the size and depth of their bodies."""
 
 import json
 from typing import Any
@@ -17,16 +17,16 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class RequestLimits:
-    """Refuses requests over the limits before they cost anything.
+    """Refuses requests over the limits before they are processed.
 
     Attributes:
-        n_requests: Requests that are being answered.
+        n_requests: The number of requests in flight.
     """
 
     def __init__(
         self, app: ASGIApp, *, max_requests: int, max_body_bytes: int, is_fixed: bool = False
     ) -> None:
-        """Stand before an app.
+        """Wrap an app.
 
         Args:
             app: Answers requests within the limits.
@@ -59,7 +59,7 @@ class RequestLimits:
             self.n_requests -= 1
 
     def _counting(self, receive: Receive) -> Receive:
-        """A body without a length, or with a wrong one, is counted as it comes."""
+        """Count the bytes of a body, whose Content-Length may be missing or wrong."""
         n_bytes = 0
 
         async def receive_counted() -> Message:
@@ -83,7 +83,7 @@ def content_length(scope: Scope) -> int | None:
 
 
 def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
-    """More requests at a time than are answered."""
+    """Return the problem of too many requests at a time."""
     raised = "" if is_fixed else ", or raise gateway.max_requests"
     return Problem(
         503,
@@ -95,7 +95,7 @@ def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
 
 
 def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
-    """A body with more bytes than are taken."""
+    """Return the problem of a body that is too large."""
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
     return Problem(
@@ -107,20 +107,20 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
 
 
 async def read_json(request: Request) -> Any:  # noqa: ANN401 - JSON
-    """The body of a request as data.
+    """Return the body of a request as data.
 
     Raises:
-        Problem: If it is no JSON, or nested too deeply.
+        Problem: If it is not valid JSON, or nested too deeply.
     """
     return parse_json(await request.body())
 
 
 def parse_json(body: bytes) -> Any:  # noqa: ANN401 - JSON
-    """JSON of anyone.
+    """Parse JSON from an untrusted client.
 
     Raises:
-        Problem: If it is none. ``NaN`` and ``Infinity`` are none, and a number of thousands of
-            digits is none that could be used.
+        Problem: If it is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of digits
+            are refused too.
     """
     try:
         return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)

@@ -1,4 +1,4 @@
-"""The start: models load while probes are answered, and requests wait for them."""
+"""The start of the gateway: requests wait for the models, probes are answered at once."""
 
 import asyncio
 import logging
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """The state of the start: whether the gateway can answer yet.
+    """Whether the gateway has started and can answer.
 
     Attributes:
-        services: The services, once they are there.
-        failure: The error that keeps it from starting, if there is one.
-        control: The control plane, if there is one; its database may be down.
+        services: The services, once they are loaded.
+        failure: The error that prevented the start, or ``None``.
+        control: The control plane, or ``None``; its database may be down.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
@@ -39,7 +39,7 @@ class Readiness:
         self._warnings: tuple[int, list[dict[str, str]]] | None = None
 
     def succeed(self, services: Services) -> None:
-        """Record that everything is there."""
+        """Record that everything is loaded."""
         self.services = services
         self._is_settled.set()
 
@@ -53,7 +53,7 @@ class Readiness:
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """What is odd about the configuration and about tenants, as JSON data without names."""
+        """The findings about the configuration and tenants as JSON data, without names."""
         if self.services is None:
             return []
         config, control = self.services.config, self.control
@@ -65,7 +65,7 @@ class Readiness:
         return self._warnings[1]
 
     async def wait(self) -> None:
-        """Wait until the start has ended, but not for long.
+        """Wait some seconds for the start to end.
 
         Raises:
             Problem: If requests cannot be answered, or not yet.
@@ -79,14 +79,14 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Holds requests back until they can be answered."""
+    """Makes requests wait until the gateway has started."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait until everything is there that requests need."""
+        """Wait for the start."""
         if scope["path"] not in OPEN:
             await self._readiness.wait()
 

@@ -1,4 +1,4 @@
-"""What the outer layers know of a request: trace id, caller, services."""
+"""Reads what the outer layers have stored with a request: trace id, caller, services."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """The trace id, which ties a response, its log lines and its audit events together."""
+    """Return the trace id, which a response shares with its log records and audit events."""
     return str(_state(request)["trace_id"])
 
 
 def caller(request: HTTPConnection | Scope) -> "Caller":
-    """The caller of a request."""
+    """Return the caller of a request."""
     return cast("Caller", _state(request)["caller"])
 
 
 def services(request: HTTPConnection) -> "Services":
-    """The services that requests are answered with."""
+    """Return the services of the gateway."""
     return cast("Services", request.app.state.services)
 
 

@@ -1,4 +1,4 @@
-"""The outermost layer: each request has a trace id, each response names it, no error escapes."""
+"""Gives each request a trace id, names it in the response, and catches all errors."""
 
 import logging
 import re
@@ -22,9 +22,9 @@ _TAKEN = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
 
 class Tracing:
-    """Gives requests their trace id, and clients an answer whatever goes wrong behind it.
+    """Gives requests their trace id, and turns errors of the app into responses.
 
-    It copies nothing and holds nothing back.
+    It buffers nothing.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -60,14 +60,14 @@ class Tracing:
 
 
 def alone(error: Exception) -> Exception:
-    """The error of a group of one: which groups there are depends on the framework's version."""
+    """Unwrap groups of one error, which some versions of the framework make."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
 
 def trace_id_of(scope: Scope) -> str:
-    """The client's X-Trace-ID if it can stand in a log, else that of its traceparent, or a new one.
+    """Return the client's X-Trace-ID if it is valid, else the id of its traceparent, or a new one.
 
     See https://www.w3.org/TR/trace-context/.
     """
@@ -82,7 +82,7 @@ def trace_id_of(scope: Scope) -> str:
 
 
 def log_failure(error: BaseException, trace_id: str) -> None:
-    """Log where an error arose. Its message stays out: it may hold what a user wrote."""
+    """Log the place of an error, but not its message, which may quote a user."""
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

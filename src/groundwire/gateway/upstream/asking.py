@@ -1,4 +1,4 @@
-"""A request as it is put to upstreams, to one after the other if need be."""
+"""A request to upstreams, which is sent to one after the other if one fails."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class UpstreamRequest:
         return isinstance(self.body, bytes) or not self.body.has_begun
 
     def url(self, upstream: Upstream) -> str:
-        """Its URL, below the path of the upstream; no path here leads out of that."""
+        """Return its URL, which is always below the URL of the upstream."""
         base = upstream.url.rstrip("/")
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
@@ -101,7 +101,7 @@ class UpstreamRequest:
 
 
 def _as_utf8(value: str) -> str:
-    """A header value such that the client, which writes UTF-8, writes the bytes that came."""
+    """Return a value that the HTTP client, which writes UTF-8, sends as the original bytes."""
     try:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:

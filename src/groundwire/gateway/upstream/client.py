@@ -1,4 +1,4 @@
-"""Asking upstreams: one request, one of them that answers."""
+"""Sends requests to upstreams: to the first, and to others if it fails."""
 
 import asyncio
 import logging
@@ -34,12 +34,10 @@ class Observer(Protocol):
     """Receives events about upstreams; the metrics are one."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """The headers of a response came, so long after it was asked."""
+        """Record that the headers of a response came, and the seconds since the request."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """It failed: ``connect``, ``timeout``, ``invalid``, ``status``, ``reset`` or
-        ``incomplete``.
-        """  # noqa: D205
+        """Record a failure: connect, timeout, invalid, status, reset or incomplete."""
 
 
 class Tracer(Protocol):
@@ -48,7 +46,7 @@ class Tracer(Protocol):
     def asking(
         self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
     ) -> AbstractContextManager[object]:
-        """The span of a request, until the head of its response has come; put it into headers."""
+        """Make the span of a request, until its response begins, and add it to the headers."""
 
 
 class Upstreams:
@@ -68,10 +66,10 @@ class Upstreams:
         observer: Observer | None = None,
         tracer: Tracer | None = None,
     ) -> None:
-        """Open nothing yet.
+        """Make the client; no connection is opened yet.
 
         Args:
-            upstreams: With names of their own.
+            upstreams: The upstreams, with unique names.
             settings: Timeouts and limits; its URL and key are not read.
             random: Chooses by weight.
             clock: Seconds, for the health of upstreams.
@@ -95,11 +93,11 @@ class Upstreams:
     def of(
         cls, config: Config, *, observer: Observer | None = None, tracer: Tracer | None = None
     ) -> Self:
-        """Those of a configuration; nothing is opened yet."""
+        """Make the client for the upstreams of a configuration."""
         return cls(config.upstreams, config.upstream, observer=observer, tracer=tracer)
 
     async def open(self) -> None:
-        """Get ready to connect. No connection is opened yet."""
+        """Get ready to connect; no connection is opened yet."""
         self._session = new_session(self._settings, trust_env=self._trust_env)
 
     async def close(self) -> None:
@@ -120,7 +118,7 @@ class Upstreams:
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
     async def send(self, ask: UpstreamRequest) -> UpstreamReply:
-        """Ask, and have the head of a response.
+        """Send a request, and return the response once its headers are there.
 
         The next upstream that serves the model is asked if one cannot be reached, or says 429, 500,
         502, 503 or 504; if all do, the last response that came is the one. After a time-out nobody
@@ -137,7 +135,7 @@ class Upstreams:
             raise error.problem from error
 
     async def send_to(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
-        """Ask one upstream, and no other.
+        """Send a request to one upstream and no other.
 
         Raises:
             Problem: 502 or 504 if it did not answer.
@@ -148,7 +146,7 @@ class Upstreams:
             raise error.problem from error
 
     async def _best(self, candidates: Sequence[Upstream], ask: UpstreamRequest) -> UpstreamReply:
-        """The first response without trouble, else the last; without any, the last failure."""
+        """Return the first good response, else the last one, else raise the last failure."""
         held: UpstreamReply | None = None
         failure: errors.UnansweredError | None = None
         try:
@@ -212,7 +210,7 @@ class Upstreams:
         )
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """The response of an upstream, once more if a kept connection turns out to be closed."""
+        """Return a response; try once more if a kept connection turns out to be closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
             try:

@@ -22,7 +22,7 @@ _HOW = {
 
 
 class UpstreamBrokenError(GroundwireError):
-    """An upstream's response ended before its end. What came of it is no whole answer."""
+    """The response of an upstream broke off, so its answer is incomplete."""
 
     def __init__(self, upstream: str, kind: Breakage, n_bytes: int) -> None:
         super().__init__(upstream, kind, n_bytes)
@@ -46,7 +46,7 @@ class UpstreamBrokenError(GroundwireError):
 
 
 class UnansweredError(GroundwireError):
-    """An upstream gave no response at all, or none that is HTTP.
+    """An upstream sent no response, or none that is valid HTTP.
 
     Attributes:
         upstream: Name of the upstream.
@@ -66,7 +66,7 @@ class UnansweredError(GroundwireError):
 
 
 def unreachable(upstream: str, reason: str) -> UnansweredError:
-    """No connection came about, or it was lost before the headers; ``reason`` is a class name."""
+    """Return the error of a failed connection, or one lost before the headers of the response."""
     problem = Problem(
         502,
         "upstream_unreachable",
@@ -77,7 +77,7 @@ def unreachable(upstream: str, reason: str) -> UnansweredError:
 
 
 def invalid(upstream: str, reason: str) -> UnansweredError:
-    """The upstream sent no HTTP response that could be relayed."""
+    """Return the error of an upstream whose response is not valid HTTP."""
     problem = Problem(
         502,
         "upstream_invalid",
@@ -88,7 +88,7 @@ def invalid(upstream: str, reason: str) -> UnansweredError:
 
 
 def late(upstream: str, timeout_s: float) -> UnansweredError:
-    """No headers came in time."""
+    """Return the error of an upstream that sent no headers in time."""
     problem = Problem(
         504,
         "upstream_timeout",
@@ -111,7 +111,7 @@ def no_upstream() -> Problem:
 
 
 def no_such_model(model: str) -> Problem:
-    """Upstreams are configured, and none of them serves the model."""
+    """Return the error of a model that none of the upstreams serves."""
     shown = model if len(model) <= 100 else model[:100] + "..."
     return Problem(
         404,

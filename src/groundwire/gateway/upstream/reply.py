@@ -1,4 +1,4 @@
-"""A response of an upstream: its head is here, its body comes as it is read."""
+"""A response of an upstream, whose body is received while it is read."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -34,7 +34,7 @@ class UpstreamReply:
         idle_timeout_s: float,
         broke: Callable[[Breakage], None],
     ) -> None:
-        """Take a response over.
+        """Take over a response.
 
         Args:
             response: A response of which nothing was read.
@@ -101,7 +101,7 @@ class UpstreamReply:
             await self.close()
 
     async def close(self) -> None:
-        """End the upstream's request at once, if it is not complete. It may be called twice."""
+        """Abort the request if its response is not complete. It may be called twice."""
         connection = self._response.connection
         if connection is not None and connection.transport is not None:
             # Not close(), which waits until all is sent of a request that nobody wants any more.
@@ -109,7 +109,7 @@ class UpstreamReply:
         self._response.close()
 
     async def _next(self) -> bytes:
-        """The next piece; none is left if it is empty."""
+        """Return the next piece; empty at the end of the body."""
         if rest := self._rest():
             self._n_bytes += len(rest)
             return rest

@@ -27,7 +27,7 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
 def in_order(
     model: str | None, upstreams: Sequence[Upstream], *, random: Random
 ) -> tuple[Upstream, ...]:
-    """The upstreams to ask, first to last: each later one if the one before fails.
+    """Return the upstreams in the order in which they are asked, each if the one before fails.
 
     Args:
         model: Name of the model, or ``None`` where a request names none. Such requests are often

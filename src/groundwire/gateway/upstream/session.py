@@ -1,4 +1,4 @@
-"""The HTTP client: connections that are kept, and nothing done unasked."""
+"""The HTTP client: keeps connections, and neither decompresses nor follows redirects."""
 
 import time
 from types import SimpleNamespace
