@@ -158,6 +158,8 @@ def test_requests_upstreams_and_refusals() -> None:
     [
         ("/v1/chat/completions", "chat_completions"),
         ("/v1/chat/completions/", "chat_completions"),
+        ("/openai/deployments/mine/chat/completions", "chat_completions"),
+        ("/openai/v1/responses", "responses"),
         ("/v1/models", "models"),
         ("/v1/models/gpt-4o", "models"),
         ("/v1/check/batch", "check_batch"),

@@ -4,6 +4,7 @@
 label holds what a tenant or a model says: values are names of this file, or of the configuration.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -74,6 +75,8 @@ _OF_A_TENANT = {
     "effective": "effective",
     "keys": "tenant_keys",
 }
+#: What Azure's clients have in place of ``/v1/``.
+_AZURE = re.compile(r"\A/openai/(?:(?:v1|deployments/[^/]+)/)?")
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
@@ -268,7 +271,7 @@ def endpoint_of(path: str) -> str:
     >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
     ('chat_completions', 'models', 'other')
     """
-    path = path.rstrip("/")
+    path = _AZURE.sub("/v1/", path.rstrip("/"))
     if path in _ELSEWHERE:
         return _ELSEWHERE[path]
     if not path.startswith("/v1/"):
