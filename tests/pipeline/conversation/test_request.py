@@ -48,6 +48,16 @@ TOWER_CONVERSATION = [
 ]
 
 
+FETCHED = {
+    "type": "web_fetch_tool_result",
+    "tool_use_id": "w1",
+    "content": {
+        "type": "web_fetch_result",
+        "content": {"type": "document", "source": {"type": "text", "data": "330 m"}},
+    },
+}
+
+
 # The documented conversation, and what HaluGate's own tests assert.
 
 
@@ -391,6 +401,53 @@ def test_documents_and_search_results_of_the_messages_interface_are_context() ->
     )
     assert conversation.skipped == {Skipped.PART: 1}
     assert conversation.question == "How tall?"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {
+            "type": "file_search_call",
+            "results": [{"file_id": "f1", "filename": "Tower", "text": "330 m", "score": 0.9}],
+        },
+        {"type": "mcp_call", "id": "m1", "name": "Tower", "output": "330 m"},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "330 m"},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look it up."}, FETCHED]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "mcp_tool_use", "id": "m1", "name": "Tower"},
+                {"type": "mcp_tool_result", "tool_use_id": "m1", "content": "330 m"},
+            ],
+        },
+    ],
+)
+def test_what_a_server_looked_up_is_a_tool_result(item: dict[str, Any]) -> None:
+    conversation = read_request({"input": [user("How tall is it?"), item]})
+    assert texts(conversation) == ["330 m"]
+    assert conversation.origin is SourceOrigin.TOOL
+    assert not conversation.skipped
+
+
+@pytest.mark.parametrize(
+    ("data", "skipped"),
+    [
+        ("data:text/plain;base64,SXQgaXMgMzMwIG0u", {}),
+        ("data:application/pdf;base64,SXQgaXMgMzMwIG0u", {Skipped.PART: 1}),
+        ("data:text/plain;base64,/w==", {Skipped.PART: 1}),
+        ("data:text/plain;base64,%", {Skipped.PART: 1}),
+        (7, {Skipped.PART: 1}),
+    ],
+)
+def test_a_file_of_text_that_is_sent_along_is_a_document(
+    data: object, skipped: dict[Skipped, int]
+) -> None:
+    file = {"file_data": data, "filename": "tower.txt"}
+    for part in ({"type": "input_file", **file}, {"type": "file", "file": file}):
+        conversation = read(user([part, {"type": "text", "text": "How tall?"}]))
+        expected = () if skipped else (Source(text="It is 330 m.", id="S0", title="tower.txt"),)
+        assert conversation.sources == expected
+        assert conversation.skipped == skipped
 
 
 def test_the_field_documents_is_explicit_evidence() -> None:

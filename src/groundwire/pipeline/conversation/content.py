@@ -1,5 +1,6 @@
 """What a message may hold: a text, a list of parts, tool results, documents, JSON data."""
 
+import base64
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,13 +29,18 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "document": ("source",),
     "search_result": ("content",),
     "tool_result": ("tool_use_id",),
+    "mcp_tool_result": ("tool_use_id",),
+    "web_fetch_tool_result": ("tool_use_id",),
     "grounding_source": ("text",),
     "query": ("text",),
 }
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 
 
+#: Files of these kinds are texts, as are all of ``text/``.
+_TEXT_FILES = ("application/json", "application/xml", "application/yaml", "application/x-yaml")
 #: Where documents have their text.
+_NAMES = ("title", "name", "filename", "url")
 _DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "body", "passage")
 
 
@@ -99,13 +105,17 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
             found.says += _piece(part, where)
         elif not _is_part(part):
             found.skipped[Skipped.PART] += 1
-        elif part["type"] == "tool_result":
-            id_ = usable_name(part["tool_use_id"])
-            read_result(part.get("content"), f"{where}.content", found, id_, tools.get(id_, ""))
+        elif str(part["type"]).endswith("tool_result"):
+            id_, inside = usable_name(part["tool_use_id"]), part.get("content")
+            if part["type"] == "web_fetch_tool_result" and isinstance(inside, Mapping):
+                inside = inside.get("content")
+            read_result(inside, f"{where}.content", found, id_, tools.get(id_, ""))
         elif part["type"] in ("document", "search_result"):
             documents = list(_documents(part, where))
             found.documents += documents
             found.skipped[Skipped.PART] += not documents
+        elif (file := _text_file(part)) is not None:
+            found.documents += _piece(file[0], where, title=file[1])
         elif isinstance(text := _text_of(part), str):
             kinds = {"grounding_source": found.grounding, "query": found.asks}
             title = usable_name(part.get("title")) or None
@@ -116,8 +126,24 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
     return found
 
 
+def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
+    """The text and the name of a file that is sent along in base64; ``None`` if it is no text."""
+    file = part.get("file") if part["type"] == "file" else part
+    if part["type"] not in ("file", "input_file") or not isinstance(file, Mapping):
+        return None
+    head, _, data = str(file.get("file_data")).partition(",")
+    kind = head.removeprefix("data:").partition(";")[0]
+    if not (kind.startswith("text/") or kind in _TEXT_FILES):
+        return None
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return None
+    return text, usable_name(file.get("filename")) or None
+
+
 def read_documents(documents: object, place: str, found: Content) -> None:
-    """Add the documents that a request holds beside its messages, as Cohere's and vLLM's do.
+    """Add the documents that a request holds beside its messages, or that a search has found.
 
     Args:
         documents: A list of texts and objects, with the text under ``text``, ``content``,
@@ -139,7 +165,7 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
     if isinstance(data, str):
         data = {"text": data}
     fields = data if isinstance(data, Mapping) else entry
-    named = (fields.get(key) or entry.get(key) for key in ("title", "name", "url"))
+    named = (fields.get(key) or entry.get(key) for key in _NAMES)
     title = next((name for name in map(usable_name, named) if name), None)
     texts = [value for key in _DOCUMENT_TEXTS if isinstance(value := fields.get(key), str)]
     text = texts[0] if texts else json.dumps(fields, ensure_ascii=False)

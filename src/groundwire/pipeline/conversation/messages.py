@@ -10,6 +10,7 @@ from groundwire.pipeline.conversation.content import (
     Piece,
     Skipped,
     read_content,
+    read_documents,
     read_result,
     usable_name,
 )
@@ -74,7 +75,12 @@ def read_messages(
             id_ = usable_name(item.get("tool_call_id"))
             name = usable_name(item.get("name")) or tools.get(id_, "")
             read_result(item.get("content"), f"{place}.content", content, id_, name)
-        elif kind == "function_call_output":
+        elif kind == "file_search_call":
+            read_documents(item.get("results"), f"{place}.results", content)
+            content.results, content.grounding = content.grounding, []
+        elif str(kind).endswith("call_output") or (
+            str(kind).endswith("_call") and "output" in item
+        ):
             id_ = usable_name(item.get("call_id"))
             read_result(item.get("output"), f"{place}.output", content, id_, tools.get(id_, ""))
         elif role == "system" and str(item.get("name", "")).startswith("example_"):
@@ -83,8 +89,9 @@ def read_messages(
             where = f"{place}.content" if place.endswith("]") else place
             content = read_content(item.get("content"), where, tools)
         elif role == "assistant":
-            content.says = read_content(item.get("content"), f"{place}.content", tools).says
-        elif kind not in ("function_call", "reasoning"):
+            said = read_content(item.get("content"), f"{place}.content", tools)
+            content.says, content.results = said.says, said.results
+        elif not str(kind).endswith("_call") and kind != "reasoning":
             content.skipped[Skipped.MESSAGE] += 1
         skipped += content.skipped
         messages.append(
@@ -132,7 +139,7 @@ def _calls(item: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         if isinstance(call, Mapping) and isinstance(function := call.get("function"), Mapping):
             yield usable_name(call.get("id")), usable_name(function.get("name"))
     for part in content if isinstance(content, (list, tuple)) else ():
-        if isinstance(part, Mapping) and part.get("type") == "tool_use":
+        if isinstance(part, Mapping) and str(part.get("type")).endswith("tool_use"):
             yield usable_name(part.get("id")), usable_name(part.get("name"))
-    if item.get("type") == "function_call":
+    if str(item.get("type")).endswith("_call"):
         yield usable_name(item.get("call_id")), usable_name(item.get("name"))
