@@ -283,3 +283,10 @@ def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.Warning
     )
     Pipeline.load(parse(text, name="groundwire.yaml")).close()
     assert list(recwarn) == []
+
+
+def test_tools_that_return_the_final_answer_have_names_of_their_own() -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("report", "search")]
+    with load(f"{OFF}evidence: {{final_tools: 'report, answer'}}") as pipeline:
+        form = pipeline.open(asked(QUESTION, FACTS, tools=tools)).conversation.form
+    assert list(form.final_tools) == ["report"]

@@ -189,17 +189,20 @@ class Similarity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """Limits of the evidence. What exceeds one is reported, and makes the outcome partial.
+    """What is evidence, and how much. What exceeds a limit is reported: the outcome is partial.
 
     Attributes:
         max_sources: The first so many; null: all.
         max_source_chars: Longer sources are left out whole; null: none is.
         metadata_only: Whether only sources that the request names in its metadata are evidence.
+        final_tools: Names of tools whose arguments are the final answer, and so are checked, with
+            commas between; null: those of known frameworks, and tools that a request forces.
     """
 
     max_sources: Positive | None = None
     max_source_chars: Positive | None = None
     metadata_only: bool = False
+    final_tools: Text | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

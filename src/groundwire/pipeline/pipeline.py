@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
@@ -78,6 +78,7 @@ class Pipeline:
         bypasses_gate: bool = True,
         asks_gate_last: bool = True,
         metadata_only: bool = False,
+        final_tools: Collection[str] = (),
         ignores_short: bool = False,
     ) -> None:
         """Put a pipeline together; :meth:`load` is the usual way.
@@ -98,6 +99,7 @@ class Pipeline:
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
                 it decides first, as in HaluGate.
             metadata_only: Whether only sources that the request names are evidence.
+            final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             ignores_short: Whether sentences that are too short to be compared count for nothing, as
                 under DVARA's names.
         """
@@ -109,7 +111,7 @@ class Pipeline:
         self._limits = limits or SourceLimits()
         self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._asks_gate_last = bypasses_gate, asks_gate_last
-        self._metadata_only = metadata_only
+        self._metadata_only, self._final_tools = metadata_only, frozenset(final_tools)
         self._concluder = Concluder(
             decider=self._decider, explainer=explainer, ignores_short=ignores_short
         )
@@ -216,6 +218,7 @@ class Pipeline:
                 max_sources=limits.max_sources or 0,
                 max_source_chars=limits.max_source_chars or 0,
                 metadata_only=self._metadata_only,
+                final_tools=self._final_tools,
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
         if self._decider.may_check(own, request):
