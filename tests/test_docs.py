@@ -27,7 +27,7 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 #: Their examples talk to a gateway, which runs meanwhile.
 GATEWAY_PAGES = (
     *("admin-api.md", "gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md"),
-    *("operations.md", "tenants.md"),
+    *("dialects.md", "operations.md", "tenants.md"),
 )
 #: What their commands are made of.
 COMMANDS = ("bash", "curl", "jq", "shuf")
