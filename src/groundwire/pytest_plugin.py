@@ -7,7 +7,6 @@ model is loaded by the first test that checks an answer.
 from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from functools import partial
-from math import nan
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from groundwire.detection.values import Detection, Outcome
 
 __all__ = ["Grounded", "assert_grounded"]
-
-#: As in detection.py, which imports more.
-_POINTS = ("precision", "balanced", "recall")
 
 
 class Grounded(Protocol):
@@ -39,24 +35,13 @@ class Grounded(Protocol):
     ) -> "Detection": ...
 
 
-def read_operating_point(text: str) -> str | float:
-    """Read the name of an operating point, or a threshold in (0, 1].
+def _read_point(text: str) -> str | float:
+    from groundwire.detection.values import read_operating_point
 
-    Raises:
-        ArgumentTypeError: If it is neither.
-    """
-    if text in _POINTS:
-        return text
     try:
-        number = float(text)
-    except ValueError:
-        number = nan
-    if not 0 < number <= 1:
-        raise ArgumentTypeError(
-            f"{text!r} is no operating point. It must be one of {', '.join(_POINTS)}, or a "
-            "threshold above 0 and at most 1."
-        )
-    return number
+        return read_operating_point(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("groundwire", "answers of LLMs (groundwire)")
     group.addoption(
         "--groundwire-operating-point",
-        type=read_operating_point,
+        type=_read_point,
         metavar="POINT",
         help="precision, balanced, recall, or a threshold above 0 and at most 1, for checks that "
         "name none. Default: that of the detector.",

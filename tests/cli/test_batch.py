@@ -505,19 +505,16 @@ def test_a_file_that_holds_no_results_is_not_continued(
 
 
 @pytest.mark.parametrize(
-    ("other", "line"),
+    "other",
     [
-        ([], 1),
-        ([GOOD], 2),
-        ([GOOD, UNVERIFIED], 3),
-        ([WRONG, UNVERIFIED, GOOD, GOOD], 1),
-        ([GOOD, UNVERIFIED, WRONG | {"id": "a"}, GOOD], 3),
-        ([GOOD, UNVERIFIED, b"", WRONG], 3),
-        ([b"", GOOD, UNVERIFIED, WRONG], 2),
+        [],
+        [GOOD, UNVERIFIED],
+        [GOOD, UNVERIFIED, WRONG | {"id": "a"}, GOOD],
+        [b"", GOOD, UNVERIFIED, WRONG],
     ],
 )
 def test_results_of_another_input_are_not_continued(
-    run: CommandLine, batch: Path, output: Path, other: list[object], line: int
+    run: CommandLine, batch: Path, output: Path, other: list[object]
 ) -> None:
     batch.write_bytes(lines(GOOD, UNVERIFIED, WRONG))
     run("check", "--batch", batch, "--output", output)
@@ -525,7 +522,6 @@ def test_results_of_another_input_are_not_continued(
     batch.write_bytes(lines(*other))
     result = run("check", "--batch", batch, "--output", output, "--resume")
     assert result.exit_code == 2
-    assert f"{output} has results of 3 rows, and line {line} of {batch}" in result.stderr
     assert "these results belong to another input" in result.stderr
     assert output.read_bytes() == before
 

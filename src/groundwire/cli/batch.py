@@ -58,8 +58,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If they belong to another input, there is nothing to check, or the input broke
-            off; the rows before that are checked.
+        InputError: If they belong to another input, there is nothing to check, or the input is
+            damaged; the rows before that are checked.
     """
     tally = prepare_output(files)
     # What can fail comes before the output is opened: a failure leaves no empty file.
@@ -67,14 +67,13 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
     with open_lines(files.batch) as stream:
-        lines = BatchLines(stream, files.batch)
-        rows = read_remaining(lines, tally, files)
+        rows = read_remaining(input_lines(stream, files.batch), tally, files)
         first = [*islice(rows, 1)]
-        if not first and not n_before and not lines.damage:
+        if not first and not n_before:
             name = "Standard input" if files.batch == STDIN else files.batch
             raise InputError(f"{name} has no rows. A row is a JSON object on a line of its own.")
         with (
-            open_writer(files.output, resume=files.resume, force=files.force) as writer,
+            open_writer(files.output, resume=files.resume) as writer,
             progress(
                 partial(count_lines, files.batch), is_interactive=_is_interactive(files)
             ) as report,
@@ -89,9 +88,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
                 hint = " --resume continues." if files.output else ""
                 click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
                 raise
-    _summarize(tally, n_before, time.monotonic() - start, files)
-    if lines.damage:
-        raise lines.damage
+            finally:
+                _summarize(tally, n_before, time.monotonic() - start, files)
     click.get_current_context().exit(tally.status)
 
 
@@ -130,42 +128,34 @@ def judge_rows(
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-class BatchLines:
-    """The lines of a file. Where compressed data breaks off they end, and :attr:`damage` is set.
+def input_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """The lines of a file.
 
-    It is not raised at once, so that the rows read before it are judged first.
+    Raises:
+        InputError: If it is packed and damaged, after the lines before that.
     """
-
-    def __init__(self, stream: BinaryIO, path: Path) -> None:
-        self.damage: InputError | None = None
-        self._stream, self._path = stream, path
-
-    def __iter__(self) -> Iterator[bytes]:
-        number = 0
-        try:
-            for number, line in enumerate(self._stream, 1):  # noqa: B007  # read below
-                yield line
-        except DAMAGE as error:
-            self.damage = InputError(
-                f"{self._path} is damaged after line {number:,} ({error}). The rows before that "
-                "are checked; fetch the file again and continue with --resume."
-            )
+    number = 0
+    try:
+        for number, line in enumerate(stream, 1):  # noqa: B007  # read below
+            yield line
+    except DAMAGE as error:
+        raise InputError(
+            f"{path} is damaged after line {number:,} ({error}). The rows before that are checked; "
+            "fetch the file again and continue with --resume."
+        ) from error
 
 
-def read_remaining(lines: BatchLines, tally: ResultsTally, files: Files) -> Iterator[InputRow]:
+def read_remaining(left: Iterator[bytes], tally: ResultsTally, files: Files) -> Iterator[InputRow]:
     """The rows that have no result yet.
 
     Raises:
-        InputError: If a result was made from another row than this input has there, or the input
-            breaks off among the rows that have a result.
+        InputError: If the results were made from other rows than this input has there.
     """
-    left = iter(lines)
-    row = tally.first_difference(left)
-    if row is not None and files.output:
-        raise lines.damage or InputError(
-            f"{files.output} has results of {count_rows(tally.n_rows)}, and line {row:,} of "
-            f"{files.batch} is not what they were made from: these results belong to another "
-            "input. Name another --output, or replace this one with --force."
+    if not tally.was_made_from(left):
+        raise InputError(
+            f"{files.output} has results of {count_rows(tally.n_rows)}, and they were not made "
+            f"from {files.batch}: these results belong to another input. Name another --output, "
+            "or replace this one with --force."
         )
     return read_rows(left, first=tally.last_row + 1)
 

@@ -1,6 +1,5 @@
 """``groundwire check``: one answer, or a file of them, against its sources."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -22,26 +21,15 @@ from groundwire.cli.inputs import (
 from groundwire.cli.options import group, names_of, option, with_options
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.values import OPERATING_POINTS
+from groundwire.detection.values import read_operating_point
 from groundwire.evaluation.loading import DetectorChoice
 
 
-def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
-    """Read the name of an operating point, or a threshold in (0, 1]."""
-    if value in OPERATING_POINTS:
-        return value
+def _read_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
     try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= 1:
-        raise click.BadParameter(
-            f"{value!r} is no operating point. It must be one of {', '.join(OPERATING_POINTS)}, "
-            "or a threshold above 0 and at most 1.",
-            ctx,
-            param,
-        )
-    return number
+        return read_operating_point(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +93,7 @@ class DetectorOptions:
     """
 
     operating_point: str = option(
-        "--operating-point", "POINT", callback=read_operating_point, default="balanced"
+        "--operating-point", "POINT", callback=_read_point, default="balanced"
     )
     model: str | None = option("--detector", "NAME_OR_PATH", NAME)
     revision: str | None = option("--revision", "COMMIT", NAME)

@@ -1,23 +1,22 @@
 """The results of ``groundwire check --batch``: written row by row, so that a cut run can go on."""
 
 import gzip
+import hashlib
 import json
-from array import array
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-import click
-
 from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection.values import DetectorInfo, Outcome
 from groundwire.errors import InputError
 from groundwire.text.files.reading import fingerprint
-from groundwire.text.files.writing import Writer, drop_cut_line, not_results, to_json
+from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
 
 @dataclass(slots=True)
@@ -27,26 +26,21 @@ class ResultsTally:
     Attributes:
         outcomes: How often there was each.
         n_errors: Rows that could not be checked.
-        rows: Lines of the input that have a result, ascending.
-        inputs: Their fingerprints as numbers. Eight bytes each: there may be millions.
+        last_row: The last line of the input that has a result; 0 if none has.
+        rows: Hash of all lines that have a result: their numbers and fingerprints.
         detector: What judged the last row that was checked.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     n_errors: int = 0
-    rows: "array[int]" = field(default_factory=lambda: array("Q"))
-    inputs: "array[int]" = field(default_factory=lambda: array("Q"))
+    last_row: int = 0
+    rows: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     detector: DetectorInfo | None = None
 
     @property
     def n_rows(self) -> int:
         """Rows so far."""
         return self.outcomes.total() + self.n_errors
-
-    @property
-    def last_row(self) -> int:
-        """The last line of the input that has a result; 0 if none has."""
-        return self.rows[-1] if self.rows else 0
 
     @property
     def status(self) -> ExitStatus:
@@ -63,26 +57,22 @@ class ResultsTally:
             raise ValueError("rows are out of order")
         if "input_sha256" not in result:
             raise ValueError("without input_sha256 nothing tells which input it belongs to")
-        source = int(result["input_sha256"], 16)
+        number, source = int(result["row"]), str(result["input_sha256"])
         if "error" in result:
             self.n_errors += 1
         else:
             self.outcomes[Outcome(result["outcome"])] += 1
             self.detector = DetectorInfo(**result["detector"])
-        self.rows.append(result["row"])
-        self.inputs.append(source)
+        self.rows.update(_row_key(number, source))
+        self.last_row = number
 
-    def first_difference(self, lines: Iterable[bytes]) -> int | None:
-        """Compare the rows that have a result with the lines of an input, up to the last of them.
-
-        Returns:
-            The first line that is another row than its result was made from, ``None`` if none is.
-        """
-        done = zip(self.rows, self.inputs, strict=True)
+    def was_made_from(self, lines: Iterator[bytes]) -> bool:
+        """Whether the first lines of an input, up to the last row, are those of the results."""
+        found = hashlib.sha256()
         for number, line in enumerate(islice(lines, self.last_row), 1):
-            if line.strip() and (number, int(fingerprint(line), 16)) != next(done, None):
-                return number
-        return next((number for number, _ in done), None)
+            if line.strip():
+                found.update(_row_key(number, fingerprint(line)))
+        return found.digest() == self.rows.digest()
 
     def __str__(self) -> str:
         counts = [f"{self.outcomes[each]:,} {each}" for each in Outcome if self.outcomes[each]]
@@ -99,30 +89,22 @@ def results_exist(path: Path) -> InputError:
     )
 
 
-class Printer:
-    """Prints results."""
-
-    def write(self, result: Mapping[str, Any]) -> None:
-        """Print one row."""
-        click.echo(to_json(result))
+def _row_key(number: int, source: str) -> bytes:
+    return f"{number} {source}\n".encode()
 
 
 @contextmanager
-def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Writer | Printer"]:
+def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
     """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
 
-    Raises:
-        InputError: If the file is there and neither ``resume`` nor ``force`` is set.
+    Args:
+        path: The file; ``None`` is standard output.
+        resume: Whether to write after what is in the file, and not in its place.
     """
     if path is None:
-        yield Printer()
+        yield Writer(sys.stdout.buffer)
         return
-    mode = "ab" if resume else "wb" if force else "xb"
-    try:
-        raw = path.open(mode)
-    except FileExistsError as error:
-        raise results_exist(path) from error
-    with raw:
+    with path.open("ab" if resume else "wb") as raw:
         if path.suffix != ".gz":
             yield Writer(raw)
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from groundwire.detection.similarity import THRESHOLD, confidence, overall
-from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_sources
+from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_by
 from groundwire.detection.values import Detection, DetectorInfo, Score
 from groundwire.errors import SettingError
 
@@ -126,8 +126,8 @@ class GroundingDetector:
             has no detection.
         """
         given = [s for s in sources if isinstance(s, str)] if isinstance(sources, list) else []
-        limited = limit_sources(
-            given, max_sources=self.max_sources, max_source_chars=self.max_source_length
+        limited = limit_by(
+            given, len, max_sources=self.max_sources, max_source_chars=self.max_source_length
         )
         if not limited.kept or not answer.strip():
             return None

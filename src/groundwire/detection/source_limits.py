@@ -66,26 +66,21 @@ def account_for(
     return replace(detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage))
 
 
-def limit_sources(
-    sources: Iterable[str],
+def limit_by(
+    sources: Iterable[_T],
+    n_chars: Callable[[_T], int],
     *,
     max_sources: int = MAX_SOURCES,
     max_source_chars: int = MAX_SOURCE_CHARS,
-) -> Limited[str]:
+) -> Limited[_T]:
     """Leave out sources that are too long, then those beyond a number.
 
     Args:
-        sources: Texts.
+        sources: The sources.
+        n_chars: Returns how many characters a source has.
         max_sources: How many are kept, the first; 0 or less keeps all.
         max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
     """
-    return limit_by(sources, len, max_sources=max_sources, max_source_chars=max_source_chars)
-
-
-def limit_by(
-    sources: Iterable[_T], n_chars: Callable[[_T], int], *, max_sources: int, max_source_chars: int
-) -> Limited[_T]:
-    """The same for what has a text: ``n_chars`` tells how many characters it has."""
     given = list(sources)
     fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]
     kept = tuple(fitting if max_sources <= 0 else fitting[:max_sources])

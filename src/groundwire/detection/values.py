@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
@@ -407,6 +407,26 @@ class Detection:
             "detector": self.detector.to_dict(),
             "timings_ms": dict(self.timings_ms),
         }
+
+
+def read_operating_point(text: str) -> str | float:
+    """Read the name of an operating point, or a threshold in (0, 1].
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    if text in OPERATING_POINTS:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not 0 < number <= 1:
+        raise ValueError(
+            f"{text!r} is no operating point. It must be one of {', '.join(OPERATING_POINTS)}, or "
+            "a threshold above 0 and at most 1."
+        )
+    return number
 
 
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:

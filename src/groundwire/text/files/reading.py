@@ -130,12 +130,17 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
     """
     block: list[_T] = []
     n_bytes = 0
-    for row in rows:
-        block.append(row)
-        n_bytes += size(row)
-        if len(block) == MAX_BLOCK_ROWS or n_bytes >= MAX_BLOCK_BYTES:
-            yield block
-            block, n_bytes = [], 0
+    try:
+        for row in rows:
+            block.append(row)
+            n_bytes += size(row)
+            if len(block) == MAX_BLOCK_ROWS or n_bytes >= MAX_BLOCK_BYTES:
+                yield block
+                block, n_bytes = [], 0
+    except InputError:
+        if block:
+            yield block  # what was read before
+        raise
     if block:
         yield block
 
