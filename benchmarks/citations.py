@@ -76,10 +76,11 @@ def cases(path: Path, verifier: LocalVerifier) -> Iterator[Case]:
             placeholder="[REDACTED]",
         ).evidence
         claims = [each.claim for each in answer.citations]
-        for each, readings in zip(
-            answer.citations, read_citations(claims, spans, verifier), strict=True
-        ):
-            yield Case(context=answer.id, given=each, readings=readings)
+        # All that the rules may look at by any thresholds, in order to choose them.
+        all_read = CitationThresholds(supports=1 - 1e-12)
+        read = read_citations(claims, spans, verifier, all_read)
+        for each, case in zip(answer.citations, read, strict=True):
+            yield Case(context=answer.id, given=each, readings=case.readings())
 
 
 def planted(path: Path, verifier: LocalVerifier) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from groundwire.explain import (
     Subtype,
     explain,
     is_false_positive,
-    severity,
 )
+from groundwire.explain.explanations import severity
 from tests.explain.marked import (
     CONTRADICTED,
     ENTAILED,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.errors import DetectionError, UnreadableError
-from groundwire.explain import MAX_PREMISE_CHARS, Explainer, best_lines
+from groundwire.explain import Explainer, best_lines
 from groundwire.explain.nearby import MAX_LINES
-from groundwire.explain.premise import MAX_LINE_CHARS
+from groundwire.explain.premise import MAX_LINE_CHARS, MAX_PREMISE_CHARS
 
 FILLER = "The weather over the northern hills stayed mild, and the herds moved on. "
 FACT = "The Eiffel Tower was completed in 1889. "

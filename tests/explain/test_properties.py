@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
-from groundwire.explain import MAX_TEXT_CHARS, Entailment, Explanation, explain
+from groundwire.explain import Entailment, Explanation, explain
+from groundwire.explain.wording import MAX_TEXT_CHARS
 from groundwire.text.screen import one_line
 from groundwire.text.segment import parse_citations
 from tests.explain.marked import detection

@@ -7,11 +7,7 @@ from pathlib import Path
 from groundwire.cli.inputs import read_text
 from groundwire.detection.detection_json import detection_of
 from groundwire.detection.example import Source
-from groundwire.detection.values import (
-    Claim,
-    Detection,
-    Span,
-)
+from groundwire.detection.values import Claim, Detection, Span
 from groundwire.errors import InputError
 
 

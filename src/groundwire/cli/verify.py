@@ -18,12 +18,7 @@ from groundwire.cli.evidence import (
     read_named_texts,
     read_trace,
 )
-from groundwire.cli.inputs import (
-    RESULT_FILE,
-    TEXT_FILE,
-    read_text_option,
-    refuse_shared_stdin,
-)
+from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
 from groundwire.cli.options import given_settings, group, option, with_options
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus

@@ -160,11 +160,7 @@ class HallucinationDetector:
         return Detector.load()
 
     def _predict_embedded(
-        self,
-        passages: Sequence[str],
-        question: str | None,
-        answer: str,
-        output_format: str,
+        self, passages: Sequence[str], question: str | None, answer: str, output_format: str
     ) -> list[Prediction]:
         detector = self._detector
         if output_format == "spans":

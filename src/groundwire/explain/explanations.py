@@ -6,10 +6,10 @@ from enum import Enum
 from typing import TypeAlias
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.counterpart import counterpart_of_held
+from groundwire.detection.comparison.counterpart import counterpart as find_counterpart
 from groundwire.detection.comparison.differences import differs
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
-from groundwire.detection.comparison.subtype import subtype_of_held
+from groundwire.detection.comparison.subtype import subtype_of
 from groundwire.detection.example import Source
 from groundwire.detection.values import (
     SEVERITY,
@@ -147,8 +147,8 @@ def _explained(
     finding: "_Finding",
     threshold: float,
 ) -> Explanation:
-    subtype = subtype_of_held(held)
-    counterpart = counterpart_of_held(held, subtype)
+    subtype = subtype_of(held)
+    counterpart = find_counterpart(held, subtype)
     is_stated = counterpart is not None and subtype in _QUANTITIES
     label = _label(span, verdict.entailment, finding, is_stated=is_stated)
     is_acquitted = finding is _Finding.ACQUITTED
@@ -163,12 +163,7 @@ def _explained(
         label=label,
         category=_category(span, label, reference),
         subtype=subtype,
-        severity=severity(
-            label,
-            verdict.entailment,
-            threshold,
-            is_stated=is_stated,
-        ),
+        severity=severity(label, verdict.entailment, threshold, is_stated=is_stated),
         entailment=verdict.entailment,
         text=explanation_text(
             span.text,

@@ -9,7 +9,7 @@ from functools import cached_property
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.words import Word, words_of
 from groundwire.detection.example import Source
-from groundwire.detection.values import Claim, Span
+from groundwire.detection.values import Claim
 from groundwire.text.segment import parse_citations
 from groundwire.text.vocabulary import FUNCTION_WORDS
 
@@ -175,18 +175,6 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
         if not all(library.has_id(id_) for id_ in citation.ids if id_ in claim.citations)
     ]
     return tuple(sorted(found, key=lambda reference: (reference.start, reference.end)))
-
-
-def fabricated_reference(span: Span, claim: Claim, sources: Sequence[Source]) -> Reference | None:
-    """The first such reference that a span touches."""
-    return next(
-        (
-            reference
-            for reference in fabricated_references(claim, Library(sources))
-            if reference.start < span.end and reference.end > span.start
-        ),
-        None,
-    )
 
 
 def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:

@@ -1,16 +1,14 @@
-"""Configurations of usual clients, with which they find this server."""
+"""Configurations by which usual clients find this server; ``clients.json`` has the clients."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from groundwire.errors import InputError
 
 NAME = "groundwire"
-
-#: Name of the token where a client asks for it itself.
-_INPUT = "groundwire-token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,8 @@ class AgentClient:
         key: The object in it that holds the servers.
         kind: Type names of a local and a remote server; ``None`` if the keys tell them apart.
         url_key: The key of a remote server's address; ``None`` if this file has no such servers.
-        token: The text that stands for a token in an environment variable, or asks for it.
+        token: The text that stands for a token in the environment variable ``NAME``, or asks for
+            it.
         inputs: Further keys of a client that asks.
     """
 
@@ -30,38 +29,16 @@ class AgentClient:
     key: str = "mcpServers"
     kind: tuple[str, str] | None = None
     url_key: str | None = "url"
-    token: Callable[[str], str] = field(default=lambda name: f"${{{name}}}")
-    inputs: tuple[Mapping[str, Any], ...] = ()
+    token: str = "${NAME}"
+    inputs: Sequence[Mapping[str, Any]] = ()
 
 
-CLIENTS: Mapping[str, AgentClient] = {
-    "claude-desktop": AgentClient(file="claude_desktop_config.json", url_key=None),
-    "claude-code": AgentClient(file=".mcp.json of the project", kind=("stdio", "http")),
-    "cursor": AgentClient(
-        file=".cursor/mcp.json of the project, or ~/.cursor/mcp.json",
-        token=lambda name: f"${{env:{name}}}",
-    ),
-    "vscode": AgentClient(
-        file=".vscode/mcp.json of the project",
-        key="servers",
-        kind=("stdio", "http"),
-        token=lambda _: f"${{input:{_INPUT}}}",
-        inputs=(
-            {
-                "type": "promptString",
-                "id": _INPUT,
-                "description": "Token of the Groundwire server",
-                "password": True,
-            },
-        ),
-    ),
-    "windsurf": AgentClient(
-        file="~/.codeium/windsurf/mcp_config.json",
-        url_key="serverUrl",
-        token=lambda name: f"${{env:{name}}}",
-    ),
-    "gemini-cli": AgentClient(file="~/.gemini/settings.json", url_key="httpUrl"),
-}
+def _read() -> dict[str, AgentClient]:
+    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    return {name: AgentClient(**client) for name, client in json.loads(text).items()}
+
+
+CLIENTS = _read()
 
 
 def local_config(client: AgentClient, command: Sequence[str]) -> str:
@@ -86,7 +63,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
     server[client.url_key] = url
     found: dict[str, Any] = {client.key: {NAME: server}}
     if token_env is not None:
-        server["headers"] = {"Authorization": f"Bearer {client.token(token_env)}"}
+        server["headers"] = {"Authorization": f"Bearer {client.token.replace('NAME', token_env)}"}
         if client.inputs:
             found["inputs"] = list(client.inputs)
     return _written(found)

@@ -43,8 +43,7 @@ class AddFileInput(NoteInput):
     """Lines of a file to hold."""
 
     path: Written = Field(
-        max_length=MAX_PATH_CHARS,
-        description="The file: absolute, or from an allowed folder on.",
+        max_length=MAX_PATH_CHARS, description="The file: absolute, or from an allowed folder on."
     )
     start_line: Whole = Field(ge=1, description="The first line, from 1.")
     end_line: Whole = Field(

@@ -84,8 +84,7 @@ class MarkedResult(BaseModel):
     label: Literal[Label.UNSUPPORTED, Label.CONTRADICTED]
     severity: int = Field(0, ge=0, le=4)
     conflict: ConflictKind | None = Field(
-        None,
-        description="What a rule found plainly wrong; null: the model alone found it.",
+        None, description="What a rule found plainly wrong; null: the model alone found it."
     )
     probability: float | None = None
     similarity: float | None = None

@@ -74,44 +74,24 @@ def check_citations(
     Returns:
         One finding for each claim, in their order. A verifier that fails leaves it ``unchecked``.
     """
-    return citation_report(claims, spans, verifier, thresholds=thresholds).findings
-
-
-def citation_report(
-    claims: Sequence[VerifiableClaim],
-    spans: Mapping[str, EvidenceText],
-    verifier: Verifier,
-    *,
-    thresholds: CitationThresholds = DEFAULTS,
-) -> CitationReport:
-    """The same findings as :func:`check_citations`, with their cost."""
-    cases = _read(claims, spans, verifier, thresholds)
-    costs = (answer.cost for case in cases for answer in case.answers.values())
-    findings = tuple(case.finding(thresholds) for case in cases)
-    return CitationReport(findings=findings, cost=sum(costs, FREE))
+    cases = read_citations(claims, spans, verifier, thresholds)
+    return tuple(case.finding(thresholds) for case in cases)
 
 
 def read_citations(
-    claims: Sequence[VerifiableClaim], spans: Mapping[str, EvidenceText], verifier: Verifier
-) -> tuple[ClaimProbabilities, ...]:
-    """Read all that :func:`classify` may look at by any thresholds, in order to choose them."""
-    cases = _read(claims, spans, verifier, CitationThresholds(supports=1 - 1e-12))
-    return tuple(case.readings() for case in cases)
-
-
-def _read(
     claims: Sequence[VerifiableClaim],
     spans: Mapping[str, EvidenceText],
     verifier: Verifier,
     thresholds: CitationThresholds,
-) -> "list[_Case]":
-    cases = [_Case(claim, spans) for claim in claims]
+) -> "list[CitationCase]":
+    """Read claims with sets of spans, as many as the thresholds ask for."""
+    cases = [CitationCase(claim, spans) for claim in claims]
     _ask(verifier, [(case, case.first()) for case in cases])
     _ask(verifier, [(case, case.second(thresholds)) for case in cases])
     return cases
 
 
-class _Case:
+class CitationCase:
     """One claim while it is being read: sets of spans, and the answer for each."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
@@ -187,7 +167,9 @@ class _Case:
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 
-def _ask(verifier: Verifier, wanted: Sequence[tuple[_Case, Sequence[frozenset[str]]]]) -> None:
+def _ask(
+    verifier: Verifier, wanted: Sequence[tuple[CitationCase, Sequence[frozenset[str]]]]
+) -> None:
     """Ask about all claims at once, so that verifiers can share work among questions."""
     pairs = [
         (case, sids)

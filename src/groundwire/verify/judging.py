@@ -36,11 +36,7 @@ def judge_claims(
     for at, claim in enumerate(claims):
         posterior, prior = posteriors[at], priors[at]
         measures = measure(
-            posterior,
-            prior,
-            target=targets[at],
-            min_gain=settings.min_log_odds_gain,
-            units=units,
+            posterior, prior, target=targets[at], min_gain=settings.min_log_odds_gain, units=units
         )
         decision = decisions[at] if prior is None else after_prior(prior, measures, rule=rule)
         assert decision is not None  # a claim that was left had its prior read

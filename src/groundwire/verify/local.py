@@ -124,19 +124,12 @@ class LocalVerifier:
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on what the model says itself, so that other maps may change.
         self._plain = replace(
-            reader,
-            calibration=Calibration(),
-            sentences=SentenceCalibration(),
-            finds_conflicts=True,
+            reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
         )
 
     @classmethod
     def load(
-        cls,
-        model: str | Path | None = None,
-        *,
-        threads: int | None = None,
-        cache_mb: float = 128,
+        cls, model: str | Path | None = None, *, threads: int | None = None, cache_mb: float = 128
     ) -> Self:
         """Load the embedded reader, or one of a folder that ``groundwire train reader`` wrote.
 

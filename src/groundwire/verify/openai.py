@@ -111,10 +111,7 @@ class OpenAIVerifier:
                 raise self._final
             cost = CallCost(calls=1 / n)
             completion = self._endpoint.ask(
-                prompt,
-                model=self.model,
-                temperature=own.temperature,
-                top_logprobs=own.top_logprobs,
+                prompt, model=self.model, temperature=own.temperature, top_logprobs=own.top_logprobs
             )
             cost = _share(completion, n)
             readouts = _read(completion, n)

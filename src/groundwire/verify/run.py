@@ -14,13 +14,13 @@ from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
-from groundwire.verify.forensics import CitationReport, citation_report
+from groundwire.verify.forensics import CitationReport, read_citations
 from groundwire.verify.judging import failures_of_all, judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
 from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import Subject
-from groundwire.verify.verifier import FailureKind, Verifier
+from groundwire.verify.verifier import FREE, FailureKind, Verifier
 
 #: Opens the verifier that settings name.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
@@ -165,16 +165,15 @@ def _by_verifier(
 def _citations(
     details: Sequence[ClaimReport], job: _Job, contexts: Contexts, verifier: Verifier
 ) -> CitationReport:
-    found = citation_report(
-        [detail.claim for detail in details],
-        contexts.evidence,
-        verifier,
-        thresholds=replace(THRESHOLDS, supports=job.settings.target),
+    thresholds = replace(THRESHOLDS, supports=job.settings.target)
+    claims = [detail.claim for detail in details]
+    cases = read_citations(claims, contexts.evidence, verifier, thresholds)
+    findings = tuple(
+        agreeing(case.finding(thresholds), detail.status)
+        for case, detail in zip(cases, details, strict=True)
     )
-    pairs = zip(found.findings, details, strict=True)
-    return replace(
-        found, findings=tuple(agreeing(finding, detail.status) for finding, detail in pairs)
-    )
+    costs = (answer.cost for case in cases for answer in case.answers.values())
+    return CitationReport(findings=findings, cost=sum(costs, FREE))
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:

@@ -157,10 +157,7 @@ def ask_service(
 
 
 def _payload(
-    subject: Subject,
-    settings: Verify,
-    spans: Sequence[Source],
-    claims: Sequence[VerifiableClaim],
+    subject: Subject, settings: Verify, spans: Sequence[Source], claims: Sequence[VerifiableClaim]
 ) -> dict[str, Any]:
     """The data that a service is sent: documented arguments, and others that were changed."""
     given, usual = arguments_of(settings), arguments_of(DEFAULTS)
@@ -233,10 +230,7 @@ def _squeezed(text: str) -> str:
 
 
 def _claim_report(
-    reported: ReportedClaim,
-    at: int,
-    setup: VerificationSetup,
-    targets: Mapping[int, float | None],
+    reported: ReportedClaim, at: int, setup: VerificationSetup, targets: Mapping[int, float | None]
 ) -> ClaimReport:
     idx = at if reported.idx is None else reported.idx
     target = max(reported.target or 0.0, targets.get(idx) or setup.settings.target)

@@ -2,7 +2,10 @@
 
 import pytest
 
-from groundwire.explain import Subtype, counterpart, subtype_of
+from groundwire.detection.comparison.aligned_span import Held
+from groundwire.detection.comparison.counterpart import counterpart
+from groundwire.detection.comparison.finding import Subtype
+from groundwire.detection.comparison.subtype import subtype_of
 from tests.explain.marked import claim, refs
 
 ENTITY, NUMBER, DATE_TIME = Subtype.ENTITY, Subtype.NUMBER, Subtype.DATE_TIME
@@ -142,7 +145,7 @@ CASES = [
 @pytest.mark.parametrize(("marked", "lines", "subtype", "_correct"), CASES, ids=str)
 def test_what_differs(marked: str, lines: list[str], subtype: Subtype, _correct: str) -> None:
     found, span = claim(marked, *lines)
-    assert subtype_of(span, found, refs(*lines)) is subtype
+    assert subtype_of(Held.of(span, found, refs(*lines))) is subtype
 
 
 @pytest.mark.parametrize(("marked", "lines", "_subtype", "correct"), CASES, ids=str)
@@ -150,7 +153,8 @@ def test_what_corrects_it(
     marked: str, lines: list[str], _subtype: Subtype, correct: str | None
 ) -> None:
     found, span = claim(marked, *lines)
-    place = counterpart(span, found, refs(*lines))
+    held = Held.of(span, found, refs(*lines))
+    place = counterpart(held, subtype_of(held))
     assert (place.text if place else None) == correct
     if place:
         (line,) = (ref for ref in refs(*lines) if ref.source_id == place.source_id)

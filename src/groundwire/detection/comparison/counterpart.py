@@ -1,7 +1,7 @@
 """Which words of the evidence say what a span should say."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
@@ -11,10 +11,9 @@ from groundwire.detection.comparison.subtype import (
     differing_calendar,
     differing_names,
     opposites_in,
-    subtype_of_held,
 )
 from groundwire.detection.comparison.words import Word, around, likeness
-from groundwire.detection.values import Claim, EvidenceRef, Span
+from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
@@ -44,7 +43,7 @@ class _Candidate(NamedTuple):
         return self.line.text[self.start : self.end]
 
 
-def counterpart(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> EvidenceRef | None:
+def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     """Find the words of the evidence that say what a span should say.
 
     For a date or a number it is a value of the same kind (a date, a time, the same measure), a
@@ -53,19 +52,12 @@ def counterpart(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> Ev
     stands around the span, and more so than around any other candidate.
 
     Args:
-        span: What was marked.
-        claim: The claim that it lies in.
-        evidence: The lines to look in, best first.
+        held: The span beside the lines to look in.
+        subtype: What differs between both.
 
     Returns:
         The place in the source, or ``None`` if nothing qualifies: there is no guessing.
     """
-    held = Held.of(span, claim, evidence)
-    return counterpart_of_held(held, subtype_of_held(held))
-
-
-def counterpart_of_held(held: Held, subtype: Subtype) -> EvidenceRef | None:
-    """The same, of what was read already."""
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
         Subtype.QUANTITY_UNIT: _quantities,

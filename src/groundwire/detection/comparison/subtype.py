@@ -1,7 +1,6 @@
 """What differs between a span and the evidence."""
 
 import re
-from collections.abc import Sequence
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.differences import (
@@ -12,7 +11,6 @@ from groundwire.detection.comparison.differences import (
 )
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.words import Word, has_negation, is_negation
-from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.quantities import Quantity, QuantityKind
 from groundwire.text.vocabulary import (
     CALENDAR,
@@ -30,8 +28,8 @@ _VERBS = IRREGULAR_PASTS | {verb for pair in VERBS for verb in pair}
 _VERB_END = re.compile(r"(?:ed|ing)$")
 
 
-def subtype_of(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> Subtype:
-    """What differs between a span and the evidence; the first of these that holds.
+def subtype_of(held: Held) -> Subtype:
+    """Tell what differs between a span and the evidence; the first of these that holds.
 
     1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
@@ -42,17 +40,7 @@ def subtype_of(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> Sub
     5. Opposite words; or all words of the span stand in the evidence, so that they are joined
        differently; or between the same words another verb (``relation``).
     6. ``other``.
-
-    Args:
-        span: What was marked.
-        claim: The claim that it lies in.
-        evidence: The lines that the claim was held against, best first.
     """
-    return subtype_of_held(Held.of(span, claim, evidence))
-
-
-def subtype_of_held(held: Held) -> Subtype:
-    """The same, of what was read already."""
     if differing := differing_quantities(held, of_claim=False):
         return _kind(differing[0], held.claim.text)
     if differing_calendar(held):

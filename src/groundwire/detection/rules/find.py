@@ -4,14 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
-from groundwire.detection.rules import (
-    cells,
-    relations,
-    replaced,
-    statements,
-    unrelated,
-    values,
-)
+from groundwire.detection.rules import cells, relations, replaced, statements, unrelated, values
 from groundwire.detection.rules.basis import Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind
 from groundwire.detection.rules.found import RuleFinding

@@ -11,12 +11,7 @@ from groundwire.detection.rules.basis import MAX_PLACES, Basis, content_in, stem
 from groundwire.detection.rules.clauses import is_conditional
 from groundwire.detection.rules.conflict import ConflictKind
 from groundwire.detection.rules.found import RuleFinding
-from groundwire.detection.rules.names import (
-    is_abbreviated,
-    names_in,
-    names_of_line,
-    stems_of,
-)
+from groundwire.detection.rules.names import is_abbreviated, names_in, names_of_line, stems_of
 from groundwire.text.vocabulary import FUNCTION_WORDS
 
 #: What speaks for another name standing in the place of one: the same word beside both, and near.
