@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from groundwire.config.tree import SETTINGS
-from groundwire.errors import InputError
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
 
 #: Bounds of one call.
@@ -59,19 +59,11 @@ OF_CITATIONS = {
 _SHOWN_CHARS = 60
 
 
-class CallError(InputError):
-    """A tool cannot do what it was asked for; the agent is told why.
-
-    Attributes:
-        error_type: The kind of error, as results have it.
-    """
+class CallError(NotVerifiedError):
+    """A tool cannot do what it was asked for; the agent is told why."""
 
     def __init__(self, message: str, error_type: str = "invalid_argument") -> None:
-        super().__init__(message, error_type)
-        self.message, self.error_type = message, error_type
-
-    def __str__(self) -> str:
-        return self.message
+        super().__init__(error_type, message)
 
 
 def _from_json(value: Any) -> Any:  # noqa: ANN401 - as the agent sent it

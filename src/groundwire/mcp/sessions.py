@@ -18,8 +18,6 @@ NO_SESSION = (
     "one, add_span returns a new one."
 )
 
-_MAX_NUMBERINGS = 10_000
-
 
 @dataclass(slots=True)
 class _Entry:
@@ -43,7 +41,7 @@ class Stores:
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    _numberings: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    _first: int = 0  # from here on no number was given to what is forgotten
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
@@ -94,9 +92,8 @@ class Stores:
             made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
             key = made or str(session)
             # An id that was given once means one text for as long as the session lasts.
-            store = EvidenceStore(self.limits, first=self._numberings.get(key, 0))
+            store = EvidenceStore(self.limits, first=self._first)
             span = store.add(text, note=note, place=place)
-            self._numberings.pop(key, None)
             self._entries[key] = _Entry(store, self.clock())
             return span, made
 
@@ -121,6 +118,4 @@ class Stores:
                 break
             del self._entries[key]
             if not key.startswith(HANDLE):
-                self._numberings[key] = oldest.store.next_number
-        while len(self._numberings) > _MAX_NUMBERINGS:
-            self._numberings.popitem(last=False)
+                self._first = max(self._first, oldest.store.next_number)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.errors import DetectionError, GroundwireError, ModelError
-from groundwire.mcp.arguments import CallError, parse
+from groundwire.mcp.arguments import parse
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.checking import answer_tool
 from groundwire.mcp.citing import citations_tool
@@ -31,7 +31,7 @@ def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
     try:
         known = tool.input_schema["properties"]
         return tool.run(call, parse(tool.arguments, arguments, known))
-    except (CallError, NotVerifiedError) as error:
+    except NotVerifiedError as error:
         return tool.fails(error.error_type, error.message)
     except (ModelError, DetectionError) as error:
         return tool.fails(FailureKind.VERIFIER, str(error))

@@ -8,8 +8,7 @@ from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, content_of, words_of
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, Switch
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import words
 
 _NEGATIVE = re.compile(

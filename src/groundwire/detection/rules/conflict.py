@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from groundwire.detection.values import Label
 
@@ -51,3 +52,15 @@ class Conflict:
     def stands_alone(self) -> bool:
         """Whether it counts whatever the model says."""
         return self.floor <= 0
+
+
+class RuleFinding(NamedTuple):
+    """Words of a claim, ``claim[start:end]``, and what is wrong with them.
+
+    ``is_enough``: the model need not doubt them as well, though of this kind it mostly has to.
+    """
+
+    start: int
+    end: int
+    kind: ConflictKind
+    is_enough: bool = False

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.rules import cells, relations, replaced, statements, unrelated, values
 from groundwire.detection.rules.basis import Basis
-from groundwire.detection.rules.conflict import Conflict, ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import Conflict, ConflictKind, RuleFinding
 from groundwire.detection.rules.replies import contained, replied
 from groundwire.detection.values import Label
 

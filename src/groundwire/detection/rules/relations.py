@@ -17,8 +17,7 @@ from groundwire.detection.rules.basis import (
     stating,
 )
 from groundwire.detection.rules.clauses import stem_of
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.detection.rules.names import is_name, names_in, names_of_line, stems_of
 from groundwire.text.quantities import Quantity
 from groundwire.text.vocabulary import words

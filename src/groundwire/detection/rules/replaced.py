@@ -9,8 +9,7 @@ from groundwire.detection.comparison.counterpart import alike, neighbours
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, content_in, stems_in
 from groundwire.detection.rules.clauses import is_conditional
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.detection.rules.names import is_abbreviated, names_in, names_of_line, stems_of
 from groundwire.text.vocabulary import FUNCTION_WORDS
 

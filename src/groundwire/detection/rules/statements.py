@@ -8,8 +8,7 @@ from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, overlap
 from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of, words
 
 #: Share of all their content words that two clauses have in common if they are about the same.

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.words import is_negation
 from groundwire.detection.rules.basis import Basis, quantities_in
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
 #: Content words of a claim beside its numbers, at least: "It depends." is about nothing yet.

@@ -9,8 +9,7 @@ from groundwire.detection.comparison.counterpart import alike, same_kind
 from groundwire.detection.comparison.differences import is_rounded
 from groundwire.detection.comparison.words import likeness
 from groundwire.detection.rules.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
-from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import RuleFinding
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
