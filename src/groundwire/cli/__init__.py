@@ -18,8 +18,8 @@ from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
-#: Name of a command → where it is, and its line in the list of commands. The lines stand here
-#: and not with the commands, so that ``groundwire --help`` imports none of them.
+#: Name of a command → its module and attribute, and its line in the list of commands. The lines are
+#: here and not with the commands, so that ``groundwire --help`` imports none of them.
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
     "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
@@ -108,17 +108,17 @@ class Commands(LazyGroup):
 
 @contextmanager
 def _failures_told() -> Iterator[None]:
-    """What is raised on purpose becomes a message and an exit status."""
+    """Turn errors raised on purpose into a message and an exit status."""
     try:
         yield
     except GroundwireError as error:
         raise FailedError(str(error)) from error
     except BrokenPipeError as error:
-        # Who read our output has seen enough.
+        # The reader of our output has closed its end.
         _detach_output()
         raise click.exceptions.Exit(ExitStatus.BROKEN_PIPE) from error
     except OSError as error:
-        _detach_output()  # it may be what failed, as on a full disk
+        _detach_output()  # the output itself may have failed, as on a full disk
         problem = error.strerror or str(error)
         where = f"{error.filename}: " if error.filename else ""
         raise FailedError(f"{where}{problem}") from error
@@ -147,12 +147,12 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdout is None:
-        # Silence would look like an answer, and the next file we open would get what we print.
+        # Silence would look like an answer, and the next file that we open would get our output.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that knows no ⟦ shows its escape; that is better than no verdict.
+            # A terminal without ⟦ shows its escape, which is better than no verdict.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     with suppress(OSError):  # standard error may be full, and take no message
@@ -172,7 +172,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _detach_output() -> None:
-    """Let go of what cannot be written, or Python fails anew as it flushes at exit."""
+    """Drop output that cannot be written, or Python fails again as it flushes at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

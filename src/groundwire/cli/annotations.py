@@ -1,21 +1,21 @@
-"""What a pipeline of tests shows beside its log."""
+"""Annotations that a CI service shows beside its log."""
 
 import os
 from collections.abc import Iterable
 
-#: What GitHub would take for the end of a line or of a property.
+#: Escapes of characters that would end a line or a property for GitHub.
 _IN_TEXT = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_TEXT, ":": "%3A", ",": "%2C"}
 
 
 def wants_github(choice: str) -> bool:
-    """Whether annotations are for GitHub: asked for, or found by what its runners set."""
+    """Whether annotations are for GitHub: by choice, or by the variable that its runners set."""
     is_there = os.environ.get("GITHUB_ACTIONS") == "true"
     return choice == "github" or (choice == "auto" and is_there)
 
 
 def github(messages: Iterable[str], *, title: str) -> list[str]:
-    r"""Messages as errors that GitHub shows beside a change.
+    r"""Write messages as errors that GitHub shows beside a change.
 
     >>> github(["f1 fell\nby 2 %"], title="a: b")
     ['::error title=a%3A b::f1 fell%0Aby 2 %25']

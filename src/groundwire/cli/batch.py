@@ -29,13 +29,13 @@ from groundwire.text.files.reading import DAMAGE, STDIN, count_lines, in_blocks,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Where a batch comes from and where its results go.
+    """The input file of a batch, and the output file of its results.
 
     Attributes:
         batch: Rows as JSON Lines, gzip or not; ``-`` is standard input.
         output: Results; ``None`` is standard output.
-        resume: Continue the results after those that are there.
-        force: Replace the results that are there.
+        resume: Continue the results in the output.
+        force: Replace the results in the output.
     """
 
     batch: Path
@@ -62,7 +62,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
             damaged; the rows before that are checked.
     """
     tally = prepare_output(files)
-    # What can fail comes before the output is opened: a failure leaves no empty file.
+    # All that can fail comes before the output is opened, so that a failure leaves no empty file.
     detector = setup.load(choice)
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
@@ -94,10 +94,10 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
 
 def prepare_output(files: Files) -> ResultsTally:
-    """Make the output fit to be written to; what is in it already is counted.
+    """Prepare the output for writing, and count the results in it.
 
     Raises:
-        InputError: If it is there and is neither to be continued nor replaced.
+        InputError: If it exists and is neither to be continued nor replaced.
         WrittenError: If it is to be continued and holds no results.
     """
     if files.output is None or files.force or not files.output.exists():
@@ -108,10 +108,10 @@ def prepare_output(files: Files) -> ResultsTally:
 
 
 def refuse_mixing(tally: ResultsTally, info: DetectorInfo, files: Files) -> None:
-    """One file of results has one detector and one threshold.
+    """Refuse to mix results of several detectors or thresholds in one file.
 
     Raises:
-        DifferentDetectorError: If the results that are there have others.
+        DifferentDetectorError: If the results in the output have others.
     """
     if files.output and tally.detector is not None and tally.detector != info:
         raise DifferentDetectorError(files.output, tally.detector, info)
@@ -172,5 +172,5 @@ def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: File
 
 
 def _is_interactive(files: Files) -> bool:
-    # A bar and results on one terminal would write into each other.
+    # A progress bar and results would overwrite each other on one terminal.
     return sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())

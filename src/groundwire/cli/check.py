@@ -37,9 +37,9 @@ class AnswerOptions:
     """The options of one answer, with its sources.
 
     Attributes:
-        source: A text the answer may rest on; can be repeated.
+        source: A text that the answer may rest on; can be repeated.
         source_file: A file with such a text; can be repeated. Results name it by its file name.
-        question: What was asked. It is never evidence.
+        question: The question. It is never evidence.
         question_file: A file with the question.
         answer: The answer to check.
         answer_file: A file with the answer.
@@ -53,7 +53,7 @@ class AnswerOptions:
     answer_file: Path | None = option("--answer-file", type=TEXT_FILE)
 
     def example(self) -> Example:
-        """Read what the options name."""
+        """Read the texts that the options name."""
         if self.answer is None and self.answer_file is None:
             raise click.UsageError(
                 "There is no answer to check. Give --answer TEXT or --answer-file FILE, "
@@ -72,7 +72,7 @@ class AnswerOptions:
         )
 
     def refuse_shared_stdin(self, *others: Path | None) -> None:
-        """Standard input can be read once."""
+        """Refuse options that would read standard input twice."""
         refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file, *others])
 
 
@@ -81,9 +81,9 @@ class DetectorOptions:
     """The options of a :class:`DetectorChoice`.
 
     Attributes:
-        operating_point: precision, balanced, recall, or a threshold above 0 and at most 1: words
-            are marked if the probability that they are unsupported reaches it; with similarity,
-            sentences whose similarity is below it.
+        operating_point: precision, balanced, recall, or a threshold above 0 and at most 1. Words
+            are marked if the probability that they are unsupported reaches it; with the detector
+            similarity, sentences are marked whose similarity is below it.
         model: reader, similarity, similarity:hash, a folder, or the id of a hub model; of others
             ngram, nli:MODEL, lettucedetect:MODEL, or judge:MODEL@URL (an LLM, to which answers and
             sources are sent).  [default: reader]
@@ -152,7 +152,7 @@ def check(
             it.
         batch: Check every row of a JSON Lines file, gzip or not. A row has sources (a list; or
             source or context), an answer, and perhaps a question and an id.
-        output: Where the results of --batch go, a JSON row each; packed if the name ends in
+        output: The file for the results of --batch, a JSON row each; gzip if the name ends in
             .gz.  [default: standard output]
         resume: Continue an --output that was cut short.
         force: Replace an --output that exists.
@@ -195,7 +195,7 @@ def check(
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
-    """Refuse options that were given and have no meaning beside others."""
+    """Refuse options that were given and do not go with others."""
     for parameter in ctx.command.params:
         if parameter.name in names and _is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")

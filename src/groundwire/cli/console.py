@@ -1,4 +1,4 @@
-"""Printing results: colour where it is wanted, JSON that is safe everywhere."""
+"""Prints results: with colour where it is wanted, or as JSON in ASCII."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ COLOR = option(
 def show(
     data: object, text: Callable[[bool], str], *, as_json: bool, color: ColorChoice = "never"
 ) -> None:
-    """Print a result: as JSON, or as text, which is made for a terminal with colour or without."""
+    """Print a result: as JSON, or as the text that ``text`` makes with colour or without."""
     if as_json:
         click.echo(to_json(data, indent=2))
     else:
@@ -36,9 +36,9 @@ def show(
 def wants_color(
     choice: ColorChoice, *, stream: TextIO | None = None, environ: Mapping[str, str] = os.environ
 ) -> bool:
-    """Whether to colour output: the option, else ``NO_COLOR``, ``FORCE_COLOR``, the terminal.
+    """Decide whether to colour output: by option, ``NO_COLOR``, ``FORCE_COLOR`` or terminal.
 
-    See https://no-color.org and https://force-color.org: set and not empty counts.
+    A variable counts if it is set and not empty (https://no-color.org, https://force-color.org).
     """
     if choice != "auto":
         return choice == "always"
@@ -51,13 +51,13 @@ def wants_color(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole, or leave the one that was there."""
+    """Write a file as a whole; after a failure the old file is still there."""
     with replacing(path) as stream:
         stream.write(text)
 
 
 def say(*lines: str) -> None:
-    """Print lines on standard error; names in them may come from anywhere."""
+    """Print lines on standard error, with characters that act on a screen written out."""
     from groundwire.render import visible
 
     for line in lines:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
-    """What the stages are loaded from: a configuration, and options that win over it.
+    """The configuration of a pipeline, and options that win over it.
 
     Attributes:
-        choice: What the options say.
-        given: Names of the parameters that were given: defaults win over nothing.
-        config: The file; ``None``: defaults, and what the environment sets.
+        choice: The detector that the options choose.
+        given: Names of the options that were given; the defaults of others win over nothing.
+        config: The file; ``None``: defaults and environment variables alone.
     """
 
     choice: DetectorChoice
@@ -38,7 +38,7 @@ class PipelineOptions:
     config: Path | None
 
     def read(self, ctx: click.Context) -> "Config":
-        """The configuration in effect; one that cannot be used ends the command."""
+        """Read the configuration in effect. One that cannot be used ends the command."""
         config = read_config(ctx, self.config)
         values: dict[str, Any] = {
             path: getattr(self.choice, name)
@@ -47,7 +47,7 @@ class PipelineOptions:
         }
         compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
         if compares and "operating_point" in self.given:
-            # The option holds for whichever detector it is; a setting is that of one of them.
+            # The option is for any detector, but each detector has a setting of its own.
             point = values["detector.operating_point"]
             is_name = isinstance(point, str)
             values["similarity.threshold"] = None if is_name else point
@@ -68,7 +68,7 @@ _SETTINGS = {
 def check_conversation(
     setup: Setup, configured: PipelineOptions, file: Path, *, as_json: bool, color: ColorChoice
 ) -> None:
-    """Check the answers of a file, print what became of them, and exit with its status."""
+    """Check the answers of a file, print the results, and exit with their status."""
     refuse_shared_stdin([file, configured.config])
     ctx = click.get_current_context()
     config = configured.read(ctx)
@@ -97,7 +97,7 @@ def check_conversation(
 
 
 def _is_answer_missing(response: "CheckedResponse") -> bool:
-    """Whether a check was due and no answer says anything; tool calls and refusals do."""
+    """Whether a check was due and all answers are empty; tool calls and refusals are not."""
     from groundwire.pipeline import CheckPath
     from groundwire.pipeline.conversation import AnswerKind
 
@@ -109,11 +109,11 @@ def _is_answer_missing(response: "CheckedResponse") -> bool:
 
 
 def read_json(file: Path, *, wanted: str) -> object:
-    """What a file holds.
+    """Read a file as JSON.
 
     Args:
         file: Its path.
-        wanted: What it should hold, for the error.
+        wanted: The content that it should have, for the error.
 
     Raises:
         InputError: If it is no JSON.

@@ -39,7 +39,7 @@ class DataOptions:
     engine: EngineOptions = group(EngineOptions)
 
     def reader(self, data: Path) -> "Read":
-        """What reads the rows, from the first, each time it is called."""
+        """A function that reads the rows from the first on, each time it is called."""
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled
         from groundwire.evaluation.datasets.mapping import ColumnMapping
@@ -53,7 +53,7 @@ class DataOptions:
         return choose(read, tasks=self.tasks, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """How many rows there are, if that can be said."""
+        """Count the rows; ``None`` if that takes reading them."""
         from groundwire.evaluation.datasets.lines import count_rows
 
         if self.tasks:

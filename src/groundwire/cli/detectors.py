@@ -1,4 +1,4 @@
-"""What commands load detectors and explainers with; tests hand in others."""
+"""The functions by which commands load detectors and explainers; tests pass others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What the commands work with, handed down as click's context object."""
+    """The loaders of detectors, pipelines and explainers, as click's context object."""
 
     load: Callable[[DetectorChoice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline

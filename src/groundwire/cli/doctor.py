@@ -23,8 +23,7 @@ from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
 
-#: What the main job needs. Importing each shows more than its version does: a package can be
-#: installed and broken.
+#: Packages that the main job needs. Each is imported, since a package can be installed and broken.
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
 
 EXAMPLE_SOURCE = (
@@ -49,13 +48,14 @@ _INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """One thing that was looked at.
+    """The finding of one check of the installation.
 
     Attributes:
-        name: What it is.
-        ok: Whether it works; ``None`` where nothing depends on it.
-        detail: What was found.
+        name: Name of the checked part.
+        ok: Whether it works; ``None`` if nothing depends on it.
+        detail: The finding, in words.
         fix: The next step if it does not work.
+        data: The finding, for ``--json``.
     """
 
     name: str
@@ -96,7 +96,7 @@ def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
 
 
 def look_at_system() -> Checkup:
-    """Python, platform, processors."""
+    """Check Python, platform and processors."""
     n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Checkup(
         name="system",
@@ -108,7 +108,7 @@ def look_at_system() -> Checkup:
 
 
 def look_at_package(name: str) -> Checkup:
-    """Whether a package that the main job needs can be imported, and its version."""
+    """Check whether a package that the main job needs can be imported."""
     try:
         importlib.import_module(name)
         version = metadata.version(name)
@@ -119,7 +119,7 @@ def look_at_package(name: str) -> Checkup:
 
 
 def look_at_providers() -> Checkup:
-    """Where ONNX Runtime can compute. The reader runs on the CPU; checkpoints on others too."""
+    """List the devices of ONNX Runtime. The reader uses the CPU; checkpoints may use others."""
     try:
         runtime = importlib.import_module("onnxruntime")
     except (ImportError, OSError):
@@ -129,7 +129,7 @@ def look_at_providers() -> Checkup:
 
 
 def look_at_models() -> Iterator[Checkup]:
-    """Whether the embedded models are there and intact."""
+    """Check whether the embedded models are there and intact."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
     fix = "Install the package again: pip install --force-reinstall groundwire"
@@ -161,7 +161,7 @@ def check_example(setup: Setup) -> Checkup:
                 sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER
             )
         )
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user came to see
+    except Exception as error:  # noqa: BLE001  # any failure is a finding
         return Checkup(name=name, ok=False, detail=f"{type(error).__name__}: {error}", fix=fix)
     flagged = [span.text for span in detection.spans]
     works = detection.outcome is Outcome.HALLUCINATED and any(
@@ -183,7 +183,7 @@ def check_example(setup: Setup) -> Checkup:
 
 
 def look_at_extras() -> Iterator[Checkup]:
-    """Optional parts, by what the installed package says of itself."""
+    """List the optional parts, by the metadata of the installed package."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
         if sys.platform == "win32" and _NOT_WINDOWS.search(requirement):
@@ -206,7 +206,7 @@ def look_at_extras() -> Iterator[Checkup]:
 
 
 def look_at_cache() -> Checkup:
-    """Where hub models are kept once they are fetched."""
+    """Say in which folder fetched hub models are kept."""
     try:
         from groundwire.engine.checkpoints import cache_folder
     except (ImportError, OSError) as error:

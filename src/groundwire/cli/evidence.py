@@ -1,4 +1,4 @@
-"""What ``groundwire verify`` reads: spans of evidence with their ids, and steps."""
+"""Reads the input of ``groundwire verify``: spans of evidence with their ids, and steps."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,10 +53,10 @@ def _read_named(
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """All spans: those of a list first, so that ones without an id are numbered as they stand.
+    """Read all spans, those of a list first, so that spans without id are numbered by their place.
 
     Raises:
-        InputError: If the list is none.
+        InputError: If the file holds no list.
         NotUtf8Error: If a file is not UTF-8.
         OSError: If it cannot be read.
     """
@@ -65,7 +65,7 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
 
 
 def read_spans_file(path: Path) -> list[object]:
-    """The spans of a file: a JSON list, or JSON Lines.
+    """Read the spans of a file: a JSON list, or JSON Lines.
 
     Raises:
         InputError: If it is neither.
@@ -83,7 +83,7 @@ def read_spans_file(path: Path) -> list[object]:
 
 
 def read_trace(path: Path) -> object:
-    """The steps of a file, or the object that has them.
+    """Read the steps of a file, or the object that has them.
 
     Raises:
         InputError: If it is no JSON.

@@ -27,14 +27,14 @@ Exit status, after what follows from the evidence was dropped:
   1  hallucinated, partial (something was not read) or unverified (no source)
   2  the check failed, or the command was wrong
 """
-#: Options that concern a check; a saved detection has had one.
+#: Options of a check, which have no meaning for a saved detection.
 _OF_CHECK = ("question", "question_file", "model", "revision", "operating_point")
 _SHARE = FiniteRange(0, 1, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToExplain:
-    """What is to be explained."""
+    """A detection to explain, with its sources."""
 
     detection: Detection
     sources: tuple[Source, ...]
@@ -103,7 +103,7 @@ def explain(
 def _found(
     setup: Setup, choice: DetectorChoice, single: AnswerOptions, saved: Path | None
 ) -> ToExplain:
-    """A check made now, or one that was saved."""
+    """Check the answer now, or read a saved detection."""
     if saved is None:
         if single.answer is None and single.answer_file is None:
             raise click.UsageError(

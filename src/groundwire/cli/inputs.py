@@ -1,4 +1,4 @@
-"""What commands read: texts from options, files and standard input, always UTF-8."""
+"""Reads the input of commands: texts from options, files and standard input, always UTF-8."""
 
 import math
 import os
@@ -15,7 +15,7 @@ from groundwire.text.files.reading import STDIN, decode
 
 
 class FilePath(click.Path):
-    """A file; an empty name is refused, for as a path it would be the current folder."""
+    """A path of a file. An empty name is refused, since as a path it is the current folder."""
 
     def convert(  # noqa: D102  # as click declares it
         self,
@@ -29,7 +29,7 @@ class FilePath(click.Path):
 
 
 class FiniteRange(click.FloatRange):
-    """A number in a range. Click lets NaN through, for it is neither below nor above an end."""
+    """A finite number in a range; click's own type would accept NaN."""
 
     def convert(  # noqa: D102  # as click declares it
         self,
@@ -44,7 +44,7 @@ class FiniteRange(click.FloatRange):
 
 
 class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
-    """A name; an empty one is refused: it is often a shell variable that is not set."""
+    """A name. An empty one is refused, since it is often an unset shell variable."""
 
     name = "text"
 
@@ -60,20 +60,20 @@ NAME = NameType()
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
 READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
-#: Results that are kept, or read: a file of JSON Lines, or a folder of Parquet files.
+#: Results to keep or to read: a file of JSON Lines, or a folder of Parquet files.
 RESULTS = FilePath(writable=True, path_type=Path)
 READ_RESULTS = FilePath(exists=True, readable=True, path_type=Path)
 
 
 def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a name that is empty: often a shell variable that is not set."""
+    """Refuse an empty name, which is often an unset shell variable."""
     if value == "":
         raise click.BadParameter("it is empty. Name one, or leave the option out.", ctx, param)
     return value
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, or of standard input for ``-``.
+    """Read the text of a file, or of standard input for ``-``.
 
     Raises:
         NotUtf8Error: If it is not UTF-8.
@@ -90,14 +90,14 @@ def read_text(path: Path) -> str:
 def read_text_option(
     text: str | None, path: Path | None, option: str, file_option: str
 ) -> str | None:
-    """The value of a pair of options such as ``--answer`` and ``--answer-file``."""
+    """Read the value of a pair of options such as ``--answer`` and ``--answer-file``."""
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {file_option} exclude each other: give one of them.")
     return text if path is None else read_text(path)
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Sources of the command line: texts are ``S0``, ``S1``..., files go by their names."""
+    """Read the sources of the command line: texts are ``S0``, ``S1``..., files have their names."""
     ids = [f"S{number}" for number in range(len(texts))]
     ids += unique_names(paths, taken=ids)
     contents = [*texts, *map(read_text, paths)]
@@ -105,7 +105,7 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
-    """A short name for each file: its own, else with its folder, else with a number."""
+    """Make a short name for each file: its own, or else with its folder, or with a number."""
     used = set(taken)
     own = Counter(_name(path) for path in paths)
     names = []
@@ -121,7 +121,7 @@ def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[st
 
 
 def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:
-    """Standard input can be read once."""
+    """Refuse options that would read standard input twice."""
     if sum(path == STDIN for path in paths) > 1:
         raise click.UsageError("Only one option can read standard input (-).")
 

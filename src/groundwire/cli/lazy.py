@@ -10,8 +10,8 @@ import click
 class LazyGroup(click.Group):
     """A group some of whose commands are imported when they are called.
 
-    ``lazy`` is the name of a command → where it is (``module:attribute``), and its line in the list
-    of commands. The lines stand there, so that ``--help`` of the group imports none of them.
+    ``lazy`` maps the name of a command to its place (``module:attribute``) and its line in the list
+    of commands, so that ``--help`` of the group imports none of them.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **settings: Any) -> None:  # noqa: ANN401
@@ -19,11 +19,11 @@ class LazyGroup(click.Group):
         self._lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, most used first."""
+        """The names of the commands, most used first."""
         return [*super().list_commands(ctx), *self._lazy]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, imported if need be."""
+        """Find a command by its name, and import it if need be."""
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._lazy[cmd_name][0].partition(":")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
 
-#: What the server imports beyond the base installation; ``mcp_types`` is no part of mcp 1.
+#: Packages of the server beyond the base installation; ``mcp_types`` is no part of mcp 1.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
-#: They stand here so that --help imports no client.
+#: Names of the clients, which are here so that --help imports no client.
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
@@ -70,10 +70,10 @@ class HttpOptions:
     Attributes:
         host: The address to listen on.
         port: The port to listen on; 0: any.
-        path: Where it is served.
+        path: The path of its URL.
         token_env: The environment variable with the token that clients send as Authorization:
             Bearer. Without one, this machine alone is served.
-        hosts: A name that clients reach it by (the header Host); can be repeated.
+        hosts: A host name that clients use for it (the header Host); can be repeated.
             [default: --host]
         origins: An origin of web pages that may call it, such as https://app.example.com; can be
             repeated.
@@ -88,11 +88,11 @@ class HttpOptions:
 
     @property
     def host_name(self) -> str:
-        """The host, as a URL has it."""
+        """The host, in the form of a URL."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     def url(self, port: int) -> str:
-        """Where it is served."""
+        """The URL of the server."""
         return f"http://{self.host_name}:{port}{self.path}"
 
 
@@ -103,13 +103,13 @@ class ServerOptions:
     Attributes:
         file: The configuration: its sections verify, detector and explain. Environment variables
             win over it, and options over both.
-        verifier: Who verifies claims: local, openai or service. With the last two, claims and
+        verifier: The verifier of claims: local, openai or service. With the last two, claims and
             evidence leave this machine.  [default: local]
         verifier_model: The model of an endpoint, if an agent names none.
-        base_url: Where an endpoint is.  [default: OPENAI_BASE_URL, or OpenAI's]
-        service_url: Where a service is.  [default: BERRY_SERVICE_URL]
+        base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL, or OpenAI's]
+        service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
         holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
-        held_only: Refuse evidence that comes with a call: only what the server holds counts.
+        held_only: Refuse evidence that comes with a call: only held evidence counts.
         roots: A folder whose files may be evidence, all of them; can be repeated.  [default: none]
     """
 
@@ -125,8 +125,8 @@ class ServerOptions:
     )
 
     def command(self) -> list[str]:
-        """What starts this server from anywhere, found on no search path."""
-        # -P: a folder that is open in an editor must not be where modules are looked for.
+        """The command line that starts this server from any folder."""
+        # -P: modules must not be imported from a folder that happens to be open in an editor.
         words = [sys.executable, "-P", "-m", "groundwire", "mcp"]
         words += [] if self.file is None else ["--config", str(self.file.resolve())]
         for path, value in given_settings(self).items():
@@ -139,7 +139,7 @@ class ServerOptions:
 
     @contextmanager
     def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
-        """What the tools work with, until it is no longer needed.
+        """Open the backend of the tools, and close it in the end.
 
         Raises:
             MissingExtraError: If the verifier that was chosen needs one.
@@ -177,7 +177,7 @@ def mcp(
         "--print-config",
         "CLIENT",
         click.Choice(CLIENTS),
-        help=f"Print what a client wants in its configuration, and end: {', '.join(CLIENTS)}.",
+        help=f"Print the configuration for a client, and end: {', '.join(CLIENTS)}.",
     ),
 ) -> None:
     """Serve agents: verify answers, check citations, hold evidence.
@@ -206,7 +206,7 @@ def mcp(
 
 
 def print_config(name: str, start: ServerOptions, http: HttpOptions | None) -> None:
-    """Print what a client wants; where it goes is said on standard error."""
+    """Print the configuration for a client, and on standard error the file that it goes into."""
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
 
@@ -220,7 +220,7 @@ def print_config(name: str, start: ServerOptions, http: HttpOptions | None) -> N
 
 
 def describe(backend: "Backend") -> Iterator[str]:
-    """What is about to be served, a line each."""
+    """Describe verifier and evidence of the server, on a line each."""
     where = {
         "local": "local: nothing leaves this machine",
         "openai": "openai: claims and the evidence they are read with leave this machine",
@@ -255,7 +255,7 @@ def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
 
 
 def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
-    """Serve whoever may ask, until told to stop."""
+    """Serve several clients, until told to stop."""
     from groundwire.mcp.http import app_of, listen, serve_http
     from groundwire.mcp.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
@@ -273,7 +273,7 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
 
 
 def read_access(own: HttpOptions) -> "Access":
-    """Who may ask.
+    """Read which clients the server accepts.
 
     Raises:
         UsageError: If others could ask without a token, or by names that nobody allowed.

@@ -85,7 +85,7 @@ def verify(
 
 
 def describe(manifest: Manifest) -> dict[str, object]:
-    """What ``models --json`` says about one model."""
+    """The entry of a model in ``models --json``."""
     return {
         "name": manifest.name,
         "version": manifest.version,

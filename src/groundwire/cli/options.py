@@ -1,4 +1,4 @@
-"""Options of commands: declared in the signature of a function, or in a class that several share.
+"""Declares options of commands in the signature of a function, or in a class that several share.
 
 The help of an option is the entry of its parameter under ``Args:`` in the docstring of the
 function, or under ``Attributes:`` in that of the class::
@@ -50,14 +50,14 @@ def option(
     setting: str = "",
     **settings: Any,  # noqa: ANN401 - of click.option
 ) -> Any:  # noqa: ANN401 - the default of a parameter of any type
-    """Declare an option. Its annotation says whether it is a flag or can be repeated.
+    """Declare an option. The annotation says whether it is a flag or can be repeated.
 
     Args:
-        names: As on the command line: ``--data``, ``--check/--no-check``.
-        metavar: Stands for the value in the help.
-        type: What reads the value, where the annotation does not say it.
-        setting: The setting that the option wins over: the value is read as a configuration's is.
-        settings: Of :func:`click.option`.
+        names: The option on the command line: ``--data``, ``--check/--no-check``.
+        metavar: Name of the value in the help.
+        type: Click type of the value, where the annotation does not say it.
+        setting: The setting that the option wins over; its value is read like the setting's.
+        settings: Further arguments of :func:`click.option`.
     """
     given = {"metavar": metavar, "type": type, **settings}
     return Declared((names,), given, setting)
@@ -96,12 +96,12 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def names_of(options: type) -> tuple[str, ...]:
-    """The parameters of a group of options."""
+    """Names of the parameters of a group of options."""
     return tuple(name for name, _, _ in _declared(options))
 
 
 def given_settings(options: object) -> dict[str, Any]:
-    """The values of options that were given and win over settings, by the paths of these."""
+    """Map the paths of settings to the values of options that were given and win over them."""
     values = {
         declared.setting: getattr(options, name)
         for name, declared, _ in _declared(type(options))

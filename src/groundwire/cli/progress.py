@@ -1,4 +1,4 @@
-"""How far a long run is: a bar on a terminal, a line now and then elsewhere, on standard error."""
+"""Shows the progress of a long run on standard error: a bar, or without a terminal some lines."""
 
 import sys
 import time
@@ -12,10 +12,10 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: Pause between two lines where there is no terminal.
+#: Seconds between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
 
-#: Told the line of the input that is done, and how many rows this run has judged.
+#: A function to call with the line of the input that is done, and the rows judged by this run.
 Report = Callable[[int, int], None]
 
 
@@ -24,8 +24,8 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
     """Report how many rows are judged while the block runs.
 
     Args:
-        count: How many lines there are; ``None`` if nobody knows. Only a terminal asks.
-        is_interactive: Whether there is a terminal to draw on.
+        count: Returns how many lines there are; ``None``: unknown. Only called for a terminal.
+        is_interactive: Whether to draw on a terminal.
     """
     start = time.monotonic()
     if not is_interactive:
@@ -51,7 +51,7 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
 
 @contextmanager
 def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Report how many things of how many are done while the block runs; ``None``: nobody knows."""
+    """Report how many things are done, of how many (``None``: unknown), while the block runs."""
     if not sys.stderr.isatty():
         say = lines()
         yield lambda done, total: say(lambda: count_of(done, what))
@@ -63,7 +63,7 @@ def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
 
 @contextmanager
 def bar(*texts: str) -> Iterator["Progress"]:
-    """A bar with texts beside it, and the time that is left."""
+    """Draw a progress bar with texts beside it, and the time that is left."""
     # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -74,7 +74,7 @@ def bar(*texts: str) -> Iterator["Progress"]:
 
 
 def lines() -> Callable[..., None]:
-    """What prints a line, made when it is due: one in :data:`LINE_EVERY_S`, and the last."""
+    """Make a function that prints a line at most every :data:`LINE_EVERY_S`, and the last one."""
     last = time.monotonic()
 
     def say(text: Callable[[], str], *, is_last: bool = False) -> None:
@@ -88,10 +88,10 @@ def lines() -> Callable[..., None]:
 
 
 def count_rows(n_rows: int) -> str:
-    """A number of rows for people."""
+    """Format a number of rows."""
     return count_of(n_rows, "row")
 
 
 def count_of(number: int, what: str) -> str:
-    """A number of things for people."""
+    """Format a number of things."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

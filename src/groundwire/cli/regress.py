@@ -81,7 +81,7 @@ def regress(
             click.echo(line, err=as_json)
 
     try:
-        # What can be refused is refused before anything is judged.
+        # Errors in the arguments are found before anything is judged.
         limits = AllowedChanges.of(drops, max_rate)
         before = None if baseline is None else Baseline.read(baseline)
         with labelled.judged(ctx, choice) as path:
@@ -95,7 +95,7 @@ def regress(
 
 
 def to_text(found: "Regression") -> str:
-    """A comparison for people."""
+    """Format a comparison as a table."""
     from groundwire.text.screen import one_line
 
     rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]

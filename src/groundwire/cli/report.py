@@ -67,7 +67,7 @@ def report(
 
 
 def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
-    """One file cannot be read and replaced, or be two reports."""
+    """Refuse to read and replace one file, or to write two reports into it."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is None:

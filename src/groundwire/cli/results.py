@@ -1,4 +1,4 @@
-"""The results of ``groundwire check --batch``: written row by row, so that a cut run can go on."""
+"""The results of ``check --batch``, written row by row so that a run can be continued."""
 
 import gzip
 import hashlib
@@ -21,14 +21,14 @@ from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
 @dataclass(slots=True)
 class ResultsTally:
-    """What the rows of a file came to, what they were made from, and by what.
+    """Counts of the results in a file, with their input and detector.
 
     Attributes:
-        outcomes: How often there was each.
+        outcomes: Outcome → number of rows.
         n_errors: Rows that could not be checked.
         last_row: The last line of the input that has a result; 0 if none has.
         rows: Hash of all lines that have a result: their numbers and fingerprints.
-        detector: What judged the last row that was checked.
+        detector: The detector of the last row that was checked.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class ResultsTally:
 
     @property
     def n_rows(self) -> int:
-        """Rows so far."""
+        """Number of rows."""
         return self.outcomes.total() + self.n_errors
 
     @property
@@ -51,7 +51,7 @@ class ResultsTally:
         """Count one result.
 
         Raises:
-            KeyError: If it is none; so do TypeError, ValueError and OverflowError.
+            KeyError: If it is no result; so do TypeError, ValueError and OverflowError.
         """
         if result["row"] <= self.last_row:
             raise ValueError("rows are out of order")
@@ -82,7 +82,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """The error of an output that is there: overwriting results takes a word from the user."""
+    """The error of an output that exists: only the user can decide to overwrite results."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."

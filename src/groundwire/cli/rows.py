@@ -13,14 +13,14 @@ from groundwire.text.files.reading import decode, fingerprint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRow:
-    """One line of the input.
+    """A line of the input.
 
     Attributes:
-        number: Line of the file, the first being 1.
-        id: What the row calls itself, if it does.
+        number: Number of the line, the first being 1.
+        id: Id of the row, if it has one.
         sha256: :func:`fingerprint` of the line.
         n_bytes: Length of the line.
-        content: What to check, or why that cannot be said.
+        content: The example to check, or the error of a row that cannot be read.
     """
 
     number: int
@@ -30,7 +30,7 @@ class InputRow:
     content: Example | GroundwireError
 
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
-        """The row of the output that belongs to it."""
+        """The row of the output for this row."""
         name: dict[str, Any] = {"row": self.number}
         if self.id is not None:
             name["id"] = self.id
@@ -48,7 +48,7 @@ def read_rows(lines: Iterable[bytes], *, first: int = 1) -> Iterator[InputRow]:
 
 
 def read_row(line: bytes, number: int) -> InputRow:
-    """Read one row; what is wrong with it becomes its content."""
+    """Read a row; an error becomes its content."""
     id_: RowId = None
     content: Example | GroundwireError
     try:

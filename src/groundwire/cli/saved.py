@@ -12,13 +12,13 @@ from groundwire.errors import InputError
 
 
 def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source]) -> Detection:
-    """Read a detection, and see that it belongs to an answer and to sources.
+    """Read a detection, and make sure that it belongs to an answer and to sources.
 
     Args:
-        path: What ``groundwire check --json`` printed.
-        answer: The text it is of. It is no part of the file; without it, what stands between the
-            claims is blank.
-        sources: What the answer was held against, with the ids that the detection has.
+        path: The output of ``groundwire check --json``.
+        answer: The answer, which is no part of the file; without it, the text between the claims is
+            blank.
+        sources: The sources of the check, with the ids that the detection has.
 
     Raises:
         InputError: If it is no detection, or one of another answer or other sources.

@@ -1,4 +1,4 @@
-"""What commands with a configuration share: values that win over it, secrets, extras, messages."""
+"""Helps commands with a configuration: options that win over it, secrets, extras."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
-    """A configuration over which options have won, by the paths of their settings."""
+    """Change settings of a configuration, by their paths, to the values of options."""
     from groundwire.config import SettingOrigin
     from groundwire.detection.values import FrozenMapping
 
@@ -33,7 +33,7 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
 
 
 def is_of_file(config: "Config", path: str) -> bool:
-    """Whether a file, and no variable, sets something that is not ``null``."""
+    """Whether a file, and no environment variable, sets a value that is not ``null``."""
     return config.value(path) is not None and config.origins[path].source not in os.environ
 
 
@@ -42,11 +42,11 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
 
     Args:
         variable: Its name.
-        type_: What it may be, as a setting's annotation says it.
-        what: What it is called in the error.
+        type_: The annotation of a setting of this type.
+        what: Its name in the error.
 
     Raises:
-        UsageError: If the variable has none.
+        UsageError: If the variable has no such value.
     """
     from groundwire.config.kinds import Kind, KindError
 
@@ -85,5 +85,5 @@ class StoreOptions:
     store: object = option("--store", "URL", setting="store.url")
 
     def read(self, ctx: click.Context) -> "Config":
-        """The configuration in effect; one that cannot be used ends the command."""
+        """Read the configuration in effect. One that cannot be used ends the command."""
         return with_values(read_config(ctx, self.file), given_settings(self))

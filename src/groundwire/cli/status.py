@@ -7,7 +7,7 @@ from groundwire.detection.values import Outcome
 
 
 class ExitStatus(IntEnum):
-    """What a command tells the shell."""
+    """The exit status of a command."""
 
     PASSED = 0  # grounded or skipped
     FLAGGED = 1  # hallucinated, partial or unverified

@@ -57,25 +57,24 @@ class VerifySettings:
             endpoint with logprobs) or service. Both need a key, in OPENAI_API_KEY or in the
             configuration.  [default: local]
         model: The model that an endpoint is asked for.
-        base_url: Where an endpoint is.  [default: OPENAI_BASE_URL]
-        service_url: Where a service is.  [default: BERRY_SERVICE_URL]
+        base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL]
+        service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
         target: The probability that a claim must reach with its evidence, and not without.
             [default: 0.95]
-        max_claims: Claims that are verified; more is flagged.  [default: 25]
+        max_claims: Claims that are verified; more claims flag the answer.  [default: 25]
         require_citations: Flag a claim that cites nothing.
-        context_mode: What a claim is read with: cited, all, or auto (all if it cites
+        context_mode: Evidence that a claim is read with: cited, all, or auto (all if it cites
             nothing).  [default: cited]
         claim_split: Where claims end: sentences or lines.
-        citation_regex: What a citation looks like, with a group id, in RE2's syntax.
+        citation_regex: Pattern of a citation, with a group id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
-        rule: signed, or kl: what is required against what was observed, without a sign.
+        rule: signed, or kl: required against observed information, which has no sign.
             [default: signed]
-        min_log_odds_gain: What the evidence must add to the log-odds of a claim.  [default:
-            0]
-        units: Of information: bits or nats.  [default: bits]
-        placeholder: Stands for evidence that is taken away.
-        timeout_s: For one call of endpoint or service.  [default: 60]
-        temperature: Of an endpoint, 0 to 2.  [default: 0]
+        min_log_odds_gain: Least gain in log-odds that the evidence must bring.  [default: 0]
+        units: Units of information: bits or nats.  [default: bits]
+        placeholder: Text in place of evidence that is taken away.
+        timeout_s: Seconds for one call of endpoint or service.  [default: 60]
+        temperature: Temperature of an endpoint, 0 to 2.  [default: 0]
         top_logprobs: Tokens an endpoint is asked for.  [default: 10]
         max_concurrency: Calls at a time, 1 to 64.  [default: 8]
         use_cache: Whether an endpoint is asked an equal question once.  [default: it is]
@@ -83,8 +82,8 @@ class VerifySettings:
             do]
         max_group_size: Claims in such a call, 1 to 64.  [default: 8]
         max_group_prompt_chars: Characters in such a call.  [default: 24000]
-        include_prompts: Whether --json holds what an endpoint was asked.
-        max_prompt_chars: Of each of these.  [default: 3000]
+        include_prompts: Whether --json holds the prompts of an endpoint.
+        max_prompt_chars: Characters of each prompt.  [default: 3000]
     """
 
     verifier: object = option("--verifier", "NAME", setting="verify.verifier")
@@ -206,11 +205,11 @@ def verify(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is to be verified.
+    """A verification to run.
 
     Attributes:
-        answer: An answer, unless there are steps.
-        steps: Of a trace.
+        answer: The answer, unless there are steps.
+        steps: The steps of a trace.
         spans: The evidence, as it was read.
         with_citations: Whether citations are looked into.
     """
@@ -231,7 +230,7 @@ class Job:
             self._subject(), self.spans, arguments, verifier, with_citations=self.with_citations
         )
         if report.error is None and not report.summary["claims_total"]:
-            # A program may ask about no steps; whoever reads an exit status takes 0 for a pass.
+            # A program may pass no steps; but exit status 0 would be read as a pass.
             return replace(report, error=_NO_STEPS, error_type="no_claims")
         return report
 
@@ -254,7 +253,7 @@ class Job:
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
     """The settings in effect: options, else environment variables, else the file."""
-    # What the environment has for endpoints counts only for who asks one, however that is said.
+    # Environment variables of endpoints count only if an endpoint is asked, by option or setting.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
     config = read_config(ctx, file, environ=environ)
@@ -264,7 +263,7 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
         for path in ("verify.base_url", "verify.service_url")
     )
     if is_elsewhere and is_of_file(config, "verify.api_key"):
-        # It was given for another server, which is not to see it.
+        # The key was given for another server, and must not be sent to this one.
         where = config.origins["verify.api_key"]
         click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
         return replace(changed.verify, api_key=None)

@@ -1,8 +1,8 @@
 """Director-AI's span detector, under its names: for code that was written against it.
 
-What it flags is what that detector flags, given the same model: threshold inclusive, spans as the
-tokenizer cuts them. Two of its limits are gone: a context longer than ``max_length`` is read in
-windows rather than cut at its end, and a device that is not there is told. For new code, use
+It flags the same spans, given the same model: the threshold is inclusive, and spans are as the
+tokenizer cuts them. Two limits are gone: a context longer than ``max_length`` is read in windows
+rather than cut at its end, and a missing device is reported. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -15,7 +15,7 @@ from groundwire.detection.spans import Offsets, Scores, reduce_tokens
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, SettingError
 
-#: The checkpoint that Director-AI reads with.
+#: The checkpoint that Director-AI uses.
 DEFAULT_MODEL = "anulum/director-ragtruth-token-modernbert"
 
 
@@ -28,7 +28,7 @@ class DirectorConfig:
         span_model: Hub id or folder of a token classifier; ``groundwire`` is the embedded reader.
         span_model_revision: Commit of a hub model; empty takes the one we pin.
         span_token_threshold: A word piece at or above it is flagged, in [0, 1].
-        span_min_tokens: From how many flagged word pieces on an answer is hallucinated, at least 1.
+        span_min_tokens: Flagged word pieces from which on an answer is hallucinated, 1 or more.
         span_max_length: Word pieces of one pass, special tokens included, at least 16.
         span_device: CUDA device, or -1 for the CPU.
     """
@@ -64,12 +64,12 @@ class HallucinatedSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanDetection:
-    """What was found in a response.
+    """The findings in a response.
 
     Attributes:
-        hallucinated: Whether at least ``min_tokens`` word pieces are flagged. There may be spans
-            although it is false.
-        spans: In reading order.
+        hallucinated: Whether at least ``min_tokens`` word pieces are flagged; if not, there may be
+            spans nevertheless.
+        spans: The spans, in reading order.
         max_token_score: The highest score of any word piece, flagged or not.
         flagged_tokens: Word pieces at or above the threshold, those of no width left out.
         response_tokens: All word pieces of the response.
@@ -95,7 +95,7 @@ def merge_flagged_spans(
     Args:
         offsets: Half-open character ranges, one for each word piece.
         scores: P(hallucinated) of each, in [0, 1].
-        response: The text they count in.
+        response: The text of the offsets.
         threshold: In [0, 1], inclusive.
 
     Returns:
@@ -131,8 +131,8 @@ class HallucinationSpanDetector:
             model: Something with ``read(context, question, answer)``, such as a loaded checkpoint.
             tokenizer: That of the model. Models read text themselves, so it is only kept.
             token_threshold: A word piece at or above it is flagged, in [0, 1].
-            min_tokens: From how many flagged word pieces on a response is hallucinated.
-            max_length: Word pieces of one pass; it is a matter of the model, and only kept.
+            min_tokens: Flagged word pieces from which on a response is hallucinated.
+            max_length: Word pieces of one pass; it is the model's, and not used here.
 
         Raises:
             SettingError: (a ``ValueError``) If one of them is missing or outside its range.
@@ -169,7 +169,7 @@ class HallucinationSpanDetector:
             revision: Commit of a hub model; ``None`` or empty takes the one we pin.
             device: CUDA device, or -1 for the CPU; if it is not there, a warning and the CPU.
             token_threshold: A word piece at or above it is flagged, in [0, 1].
-            min_tokens: From how many flagged word pieces on a response is hallucinated.
+            min_tokens: Flagged word pieces from which on a response is hallucinated.
             max_length: Word pieces of one pass; longer texts are read in windows.
 
         Raises:
@@ -203,7 +203,7 @@ class HallucinationSpanDetector:
         """Check a response against its context.
 
         Args:
-            context: What the response may rest on; ``None`` is the empty text.
+            context: The text that the response may rest on; ``None`` is the empty text.
             response: The text to check. Without visible text the model is not called, and nothing
                 is found.
 

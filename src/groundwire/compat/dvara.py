@@ -2,8 +2,8 @@
 
 Sentences of at least five words are compared with the sources; one whose highest cosine is below
 0.7 is ungrounded. Where DVARA's documents are silent, the formulas are those of
-``docs/similarity.md``. What they call grounded includes an answer in which nothing could be
-compared; :attr:`GroundingResult.detection` says what was really read. For new code, use
+``docs/similarity.md``. "Grounded" includes an answer in which nothing could be compared;
+:attr:`GroundingResult.detection` says what was really read. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -30,7 +30,7 @@ class AnswerChecker(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundingResult:
-    """What became of an answer.
+    """The result of a check of an answer.
 
     Attributes:
         grounded: Whether no claim is ungrounded.
@@ -38,7 +38,7 @@ class GroundingResult:
         ungrounded_claims: Their texts, in reading order.
         overall_similarity: Mean over the claims that were compared; 1 when there are none. Of a
             detector that gives probabilities, the mean P(supported).
-        detection: What it is made from; ``None`` if the check failed and the answer was let pass.
+        detection: The detection behind it; ``None`` if the check failed and the answer passed.
     """
 
     grounded: bool = True
@@ -49,7 +49,7 @@ class GroundingResult:
 
     @classmethod
     def of(cls, detection: Detection) -> Self:
-        """Read a detection, of any detector."""
+        """Make a result of a detection, of any detector."""
         claims, info = detection.claims, detection.detector
         ungrounded = tuple(claim.text for claim in claims if claim.spans)
         if info.score is Score.SIMILARITY:
@@ -68,7 +68,7 @@ class GroundingResult:
         )
 
 
-#: What DVARA says where there is nothing to say.
+#: The result of a failed check, which DVARA lets pass.
 GROUNDED = GroundingResult()
 
 
@@ -85,8 +85,8 @@ class GroundingDetector:
         """Put a detector together; :meth:`load` is the usual way.
 
         Args:
-            detector: What checks.
-            max_sources: How many sources are used, the first; 0 or less uses all.
+            detector: The detector that checks answers.
+            max_sources: Number of sources that are used, the first ones; 0 or less uses all.
             max_source_length: Sources with more characters are left out; 0 or less uses all.
         """
         self.detector = detector
@@ -117,13 +117,13 @@ class GroundingDetector:
 
         Args:
             answer: The text of the assistant's message; its tool calls are no part of it.
-            sources: What stands under ``metadata["grounding.sources"]``: a list, of which entries
-                that are no text are ignored.
+            sources: The value of ``metadata["grounding.sources"]``: a list, whose entries that are
+                no text are ignored.
 
         Returns:
             ``None`` if there is nothing to check: no answer, no source, or none within the limits.
-            If the check fails the answer is let pass, with a warning in the log, and the result
-            has no detection.
+            If the check fails the answer passes, with a warning in the log, and the result has no
+            detection.
         """
         given = [s for s in sources if isinstance(s, str)] if isinstance(sources, list) else []
         limited = limit_by(
@@ -141,7 +141,7 @@ class GroundingDetector:
 
 
 def _sureness(detection: Detection, doubts: Sequence[float]) -> float:
-    """Of a detector that gives probabilities: that of what it says."""
+    """The confidence of a detector that gives probabilities: that of its verdict."""
     spans = [span.probability for span in detection.spans if span.probability is not None]
     if spans:
         return max(spans)

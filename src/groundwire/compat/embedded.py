@@ -1,4 +1,4 @@
-"""What the compatible interfaces read with: a published checkpoint, or the embedded reader."""
+"""The models of the compatible interfaces: a published checkpoint, or the embedded reader."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -22,24 +22,24 @@ class ReadsAnswers(Protocol):
     """Anything that gives P(not supported) of each word piece of an answer."""
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge an answer, and fail rather than leave some of it out."""
+        """Judge all of an answer, or raise an error."""
         ...
 
 
 class EmbeddedReader:
-    """The embedded reader as something that reads a context and an answer.
+    """The embedded reader with the interface of a checkpoint.
 
-    Unlike a detection, its scores stand for all of the answer: what it cannot judge is an error,
-    because the interfaces it serves have no word for "not checked".
+    Unlike a detection, its scores are for all of the answer: a part that it cannot judge is an
+    error, because the interfaces it serves have no word for "not checked".
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:
         """Read with a detector's model.
 
         Args:
-            detector: Whose model to use.
-            threshold: From which probability on a sentence gets a second look at other passages,
-                in [0, 1].
+            detector: The detector with the model.
+            threshold: Probability from which on a sentence gets a second look at other passages, in
+                [0, 1].
         """
         self._judge, self._threshold = detector.judge, threshold
 
@@ -50,7 +50,7 @@ class EmbeddedReader:
     def read_sources(
         self, sources: Sequence[str], question: str | None, answer: str
     ) -> TokenScores:
-        """Judge an answer against several.
+        """Judge an answer against several texts.
 
         Raises:
             DetectionError: If there is nothing to judge it against, or some of it was not judged.

@@ -7,8 +7,8 @@
     detector = HallucinationDetector(method="transformer", model_path=None)
     detector.predict(context=[...], question="...", answer="...", output_format="spans")
 
-Where its own chunks take the maximum over parts of a long context, and so flag every fact that
-only one part states, one part with the evidence is enough here. For new code, use
+LettuceDetect takes the maximum over parts of a long context, and so flags every fact that only one
+part states; here one part with the evidence is enough. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from groundwire.detector import Detector
     from groundwire.engine.windowing import TokenClassifier
 
-#: The published models flag a word piece by argmax: at one half.
+#: The threshold of the published models, which flag by argmax.
 ARGMAX = 0.5
 
-# What the published models were trained to read is the prompt that RAGTruth's answers were
-# written from (https://github.com/ParticleMedia/RAGTruth); it is part of their input format.
+# The published models were trained to read the prompt that RAGTruth's answers were written
+# from (https://github.com/ParticleMedia/RAGTruth); it is part of their input format.
 _ASKED = (
     "Briefly answer the following question:\n{question}\n"
     "Bear in mind that your response should be strictly based on the following {n} passages:\n"
@@ -238,7 +238,7 @@ def _predictions(scores: TokenScores, answer: str, output_format: str) -> list[P
 
 
 def _tokens(scores: TokenScores, answer: str, threshold: float) -> list[Prediction]:
-    # The reduction refuses scores that are no numbers.
+    # For its check: scores that are not numbers are an error.
     reduce_tokens(scores.offsets, scores.probabilities, answer, threshold=threshold)
     flagged = scores.probabilities >= np.float32(threshold)
     rows = zip(

@@ -1,4 +1,4 @@
-"""What is to be checked: the sources, the question and the answer."""
+"""The input of a check: sources, question and answer."""
 
 import json
 import re
@@ -20,9 +20,9 @@ class Source:
     Attributes:
         text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages
             are each read as what they are; character offsets always count in this text.
-        id: Names the source in results. Empty: the position among the sources, ``S0``, ``S1``...
-            or a number beyond all positions, if another source was given that id.
-        title: What the text is about, if its own words do not say so. It helps to find and to
+        id: Names the source in results. If it is empty, the source gets its position, ``S0``,
+            ``S1``..., or a number beyond all positions if another source was given that id.
+        title: The subject of the text, if its own words do not name it. It helps to find and to
             read the source, and is not evidence itself.
     """
 
@@ -39,7 +39,7 @@ class Source:
                 ``id`` and ``title``, whose other keys (a retriever's ``score``, ``metadata``...)
                 are ignored; any other mapping or list, which is taken as JSON data and written
                 out (offsets then count in :attr:`text`).
-            index: Where it stands among the sources, for the error message.
+            index: Its position among the sources, for the error message.
 
         Raises:
             InvalidSourceError: If it is none of these.
@@ -64,18 +64,18 @@ class Source:
         raise InvalidSourceError(index, f"its type is {type(value).__name__}")
 
 
-#: What :meth:`Source.of` takes.
+#: Types that :meth:`Source.of` takes.
 SourceLike: TypeAlias = Union[Source, str, Mapping[str, object], Sequence[object]]  # noqa: UP007
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """Sources, a question and an answer: one thing to check.
+    """Sources, a question and an answer: the input of one check.
 
     Attributes:
         sources: What the answer may rest on; each has an id.
         answer: The text to check.
-        question: What was asked. It tells what the answer is about and is never evidence.
+        question: The question. It tells what the answer is about and is never evidence.
     """
 
     sources: tuple[Source, ...]
@@ -84,7 +84,7 @@ class Example:
 
     @classmethod
     def of(cls, *, sources: Iterable[SourceLike], answer: str, question: str | None = None) -> Self:
-        """Build an example from what users have at hand, and refuse what is no text.
+        """Build an example from the kinds of values that users have at hand.
 
         Raises:
             EmptyAnswerError: If the answer has no visible text.
@@ -150,7 +150,7 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def require_text(text: object, where: str) -> None:
-    """Refuse what is no text.
+    """Raise an error unless a value is valid text.
 
     Raises:
         InvalidTextError: If it is not a ``str`` or holds half a surrogate pair, which cannot be

@@ -1,4 +1,4 @@
-"""Sources in passages: what the model reads at a time.
+"""Cuts sources into passages, the pieces that the model reads at a time.
 
 A passage ends where a sentence, a field or a row does, carries a breadcrumb that says where it
 comes from, and depends on nothing but the text and the title of its source.
@@ -41,20 +41,20 @@ class Pieces(Protocol):
 
 
 class WordPieces(Protocol):
-    """What cuts texts into word pieces."""
+    """A tokenizer: cuts texts into word pieces."""
 
     def encode_batch(self, texts: Sequence[str]) -> Sequence[Pieces]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassageLine:
-    """One line of a passage.
+    """A line of a passage.
 
     Attributes:
         start: First character in the source's text.
         end: One past the last.
         first: Its first word piece among the passage's ids.
-        reading: What the model reads.
+        reading: The text that the model reads.
     """
 
     start: int
@@ -63,15 +63,15 @@ class PassageLine:
     reading: str
 
 
-@dataclass(frozen=True, eq=False)  # no slots: what is derived is kept beside the fields
+@dataclass(frozen=True, eq=False)  # no slots: derived values are cached beside the fields
 class Passage:
-    """What the model reads at a time.
+    """A piece of a source that the model reads at a time.
 
     Attributes:
         key: Hash of the content, 16 bytes.
         ids: Word pieces, at most 254, without special tokens, shape ``(n,)``, int32.
-        n_breadcrumb: How many pieces at the beginning are breadcrumb, which is no evidence.
-        lines: What stands in it, in order.
+        n_breadcrumb: Word pieces at the beginning that are breadcrumb, which is no evidence.
+        lines: Its lines, in order.
         n_own_chars: Characters of the source that no earlier passage holds.
     """
 
@@ -88,7 +88,7 @@ class Passage:
 
     @cached_property
     def line_starts(self) -> NDArray[np.intp]:
-        """Where lines begin among the ids: no verbatim run crosses them."""
+        """Index of the first word piece of each line; verbatim runs end there."""
         return np.array([line.first for line in self.lines], np.intp)
 
     @cached_property
@@ -97,7 +97,7 @@ class Passage:
         return QuantityIndex.of(q for line in self.lines for q in quantities(line.reading))
 
     def line_weights(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What each line holds of some word pieces, each counted once a line.
+        """Sum the weights of each line's word pieces, each counted once a line.
 
         Args:
             weights: Of each word piece, shape ``(vocabulary,)``.
@@ -110,7 +110,7 @@ class Passage:
 
     @cached_property
     def switches(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The fields whose value is yes, no or nothing: word pieces of their names, and which.
+        """The word pieces of fields whose value is yes, no or nothing.
 
         Returns:
             Ids, and 1 (yes), 2 (no) or 4 (nothing) for each, both of shape ``(n,)``.
@@ -120,7 +120,7 @@ class Passage:
         for line, start, end in zip(self.lines, bounds[:-1], bounds[1:], strict=True):
             field = _SWITCH.fullmatch(line.reading)
             if field is not None:
-                # Pieces of the value stand in it too; nothing in an answer turns on "true".
+                # Word pieces of the value are among them, which does no harm.
                 ids.append(self.ids[start:end])
                 values.append(np.full(end - start, _SWITCHES[field[1].lower()]))
         return np.concatenate(ids), np.concatenate(values)
@@ -137,7 +137,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutSource:
-    """A source in passages. It depends on the source's text and title alone, so it can be kept.
+    """A source cut into passages. It depends on text and title alone, so it can be cached.
 
     Attributes:
         passages: In the order of the text.
@@ -152,7 +152,7 @@ class CutSource:
 
     @property
     def nbytes(self) -> int:
-        """About what it takes in memory, in bytes."""
+        """About how many bytes of memory it takes."""
         n_lines = sum(len(passage.lines) for passage in self.passages)
         n_pieces = sum(len(passage.ids) for passage in self.passages)
         return 900 * len(self.passages) + 400 * n_lines + 4 * n_pieces + 2 * self.offered_chars

@@ -1,7 +1,7 @@
-"""Rows of a batch, as files and requests have them: JSON objects → examples.
+"""Reads the rows of a batch, which are JSON objects, as examples.
 
 A row has sources (a list; or ``source`` or ``context``), an answer, and perhaps a question and an
-id. What else it has is nobody's business here.
+id. Other keys are ignored.
 """
 
 import json
@@ -14,7 +14,7 @@ from groundwire.errors import InputError
 
 _SOURCE_KEYS = ("sources", "context", "source")
 
-#: What a row may call itself.
+#: Types of the id of a row.
 RowId: TypeAlias = str | int | float | None
 
 
@@ -23,7 +23,7 @@ class RowError(InputError):
 
 
 class ConstantError(ValueError):
-    """A number is none that JSON has: NaN, or an infinity."""
+    """A number is NaN or an infinity, which are not valid JSON."""
 
 
 def parse_row(text: str) -> Mapping[str, Any]:
@@ -47,7 +47,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
 
 
 def as_row(data: object) -> Mapping[str, Any]:
-    """Data that is a row.
+    """Return data as a row.
 
     Raises:
         RowError: If it is no object.
@@ -58,7 +58,7 @@ def as_row(data: object) -> Mapping[str, Any]:
 
 
 def row_id(data: Mapping[str, Any]) -> RowId:
-    """What a row calls itself, if it does.
+    """Read the id of a row; ``None`` if it has none.
 
     Raises:
         RowError: If that is neither a text nor a number.
@@ -73,18 +73,18 @@ def row_id(data: Mapping[str, Any]) -> RowId:
 
 
 def row_example(data: Mapping[str, Any]) -> Example:
-    """What a row wants checked.
+    """Read the example of a row.
 
     Raises:
         RowError: If the answer or the sources are missing, or the sources are no list.
         InputError: As :meth:`groundwire.Example.of`.
     """
-    sources = _sources(data)  # what is missing is told first
+    sources = _sources(data)  # first, so that missing sources are told before a missing answer
     return Example.of(sources=sources, question=data.get("question"), answer=_answer(data))
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """For :func:`json.loads`, which would take NaN and infinities.
+    """Refuse NaN and infinities, as ``parse_constant`` of :func:`json.loads`.
 
     Raises:
         ConstantError: Always.

@@ -1,7 +1,7 @@
-"""Claims compared with sources: the rule of DVARA's grounding guardrail, as pure functions.
+"""Compares claims with sources by the rule of DVARA's grounding guardrail, in pure functions.
 
-Sentences of at least five words are claims; each has the cosine to the source it is nearest to; a
-claim below the threshold is ungrounded. What gives the vectors is in ``engine/embedder.py``.
+Sentences of at least five words are claims. A claim whose cosine to its nearest source is below the
+threshold is ungrounded. ``engine/embedder.py`` makes the vectors.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from groundwire.detection.values import Detection, Outcome, Reason, Score
 
 #: A sentence of fewer words, counted between white space, is not compared.
 MIN_WORDS = 5
-#: DVARA's, for the ``hash`` embedder; another embedder needs another.
+#: DVARA's threshold, for the ``hash`` embedder; another embedder needs another.
 THRESHOLD = 0.7
 
 
@@ -28,15 +28,15 @@ def is_compared(claim: str, min_words: int = MIN_WORDS) -> bool:
 
 
 def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[float, int]:
-    """The source that a claim is nearest to.
+    """Find the source that a claim is nearest to.
 
     Args:
-        claim: A vector of length 1 (or 0, for a text that says nothing), shape ``(d,)``.
+        claim: A vector of length 1 (or 0, for a text without words), shape ``(d,)``.
         sources: The same of each source, shape ``(n, d)``, at least one.
 
     Returns:
-        The cosine, in [-1, 1], to six digits; and which source that is, the first if several are
-        equally near.
+        The cosine, in [-1, 1], to six digits; and the index of the source; of equally near ones
+        the first.
     """
     # Row by row and in double precision: a matrix product may round a row by its place among
     # others, and shuffling the sources must change nothing.
@@ -65,7 +65,7 @@ def overall(similarities: Sequence[float]) -> float:
 
 
 def confidence(similarities: Sequence[float], threshold: float) -> float:
-    """How far the claims are from the threshold, in [0, 1]; 1 if none was compared.
+    """Mean distance of the claims from the threshold, in [0, 1]; 1 if none was compared.
 
     The mean over claims of ``|s - t| / max(t, 1 - t)``: 0 if every claim is at the threshold, 1 if
     every claim is as far from it as a similarity in [0, 1] can be.
@@ -81,9 +81,9 @@ def confidence(similarities: Sequence[float], threshold: float) -> float:
 
 
 def without_short(detection: Detection) -> Detection:
-    """The detection as DVARA has it: sentences too short to be compared count for nothing.
+    """Change a detection as DVARA has it: sentences too short to be compared do not count.
 
-    An answer is grounded if they are all that keeps it from that.
+    An answer is grounded if nothing else keeps it from being so.
     """
     if detection.outcome is not Outcome.PARTIAL or detection.detector.score is not Score.SIMILARITY:
         return detection

@@ -1,7 +1,7 @@
-"""Limits on sources, as DVARA has them: too long ones and those beyond a number are left out.
+"""Limits on sources, as DVARA has them: sources too long or beyond a number are left out.
 
-The library itself reads all it is given. Who sets limits leaves sources out visibly: what was
-dropped counts as evidence offered and not indexed, so the outcome is at best ``partial``.
+The library itself reads all sources. Where limits are set, sources are left out visibly: they count
+as evidence offered and not indexed, so the outcome is at best ``partial``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,9 +22,9 @@ class Limited(Generic[_T]):
     """Sources within the limits, and what was left out.
 
     Attributes:
-        kept: In their order.
-        n_long: How many were over the length.
-        n_over_cap: How many were left out as there were enough before them.
+        kept: The sources within the limits, in their order.
+        n_long: Number of sources that were too long.
+        n_over_cap: Number of sources beyond the largest number.
         dropped_chars: Characters of all that were left out.
     """
 
@@ -35,24 +35,24 @@ class Limited(Generic[_T]):
 
     @property
     def reasons(self) -> dict[Reason, int]:
-        """How many were left out for which reason, as coverage names them."""
+        """Reason → number of sources left out, with the reasons of coverage."""
         dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
         return {reason: count for reason, count in dropped.items() if count}
 
     def account_for(self, detection: Detection) -> Detection:
-        """The detection of what was kept, as that of all that was offered."""
+        """Count the sources left out in a detection of the others."""
         return account_for(detection, self.reasons, dropped_chars=self.dropped_chars)
 
 
 def account_for(
     detection: Detection, reasons: Mapping[Reason, int], *, dropped_chars: int = 0
 ) -> Detection:
-    """The detection of what was read, as that of all there was.
+    """Count what was left out in the coverage and outcome of a detection.
 
     Args:
-        detection: Of what was read.
-        reasons: What was left out, and how often.
-        dropped_chars: Characters of evidence among that.
+        detection: The detection of the rest.
+        reasons: Reason → how often something was left out.
+        dropped_chars: Characters of evidence that were left out.
     """
     added = {reason: count for reason, count in reasons.items() if count}
     if not added:

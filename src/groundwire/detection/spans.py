@@ -36,7 +36,7 @@ class FlaggedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What a threshold makes of the scores of an answer.
+    """The result of applying a threshold to the scores of an answer.
 
     Attributes:
         spans: Runs of flagged word pieces, in the order of the word pieces.
@@ -120,7 +120,7 @@ def _join(
     return tuple(map(_as_span, runs)), n_flagged
 
 
-# What FlaggedSpan._make does, less its check of the length: half the time of a call.
+# FlaggedSpan._make without its check of the length takes half the time.
 _as_span: Callable[[Iterable[float]], FlaggedSpan] = partial(tuple.__new__, FlaggedSpan)
 
 
@@ -139,17 +139,17 @@ def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
 def whole_words(
     spans: Iterable[FlaggedSpan], text: str, *, start: int = 0, end: int | None = None
 ) -> tuple[FlaggedSpan, ...]:
-    """Widen spans of ``text`` to whole words and figures; what then touches is one span.
+    """Widen spans of ``text`` to whole words and numbers, and join spans that then touch.
 
-    A word piece is no unit of meaning: "000" of "21,000" says nothing to who reads it.
+    A word piece is no unit of meaning: "000" of "21,000" tells a reader nothing.
 
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
     (FlaggedSpan(start=0, end=6, score=0.9),)
 
     Args:
         spans: Disjoint and in reading order, within the bounds.
-        text: What they are spans of.
-        start: Where the claim begins that they belong to: nothing before it is read or marked.
+        text: The text of the spans.
+        start: Where the claim of the spans begins: nothing before it is read or marked.
         end: One past its end; ``None`` is the end of the text.
     """
     widened: list[FlaggedSpan] = []

@@ -1,4 +1,4 @@
-"""What a check found: frozen values, and how they are written as JSON."""
+"""The result of a check, as frozen values that can be written as JSON."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """What the evidence says about a stretch of the answer (NLI's three, and not checked)."""
+    """The label of a stretch of the answer: the three of NLI, and unchecked."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -20,7 +20,7 @@ class Label(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What is known about an answer as a whole.
+    """The outcome of a check of an answer.
 
     When several hold, the first of this order wins: hallucinated, unavailable, partial,
     unverified, skipped, grounded.
@@ -55,13 +55,13 @@ class Reason(StrEnum):
 
 
 class Score(StrEnum):
-    """What a detector's numbers are, and so what its threshold means."""
+    """The kind of a detector's numbers, which says how its threshold is applied."""
 
     PROBABILITY = "probability"  # calibrated P(not supported): flagged at or above the threshold
     SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
 
 
-#: What was left out and has no characters that could be counted.
+#: Reasons for missing parts that have no characters to count.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER})
 
 #: Names of thresholds; a detector may lack some.
@@ -70,7 +70,7 @@ OPERATING_POINTS = ("precision", "balanced", "recall")
 #: Severity of a label, from 0 (entailed) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 
-#: How far the sum of the three probabilities may be from 1: what float32 and rounding leave.
+#: Largest distance from 1 of the sum of three probabilities, after float32 and rounding.
 _SUM_TOLERANCE = 1e-3
 
 
@@ -146,7 +146,7 @@ def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRef(JsonRecord):
-    """Where the evidence stands that a claim was held against.
+    """A stretch of a source that a claim was compared with.
 
     ``source.text[start:end] == text`` for the source named ``source_id``.
     """
@@ -162,14 +162,14 @@ class EvidenceRef(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entailment(JsonRecord):
-    """What a model says about a claim and its evidence: three probabilities that sum to 1.
+    """The verdict of a model on a claim and its evidence: three probabilities that sum to 1.
 
     Attributes:
         entailment: P(the evidence says so).
         neutral: P(it does not say).
         contradiction: P(it says otherwise).
-        is_calibrated: Whether they were fitted to hold: of a hundred with 0.7, about seventy do.
-            Those of most models are surer than they should be.
+        is_calibrated: Whether they are calibrated: of a hundred claims with 0.7, about seventy are
+            entailed. Most models are surer than they should be.
     """
 
     entailment: float
@@ -186,7 +186,7 @@ class Entailment(JsonRecord):
 
     @property
     def label(self) -> Label:
-        """The likeliest; of equal ones the graver."""
+        """The likeliest label; of equally likely ones the graver."""
         return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
 
     def of(self, label: Label) -> float:
@@ -215,7 +215,7 @@ class Span(JsonRecord):
         severity: 0 to 4; unsupported is 2, contradicted 4.
         conflict: The kind of plain conflict that a rule found in it, such as ``number``, or
             ``None``: the model alone found it.
-        evidence: What the span was held against, best match first.
+        evidence: The lines that the span was compared with, best match first.
     """
 
     start: int
@@ -234,7 +234,7 @@ class Span(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One sentence-sized statement of the answer, and what became of it.
+    """A sentence-sized statement of the answer, and the findings about it.
 
     Attributes:
         start: First character in the answer.
@@ -249,8 +249,8 @@ class Claim:
         spans: The unsupported stretches in it, in reading order, disjoint.
         evidence: The best-matching evidence among what the claim was read with.
         reason: Why it is unchecked, else ``None``.
-        entailment: What the detector says of the claim as a whole, calibrated; ``None`` if it was
-            not read, or by a detector that says nothing of whole claims.
+        entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if it was
+            not read, or if the detector does not judge whole claims.
     """
 
     start: int
@@ -275,16 +275,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How much of what was given was really read. Equal sources count once.
+    """How much of evidence and answer was really read. Equal sources count once.
 
     Attributes:
         offered_chars: Characters of evidence that the caller gave.
-        indexed_chars: Of these, what was indexed and so could be reached by every claim.
-        attended_chars: Of these, what at least one claim was read together with. Not being
-            attended is no gap: the rest ranked lower for every claim.
+        indexed_chars: Of these, characters that were indexed, so that every claim could reach them.
+        attended_chars: Of these, characters that at least one claim was read together with. Not
+            being attended is no gap: the rest ranked lower for every claim.
         answer_chars: Visible characters of the answer's claims.
-        read_chars: Of these, what was judged.
-        reasons: What was left out and how often: passages, sources or claims by reason.
+        read_chars: Of these, characters that were judged.
+        reasons: Reason → how many passages, sources or claims were left out for it.
     """
 
     offered_chars: int
@@ -335,7 +335,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorInfo(JsonRecord):
-    """Which detector judged, and where its threshold lay.
+    """The detector that judged, and its threshold.
 
     Attributes:
         name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
@@ -345,7 +345,7 @@ class DetectorInfo(JsonRecord):
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
         threshold: A word piece whose probability is at or above it is flagged, or a claim whose
             similarity is below it; in (0, 1].
-        score: Which of the two.
+        score: The kind of number that the threshold is compared with.
     """
 
     name: str
@@ -363,13 +363,13 @@ class Detection:
 
     Attributes:
         answer: The text that was checked; all offsets count in it.
-        outcome: What is known about the answer as a whole.
-        probability: Calibrated P(the answer holds something that is not supported), of what was
-            judged, in [0, 1]; ``None`` if nothing was, or if the detector is not calibrated for
+        outcome: The outcome of the check.
+        probability: Calibrated P(something in the judged part of the answer is not supported), in
+            [0, 1]; ``None`` if nothing was, or if the detector is not calibrated for
             answers. The outcome does not follow from it: words are flagged by their own.
         claims: Its statements in reading order, disjoint.
-        coverage: What was read of the evidence and of the answer.
-        detector: What judged.
+        coverage: How much of evidence and answer was read.
+        detector: The detector that judged.
         timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
     """
 
@@ -430,7 +430,7 @@ def read_operating_point(text: str) -> str | float:
 
 
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
-    """The label of a claim: the gravest of its spans, or ``unchecked`` if there is a reason."""
+    """The label of a claim: the gravest label of its spans, or ``unchecked`` if it has a reason."""
     if reason is not None:
         return Label.UNCHECKED
     return max((span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED)

@@ -36,18 +36,18 @@ EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained(JsonRecord):
-    """A detection whose spans are explained, without those that the explainer acquits.
+    """A detection with explanations of its spans, without spans that the explainer drops.
 
-    Two are equal if all but the time is.
+    Times do not count for equality.
 
     Attributes:
-        detection: As it was found, without the spans that were dropped: labels of claims and the
-            outcome follow from those that stay. Labels, probabilities and severities of these, and
-            the probability of the answer, are the detector's.
+        detection: The detection without the dropped spans; labels of claims and the outcome follow
+            from the remaining ones. All other labels, probabilities and severities are the
+            detector's.
         explanations: One for each span of ``detection``, in their order.
         dropped: One for each span that was dropped.
-        reason: The class name of what the model raised, or ``None``. The spans concerned stay
-            marked, unexplained.
+        reason: The class name of the exception that the model raised, or ``None``. Its spans stay
+            marked, without explanation.
         timing_ms: Wall time.
     """
 
@@ -59,18 +59,18 @@ class Explained(JsonRecord):
 
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
-        """What is left if an explainer failed: all spans as they are, each told unexplained."""
+        """The result of an explainer that failed: all spans stay, without explanation."""
         explanations = tuple(unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=explanations, reason=reason)
 
     @property
     def max_severity(self) -> int:
-        """The highest severity of what stays; 0 if nothing does."""
+        """The highest severity of the remaining spans; 0 if there are none."""
         return max((explanation.severity for explanation in self.explanations), default=0)
 
 
 class Explainer:
-    """Says why words were marked, and acquits what follows from the evidence.
+    """Explains why words were marked, and drops spans that follow from the evidence.
 
     It holds no state between calls, so threads may share it.
     """
@@ -89,10 +89,10 @@ class Explainer:
         """Put an explainer together; :meth:`load` is the usual way.
 
         Args:
-            judge: Gives three probabilities for a claim and lines of evidence.
-            name: What it is called.
-            revision: What pins the judge: the commit of a hub model, or a hash of its files.
-            takes_detectors: Whether the detector's own verdict on a claim stands, where it has one.
+            judge: Returns three probabilities for a claim and lines of evidence.
+            name: Name of the explainer.
+            revision: Revision of the judge: the commit of a hub model, or a hash of its files.
+            takes_detectors: Whether the detector's own verdict on a claim is taken if it has one.
             threshold: Severity is one less where the explainer is less sure, in (0, 1].
             entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
             drops_entailed: Whether false positives are dropped.
@@ -121,9 +121,9 @@ class Explainer:
         """Load a model and make an explainer of it.
 
         Args:
-            model: ``None`` for the sentence head of the embedded reader: what it said of a claim
-                as it read it, or where another detector judged, what it says of the claim and the
-                best lines of evidence. Else a folder, of a reader or of an NLI model, or the id of
+            model: ``None`` for the sentence head of the embedded reader: its verdict when it read a
+                claim, or where another detector judged, its verdict on the claim and the best lines
+                of evidence. Else a folder, of a reader or of an NLI model, or the id of
                 an NLI model on the Hugging Face hub: it reads each claim with its best lines.
             revision: Commit of a hub model, 40 hexadecimal digits.
             threshold: Severity is one less where the explainer gave its label a lower probability,
@@ -172,11 +172,11 @@ class Explainer:
         )
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """What the model says of a claim and some lines, as it does to explain a finding.
+        """Judge a claim and some lines of evidence by the model.
 
         Args:
             hypothesis: The claim.
-            evidence: Lines of one text or of several. All of them are read, so these are few:
+            evidence: A few lines, all of which are read;
                 :func:`groundwire.explain.best_lines` chooses them.
 
         Raises:
@@ -188,15 +188,15 @@ class Explainer:
         return self._judge(hypothesis, tuple(evidence))
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain each span of a detection, and drop those that are none.
+        """Explain each span of a detection, and drop those that are false positives.
 
         Args:
-            detection: What was found; it is not changed.
-            sources: What the answer was held against, with the ids that the detection has.
+            detection: The detection; it is not changed.
+            sources: The sources of the check, with the ids that the detection has.
 
         Returns:
-            What stays, with its explanations. Nothing is raised: what fails leaves its spans
-            marked, with the reason.
+            The remaining detection with its explanations. Nothing is raised: where the model fails,
+            spans stay marked, with the reason.
         """
         started = perf_counter()
         marked = [claim for claim in detection.claims if claim.spans]
@@ -225,8 +225,8 @@ def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection
     """A detection without some of its spans; labels of claims and the outcome follow.
 
     Args:
-        detection: What was found.
-        is_dropped: Of each of ``detection.spans``.
+        detection: The detection.
+        is_dropped: For each of ``detection.spans``, whether it is left out.
     """
     flags = iter(is_dropped)
     claims = tuple(

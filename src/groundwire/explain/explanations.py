@@ -1,4 +1,4 @@
-"""From a detection to its explanations: one for each span."""
+"""Makes the explanations of a detection, one for each span."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's: a finding of which the explainer is less sure is one less severe.
+#: HaluGate's threshold of severity: a finding with a lower probability is one less severe.
 THRESHOLD = 0.9
-#: HaluGate's: P(entailed) from which a span is a false positive.
+#: HaluGate's threshold of entailment: P(entailed) from which a span is a false positive.
 ENTAILMENT_THRESHOLD = 0.75
 #: Judges a hypothesis, which is the text of a claim, against lines of evidence.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
@@ -39,7 +39,7 @@ _NOT_RUN = "the explainer was not run"
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What the explainer said about a claim, or why it said nothing."""
+    """The verdict of the model on a claim, or the reason why there is none."""
 
     entailment: Entailment | None = None
     reason: str | None = None
@@ -53,15 +53,15 @@ def explain(
     threshold: float = THRESHOLD,
     entailment_threshold: float = ENTAILMENT_THRESHOLD,
 ) -> tuple[Explanation, ...]:
-    """Say of every span of a detection what is wrong with it, and how bad that is.
+    """Explain every span of a detection: what is wrong with it, and how bad that is.
 
     Args:
-        detection: What was found. It is not changed.
-        sources: What the answer was held against, with the ids that the detection has.
-        judge_entailment: Gives three probabilities for a claim and its evidence. A span is never
-            the hypothesis: "1950" alone says nothing. Whatever it raises leaves its spans
-            unexplained, with the reason. ``None``: what the detection says of its claims counts;
-            those of which it says nothing are unexplained.
+        detection: The detection. It is not changed.
+        sources: The sources of the check, with the ids that the detection has.
+        judge_entailment: Returns three probabilities for a claim and its evidence. A span is never
+            the hypothesis: "1950" alone says nothing. If it raises an exception, its spans are
+            unexplained, with the reason. ``None``: the entailment in the detection counts, and
+            claims without one are unexplained.
         threshold: Severity is one less where the label has a lower probability, in (0, 1].
         entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
 
@@ -70,7 +70,7 @@ def explain(
         ``is_false_positive`` are for the caller to drop.
 
     Raises:
-        SettingError: If a threshold is out of its range. Nothing in answer or sources raises.
+        SettingError: If a threshold is out of its range.
     """
     require_thresholds(threshold, entailment_threshold)
     lines, library = SourceLines(sources), Library(sources)
@@ -102,16 +102,16 @@ def severity(
     *,
     is_stated: bool = False,
 ) -> int:
-    """How bad a finding is: entailed 0, unsupported 2, contradicted 4.
+    """The severity of a finding: entailed 0, unsupported 2, contradicted 4.
 
     One less, but not below 0, if the explainer gave the label a probability under the threshold.
 
     Args:
-        label: What it is.
-        entailment: What the explainer said, if it did.
+        label: Label of the finding.
+        entailment: Verdict of the explainer, if there is one.
         threshold: In (0, 1].
-        is_stated: Whether the evidence states another number or date in the place of the span's.
-            Then there is no more to be sure of: it is contradicted.
+        is_stated: Whether the evidence states another number or date in the place of the span's:
+            then a contradiction is certain.
     """
     full = SEVERITY.get(label, 0)
     is_sure = (
@@ -131,8 +131,8 @@ def is_false_positive(
 ) -> bool:
     """Whether the evidence says what the claim says, so that the span should not be marked.
 
-    It takes P(entailed) at or above the threshold, no conflict that a rule found, and no number,
-    date, unit or negation of the claim that differs from the evidence: models overlook these.
+    That is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
+    unit or negation of the claim differs from the evidence: models overlook these.
     """
     held = Held.of(span, claim, evidence)
     return _Finding.of(span, held, entailment, threshold) is _Finding.ACQUITTED
@@ -192,7 +192,7 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
 
 
 class _Finding(Enum):
-    """What becomes of a span by P(entailed) and by what differs."""
+    """The fate of a span, by P(entailed) and by differences from the evidence."""
 
     STANDS = "stands"  # under the threshold
     DIFFERS = "differs"  # over it, and a rule or a number, date, unit or negation speaks against it
@@ -204,7 +204,7 @@ class _Finding(Enum):
     ) -> "_Finding":
         if entailment is None or entailment.entailment < threshold:
             return cls.STANDS
-        # What a rule found plainly wrong is among what models overlook.
+        # Models overlook what rules find.
         is_plain = span.conflict is not None
         return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
 
@@ -212,13 +212,12 @@ class _Finding(Enum):
 def _label(
     span: Span, entailment: Entailment | None, finding: "_Finding", *, is_stated: bool
 ) -> Label:
-    """What stays marked is unsupported or contradicted, whichever is likelier.
+    """Choose the label of a span; one that stays marked is unsupported or contradicted.
 
-    That the evidence says it is said from the threshold on alone: a claim with a marked span is
-    often more likely entailed than either, and to call it so would play the finding down. Where the
-    explainer is sure and what differs stands against it, the detector's label remains, and so does
-    that of a conflict, which a rule has found. Evidence that states another number or date in the
-    place of the span's says otherwise, whatever a model thinks likelier.
+    The likelier of these two counts, even where "entailed" is likelier than both: below the
+    threshold of entailment that would play the finding down. The detector's label remains where
+    the evidence differs although the explainer is sure, and where a rule found a conflict. Evidence
+    with another number or date in the place of the span's always contradicts it.
     """
     if finding is _Finding.ACQUITTED:
         return Label.SUPPORTED
@@ -231,7 +230,7 @@ def _label(
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
     """The fabricated reference that a span touches.
 
-    Of an unsupported span, any that its claim names: "the tower is green [S7]".
+    For an unsupported span it may be any in its claim: "the tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     if not touched and label is Label.UNSUPPORTED:
@@ -242,7 +241,7 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
-    # What is acquitted has the category that it would have if it were not.
+    # A dropped span has the category that it would have if it were not dropped.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
@@ -251,7 +250,7 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
 def _line_of(
     counterpart: EvidenceRef | None, evidence: tuple[EvidenceRef, ...]
 ) -> EvidenceRef | None:
-    """The line that holds the counterpart, else the best."""
+    """The line that holds the counterpart, or else the best line."""
     for line in evidence:
         if (
             counterpart is not None
@@ -264,7 +263,7 @@ def _line_of(
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:
-    """Refuse what is no threshold.
+    """Raise an error unless both thresholds are in range.
 
     Raises:
         SettingError: If one is not in (0, 1].
@@ -276,7 +275,7 @@ def require_thresholds(threshold: float, entailment_threshold: float) -> None:
 
 
 def unexplained(span: Span, reason: str) -> Explanation:
-    """A span of which nothing could be found out: it stays as the detector marked it."""
+    """The explanation of a span that could not be explained; it stays as the detector marked it."""
     return Explanation(
         start=span.start,
         end=span.end,

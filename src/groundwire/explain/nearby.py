@@ -1,7 +1,7 @@
-"""The evidence of one span: the lines its claim was read with, and telling ones nearby.
+"""Finds the evidence of a span: the lines its claim was read with, and related lines nearby.
 
-A detection names the lines that have most in common with a claim. What corrects a span may stand
-right beside them: under ``"height"`` of a record whose ``"name"`` is what matches.
+A detection names the lines that have most in common with a claim. The words that correct a span may
+be right beside them: under ``"height"`` of a record whose ``"name"`` is what matches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import Quantity
 
-#: Lines that a span is held against, those of the detection included.
+#: Most lines that a span is compared with, those of the detection included.
 MAX_LINES = 6
 #: Sources longer than this are not cut again: their lines are those of the detection.
 MAX_SOURCE_CHARS = 20_000
 
 
 class SourceLines:
-    """The lines of sources, each source cut once, when it is first needed."""
+    """The lines of sources; each source is cut once, when it is first needed."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._texts: Mapping[str, str] = {source.id: source.text for source in sources}
@@ -28,14 +28,14 @@ class SourceLines:
         self._named: dict[EvidenceRef, ComparedText] = {}
 
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
-        """A span beside the lines to hold it against, best first, at most :data:`MAX_LINES`.
+        """Lay a span beside its lines, best first, at most :data:`MAX_LINES`.
 
-        First those that the detection names, then those of the same sources that have most in
-        common with the claim, a quantity of the kind that is in the span before others.
+        First come the lines that the detection names, then lines of the same sources that have most
+        in common with the claim; a quantity of the kind that is in the span counts double.
 
         Args:
-            span: What was marked.
-            claim: The claim that it lies in.
+            span: The marked span.
+            claim: Its claim.
             text: The claim's text.
         """
         refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
@@ -61,7 +61,7 @@ class SourceLines:
         return replace(held, lines=named + nearby)
 
     def _stands(self, ref: EvidenceRef) -> bool:
-        """Whether the words stand where they are said to stand, and are any."""
+        """Whether the words of a reference are at its place in the source, and not blank."""
         text = self._texts.get(ref.source_id, "")
         return bool(ref.text.strip()) and text[ref.start : ref.end] == ref.text
 
@@ -80,14 +80,14 @@ class SourceLines:
 
 
 def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
-    """Content words in common; of the wanted kind, a quantity counts as two."""
+    """Number of common content words; a quantity of a wanted kind counts as two."""
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind
 
 
 def measure(quantity: Quantity) -> tuple[str, str | None]:
-    """What kind of quantity it is, with its unit."""
+    """The kind and the unit of a quantity."""
     return (str(quantity.kind), quantity.unit)
 
 

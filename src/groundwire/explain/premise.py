@@ -1,7 +1,7 @@
-"""A premise of any length → as much of it as a model reads at once.
+"""Shortens a premise of any length to the lines that a model reads at once.
 
-Whoever asks for entailment alone brings no detection that would name lines. Here they are chosen
-by the words and kinds of quantities that they share with the hypothesis, rare ones above all.
+A request for entailment alone has no detection that would name lines. They are chosen by the words
+and kinds of quantities that they share with the hypothesis; rare ones weigh more.
 """
 
 from collections import Counter
@@ -17,16 +17,16 @@ from groundwire.text.lines import lines_of
 MAX_PREMISE_CHARS = 4_000
 #: A longer line is cut at spaces, so that one line is never all there is.
 MAX_LINE_CHARS = 1_000
-#: What the premise is called in references to it.
+#: Source id of the premise in references to it.
 PREMISE = "premise"
-# What may stand between two lines that are joined.
+# Most characters between two lines that are joined.
 _MAX_GAP_CHARS = 20
 
 
 def best_lines(
     premise: str, hypothesis: str, *, max_chars: int = MAX_PREMISE_CHARS
 ) -> tuple[EvidenceRef, ...]:
-    """The lines of a premise to hold a hypothesis against.
+    """Choose the lines of a premise to judge a hypothesis by.
 
     >>> [(line.start, line.end) for line in best_lines("It is 330 m tall.", "It is tall.")]
     [(0, 17)]
@@ -34,12 +34,12 @@ def best_lines(
     Args:
         premise: Any text, read as a source is: prose, Markdown, JSON.
         hypothesis: The claim. Lines that have most in common with it come first.
-        max_chars: How many characters are taken at most, from :data:`MAX_LINE_CHARS` on. A premise
-            within that is taken as it is.
+        max_chars: Most characters of the lines, :data:`MAX_LINE_CHARS` or more. A premise with no
+            more is taken as it is.
 
     Returns:
-        The whole premise, or of a longer one at most six lines, in reading order, those that follow
-        each other joined; none if it says nothing, such as ``[]``.
+        The whole premise, or of a longer one at most six lines in reading order, where neighbours
+        are joined; empty if the premise is blank or empty data, such as ``[]``.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()
@@ -54,7 +54,7 @@ def best_lines(
 
 
 def _ranges(premise: str) -> Iterator[tuple[int, int]]:
-    """Its lines, long ones in parts."""
+    """The lines of a premise, long ones in parts."""
     for line in lines_of(premise):
         start = line.start
         while line.end - start > MAX_LINE_CHARS:
@@ -66,13 +66,13 @@ def _ranges(premise: str) -> Iterator[tuple[int, int]]:
 
 
 def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> list[int]:
-    """The lines that have something in common with it, most first; if none has, all of them.
+    """Rank the lines that have something in common with the hypothesis; if none has, all lines.
 
-    What is beside the point is left out even where there is room: it moves the verdict.
+    Unrelated lines are left out even where there is room, since they would change the verdict.
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]
-    # Every record of a list has a "name"; which one is meant, few say.
+    # A sign that few lines have says more: every record of a list has a "name".
     n_lines = Counter(sign for signs in common for sign in signs)
     worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
     scores = [round(sum(worth[sign] for sign in sorted(signs)), 6) for signs in common]
@@ -81,17 +81,17 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
 
 
 def _signs(text: ComparedText) -> frozenset[str]:
-    """What tells that two texts are about the same: content words, and kinds of quantities."""
+    """Signs that two texts are about the same: content words and kinds of quantities."""
     return text.content | {str(measure(quantity)) for quantity in text.quantities}
 
 
 def _joined(lines: Sequence[tuple[int, int]], chosen: Sequence[int]) -> list[tuple[int, int]]:
-    """Chosen lines as stretches: what stands side by side is read together."""
+    """Join chosen lines that are neighbours."""
     stretches: list[tuple[int, int]] = []
     last = -1
     for index in chosen:
         start, end = lines[index]
-        # Between two lines may stand a page of dashes, which says nothing.
+        # Between two lines there may be a page of dashes.
         if stretches and index == last + 1 and start - stretches[-1][1] <= _MAX_GAP_CHARS:
             stretches[-1] = (stretches[-1][0], end)
         else:

@@ -1,4 +1,4 @@
-"""References in an answer to what is not among its sources: ids, links, works, sections."""
+"""Finds references of an answer to things that no source has: ids, links, works, sections."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from groundwire.text.vocabulary import FUNCTION_WORDS
 
 
 class ReferenceKind(StrEnum):
-    """What is referred to."""
+    """The kind of thing that a reference names."""
 
     SOURCE_ID = "source_id"
     URL = "url"
@@ -36,7 +36,7 @@ class Reference:
 
     @property
     def subtype(self) -> Subtype:
-        """Works and titles are names."""
+        """The subtype of an explanation of this reference; works and titles are names."""
         is_name = self.kind in (ReferenceKind.TITLE, ReferenceKind.WORK)
         return Subtype.ENTITY if is_name else Subtype.OTHER
 
@@ -73,7 +73,7 @@ _OWN_ID = re.compile(
 
 
 class Library:
-    """What can be referred to: the sources of an answer, each text read once."""
+    """The sources of an answer, as things that it can refer to."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._n_sources = len(sources)
@@ -84,13 +84,13 @@ class Library:
         self._known: dict[tuple[str, ReferenceKind], bool] = {}
 
     def has(self, text: str, kind: ReferenceKind) -> bool:
-        """Whether a source has what a text refers to."""
+        """Whether a source has the thing that a text refers to."""
         if (text, kind) not in self._known:
             self._known[text, kind] = self._find(text, kind)
         return self._known[text, kind]
 
     def has_id(self, id_: str) -> bool:
-        """Whether an id is that of a source, or may be the number of one or of a passage."""
+        """Whether an id is the id of a source, or may be the number of a source or passage."""
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]
         if id_.casefold() in self._ids or not digits:
@@ -105,7 +105,7 @@ class Library:
 
     @cached_property
     def _own_ids(self) -> frozenset[str]:
-        """The numbers that sources give to passages of theirs: "[3]", "passage 3", "3."."""
+        """The numbers that sources give to their own passages: "[3]", "passage 3", "3."."""
         return frozenset(
             match["id"].casefold() if match["id"] else str(int(match["number"] or match["first"]))
             for work in self._works
@@ -145,7 +145,7 @@ class Library:
 
 
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
-    """The references in a claim to what stands in no source.
+    """Find the references of a claim to things that no source has.
 
     * ids of sources, ``[S7]``: no source has the id, nor is its number the place of one (counted
       from 0 or from 1), nor do the sources count passages up to it themselves;
@@ -154,7 +154,7 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     * "Section 4.2": the number, after that word or at the start of a line; "4.2" anywhere;
     * "Smith et al. (2019)", "(Smith, 2019)": the name and the year in one source.
 
-    In doubt it is no fabrication.
+    In doubt a reference is not reported.
 
     Returns:
         References in reading order, with offsets in the answer.
@@ -213,7 +213,7 @@ def _plain(words: Iterable[Word]) -> str:
 
 
 def _section_expression(text: str) -> re.Pattern[str]:
-    """What a section, table or page is written like where it stands, or is referred to."""
+    """An expression for a section, table or page, as its own text or other text names it."""
     match = _SECTION.match(text)
     number = re.escape(match["number"] if match else text)
     ends = r"(?![0-9\w]|\.[0-9])"

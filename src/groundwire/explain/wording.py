@@ -1,7 +1,7 @@
-"""An explanation in words: what the answer says, what the source says, and where.
+"""Writes an explanation in words: what the answer says, what the source says, and where.
 
-Whatever is quoted stands in the answer or in a source, on one line, at most :data:`QUOTE_CHARS`
-characters long; ``…`` stands where it was cut. What would act on a screen is written out.
+Quotes are from the answer or a source, on one line, at most :data:`QUOTE_CHARS` characters long,
+with ``…`` where they were cut. Characters that would act on a screen are written out.
 """
 
 from groundwire.detection.values import EvidenceRef, Label
@@ -28,11 +28,11 @@ def explanation_text(
 
     Args:
         span_text: The words of the span.
-        label: What it is.
+        label: The label of the span.
         reference: The fabricated reference, if it is one.
-        counterpart: The words that say what it should say, if any do.
-        evidence: The line that it was held against, if there is one.
-        unexplained: Why the explainer said nothing, or ``None`` if it did.
+        counterpart: The words of the evidence that correct the span, if there are any.
+        evidence: The line that it was compared with, if there is one.
+        unexplained: Why there is no verdict of the explainer; ``None`` if there is one.
     """
     prefix = "" if unexplained is None else f"Unexplained ({_name(unexplained)}). "
     said = quote(span_text)
@@ -59,9 +59,9 @@ def quote(text: str) -> str:
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """What is shown of a text: its most telling stretch, and where that begins and ends."""
+    """Shorten a text to its most relevant stretch, and return that with its start and end."""
     start, end, width = 0, len(text), 2 * QUOTE_CHARS
-    # What is written out takes more room than what it stands for.
+    # Characters that are written out take more room.
     while max(len(one_line(text[start:end])), end - start) > QUOTE_CHARS:
         width //= 2
         start, end = stretch(text, around=around, width=width)

@@ -15,7 +15,7 @@ from groundwire.verify.verifier import Verifier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """What whoever starts the server has chosen. An agent chooses none of it.
+    """Choices of whoever starts the server. An agent cannot change them.
 
     Attributes:
         config: The configuration.
@@ -45,7 +45,7 @@ class Backend:
 
     @property
     def usual(self) -> dict[str, Any]:
-        """All arguments of a verification, as the configuration has them."""
+        """The arguments of a verification, with the values of the configuration."""
         return arguments_of(self.config.verify)
 
     @property

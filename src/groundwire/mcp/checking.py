@@ -52,7 +52,7 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 
 
 def _sources(evidence: Given) -> list[Source]:
-    """All sources, with ids that no held span could have."""
+    """The sources of a call: held spans, and texts of the call with ids that no held span has."""
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]
     own = [Source.of(each, at) for at, each in enumerate(evidence.passed or ())]
     named = [

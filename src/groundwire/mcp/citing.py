@@ -1,4 +1,4 @@
-"""The tool ``check_citations``: what became of each citation of an answer."""
+"""The tool ``check_citations``: whether each citation of an answer supports its claim."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -199,7 +199,7 @@ class HeldEvidence:
 
 
 def holding_tools(backend: Backend, stores: Stores) -> tuple[Tool, ...]:
-    """All of them."""
+    """All tools for held evidence."""
     held, hidden = HeldEvidence(backend, stores), backend.hidden
     allowed = ", ".join(map(str, backend.roots.folders)) or "none: see --root of the server"
     return (

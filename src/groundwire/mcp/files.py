@@ -1,7 +1,7 @@
 """Reads lines of files as evidence, from allowed folders only, whatever a path looks like.
 
-An agent may have been talked into asking for anything. A path is resolved first, symbolic links
-included, and must then lie in an allowed folder; what was opened is compared with it, so that
+A text may have talked the agent into asking for any file. A path is resolved first, symbolic links
+included, and must then lie in an allowed folder; the opened file is compared with it, so that
 nothing can be swapped in between.
 """
 
@@ -25,7 +25,7 @@ HOW_TO_ALLOW = (
     "--root DIR, which can be repeated. A text can be added with add_span."
 )
 
-#: Opening a pipe or a device waits for nobody.
+#: Flags to open a file with: opening a pipe or a device must not block.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -82,7 +82,7 @@ class Roots:
         if "\0" in path:
             raise CallError("A path has no NUL in it.")
         for folder in self.folders:
-            # realpath says the same of what is not there: nothing is learnt of other folders.
+            # The answer about a path outside is the same whether it exists or not.
             found = Path(os.path.realpath(folder / path))
             is_inside = any(found.is_relative_to(each) for each in self.folders)
             if is_inside and (Path(path).is_absolute() or os.access(found, os.F_OK)):

@@ -27,13 +27,13 @@ class Given:
 
     @property
     def all(self) -> list[Any] | None:
-        """All of it, the held spans first, as the library takes spans."""
+        """The held spans and then the passed texts, in a form that the library takes as spans."""
         if not self.held:
             return self.passed
         return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
 
     def origins(self, ids: Sequence[str]) -> dict[str, str]:
-        """Id of each span → where its text comes from."""
+        """Map the id of each span to the origin of its text."""
         held = {span.sid: span.origin for span in self.held}
         return {sid: str(held.get(sid, SpanOrigin.CALLER)) for sid in ids}
 
@@ -43,7 +43,7 @@ def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) ->
 
     Args:
         arguments: Arguments of the call.
-        backend: What is held, if anything is, and whether texts of a call count.
+        backend: Has the held evidence, and says whether texts of a call count.
         session: Session of the call.
 
     Raises:

@@ -51,7 +51,7 @@ class Access:
     is_local: bool = True
 
     def settings(self) -> TransportSecuritySettings:
-        """The same as a setting of the SDK."""
+        """The SDK's settings for these clients."""
         hosts = [*self.hosts, *(_LOCAL_HOSTS if self.is_local else ())]
         origins = [f"http://{each}" for each in _LOCAL_HOSTS] if self.is_local else []
         return TransportSecuritySettings(
@@ -92,7 +92,7 @@ class TokenCheck:
 
 
 def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits) -> ASGIApp:
-    """The server as an app."""
+    """The ASGI app of a server, with its access checks."""
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,
         transport_security=access.settings(),

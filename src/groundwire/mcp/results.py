@@ -30,7 +30,7 @@ class FailableResult(BaseModel):
 
 
 class ClaimResult(BaseModel):
-    """What was found of one claim."""
+    """The findings about one claim."""
 
     idx: int
     claim: str = Field(description="The claim without its citations.")
@@ -53,7 +53,7 @@ class ReportResult(FailableResult):
 
 
 class FindingResult(BaseModel):
-    """What became of the citations of one claim."""
+    """The findings about the citations of one claim."""
 
     idx: int
     claim: str
@@ -65,7 +65,7 @@ class FindingResult(BaseModel):
 
 
 class CitationsResult(FailableResult):
-    """What became of the citations of an answer."""
+    """The findings about all citations of an answer."""
 
     flagged: bool = Field(
         description="True unless the citations of all claims are sound. Never false after an error."

@@ -29,7 +29,7 @@ class _Entry:
 class Stores:
     """The stores of all sessions; threads may share it.
 
-    Without a session there is a handle: whoever has it sees what is held under it.
+    Evidence without a session is held under a handle; whoever has the handle sees the evidence.
 
     Attributes:
         limits: Bounds of held evidence.

@@ -14,7 +14,7 @@ from groundwire.mcp.server import ToolServer
 
 def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
     """Serve one client until it goes away."""
-    # Nothing else ends the thread that waits for input.
+    # Leave at once: the thread that waits for input cannot be ended otherwise.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     says("Serving on standard input and output.")
     anyio.run(_serve, server)

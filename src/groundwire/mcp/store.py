@@ -1,6 +1,6 @@
 """Evidence that the server holds. A span keeps its id and its text for good.
 
-So an agent cites what is there and cannot pass another text under the same id later.
+An agent that cites a span cannot pass another text under the same id later.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class HeldSpan:
         return SpanOrigin.TEXT if self.place is None else SpanOrigin.FILE
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, without the text."""
+        """The span as JSON data, without its text."""
         return {
             "sid": self.sid,
             "origin": str(self.origin),

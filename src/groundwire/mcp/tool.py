@@ -26,7 +26,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a tool.
+    """A call of a tool by an agent.
 
     Attributes:
         session: Session of the agent; ``None`` if the transport knows no sessions.

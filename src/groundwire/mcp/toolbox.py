@@ -1,4 +1,4 @@
-"""All tools of a server, and the call of one."""
+"""Lists the tools of a server, and calls one."""
 
 import logging
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 
 
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
-    """Run a call; whatever goes wrong is in the result, which is never a pass."""
+    """Run a call. Errors are told in its result, which is then never a pass."""
     try:
         known = tool.input_schema["properties"]
         return tool.run(call, parse(tool.arguments, arguments, known))

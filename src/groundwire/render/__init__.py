@@ -1,8 +1,8 @@
 """Views of a detection for people: a terminal, plain text, and one HTML page.
 
-Answers, sources and their ids come from models and strangers. Whatever could move the cursor,
-recolour the screen, turn the reading direction or vanish is written out visibly, and in HTML
-everything is escaped.
+Answers, sources and their ids come from models and strangers. Characters that could move the
+cursor, recolour the screen, turn the reading direction or vanish are written out visibly, and in
+HTML everything is escaped.
 """
 
 from groundwire.render.descriptions import (

@@ -105,17 +105,17 @@ class MarkedStretch(Protocol):
 
     @property
     def start(self) -> int:
-        """Its first character."""
+        """Offset of its first character."""
         ...
 
     @property
     def end(self) -> int:
-        """One past its last."""
+        """Offset after its last character."""
         ...
 
     @property
     def label(self) -> Label:
-        """Why it is marked."""
+        """The label that it is marked with."""
         ...
 
 
@@ -134,7 +134,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
     """List the claims that could not be checked for a reason of their own."""
-    # Without evidence no claim is checked, which the outcome says already.
+    # If there is no evidence, the outcome says so for all claims.
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

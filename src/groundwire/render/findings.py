@@ -11,8 +11,8 @@ from groundwire.text.screen import one_line
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:
     """Write the report of ``groundwire explain``: explanations, then dropped spans.
 
-    What is quoted stands in quotes on the report's own lines; line breaks in it are written out,
-    so that no answer can imitate the report.
+    Text of the answer is in quotes, with line breaks written out, so that no answer can imitate the
+    report.
 
     Args:
         explained: The explanations.

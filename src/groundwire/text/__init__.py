@@ -1,1 +1,1 @@
-"""Texts as all rooms read them: sentences, lines, quantities, words."""
+"""Reads texts for all other rooms: sentences, lines, quantities, words."""

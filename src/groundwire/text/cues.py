@@ -1,8 +1,8 @@
-"""Words that tell what a prompt wants, alike in several languages.
+"""Finds cues: words that tell what a prompt wants, as one sign in several languages.
 
-The embedded encoder reads English. What a prompt asks for is said by few words in any language:
-*who*, *wer*, *qui*, *誰* are one cue. What a head learns of a cue from English prompts so holds for
-the others. English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
+The embedded encoder reads English, and in any language few words say what a prompt asks for: *who*,
+*wer*, *qui*, *誰* are one cue. So a head that learns a cue from English prompts knows it in
+German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
 """
 
 import re
@@ -22,18 +22,18 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 def plain(text: str) -> str:
-    """Lower case, one form of each letter, no accents on Latin letters, no other apostrophe."""
+    """Normalise a text: lower case, NFKC, no accents, straight apostrophes."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return _MARKS.sub("", unicodedata.normalize("NFD", folded))
 
 
 def words(text: str) -> list[str]:
-    """Words and marks of a plain text, in order."""
+    """The words and punctuation marks of a normalised text, in order."""
     return _WORD.findall(text)
 
 
 def language(plain_words: list[str]) -> str:
-    """The language that words are most likely of, as ISO 639-1 names it; in doubt English.
+    """Guess the language of some words, as an ISO 639-1 code; English in doubt.
 
     >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
     ['en', 'de', 'zh']
@@ -45,11 +45,11 @@ def language(plain_words: list[str]) -> str:
         return "zh" if any(WIDE.search(word) for word in letters) else "other"
     parts = [word.partition("'")[0] for word in letters]
     found = {name: sum(part in common for part in parts) for name, common in _common().items()}
-    return max(found, key=lambda name: found[name])  # the first of the best, and that is English
+    return max(found, key=lambda name: found[name])  # of equal counts the first, which is English
 
 
 def is_english(plain_words: list[str]) -> bool:
-    """Whether words may be English."""
+    """Whether the words may be English."""
     return language(plain_words) == "en"
 
 
@@ -61,20 +61,20 @@ def _common() -> dict[str, frozenset[str]]:
 
 @cache
 def read_cues() -> dict[str, tuple[str, ...]]:
-    """The cues and their words, as ``cues.txt`` lists them."""
+    """Read the cues and their words from ``cues.txt``."""
     lists = read_lists(Path(__file__).with_suffix(".txt"))
     return {cue: tuple(listed.split(", ")) for cue, listed in lists.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """Cues by what they are found by.
+    """The cues in the forms in which they are looked up.
 
     Attributes:
-        whole: By a word.
-        prefixes: By the first two letters of a word, with all that it has to begin with.
-        runs: By the first of several words, with the others.
-        parts: In scripts without spaces: found anywhere.
+        whole: Word → its cues.
+        prefixes: First two letters → beginnings of words, each with its cue.
+        runs: First word → the words that must follow it, each list with its cue.
+        parts: Texts in scripts without spaces, which are found anywhere, each with its cue.
     """
 
     whole: dict[str, list[str]]
@@ -101,7 +101,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Cues among the words of a plain text, each with the number of the word it begins at.
+    """Find the cues of a normalised text, each with the number of the word it begins at.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

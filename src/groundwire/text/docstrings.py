@@ -1,4 +1,4 @@
-"""What docstrings say about parameters and attributes, for the help of those who set them."""
+"""Reads descriptions of parameters and attributes from docstrings, for help texts."""
 
 import inspect
 import re
@@ -8,9 +8,9 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """The text of a docstring, and what its section says about each parameter or attribute."""
+    """Divide a docstring into its text and its entries about parameters or attributes."""
     text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
-    # A default is set off from the text by two spaces, also where a line begins with it.
+    # Two spaces set "[default: ...]" off from the text, even where a line begins with it.
     entries = {
         name: re.sub(r"\n +", " ", re.sub(r"\n +(?=\[default: )", "  ", entry))
         for name, entry in _ENTRY.findall("".join(rest))

@@ -1,7 +1,7 @@
-"""Markdown's marks of emphasis and code: how words are set, and no part of what they say.
+"""Removes Markdown's marks of emphasis and code, which are no part of the words.
 
-Answers carry them where sources do not, and a model that was trained on plain text reads "**999**"
-as something else than 999.
+Answers have such marks where sources do not, and a model that was trained on plain text reads
+"**999**" as something else than 999.
 """
 
 import re
@@ -9,14 +9,14 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-# Two stars and more, unless letters stand on both sides (2**8); backticks; a lone star only in
-# pairs around words: 3 * 4 is a product, "5* hotel" a rating, a star before a space a bullet.
+# Marks are two or more stars, unless letters stand on both sides (2**8); backticks; and pairs of
+# single stars around words: 3 * 4 is a product, "5* hotel" a rating, "* a" a bullet.
 _PAIR = re.compile(r"(?<![\w*])\*(?=[^\s*])[^*\n]*(?<=[^\s*])\*(?![\w*])")
 _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 
 
 def without_emphasis(text: str) -> str:
-    """The text without the marks.
+    """Remove the marks of a text.
 
     >>> without_emphasis("It has **999** seats, *not* 3 * 4; see `retry`.")
     'It has 999 seats, not 3 * 4; see retry.'
@@ -25,13 +25,13 @@ def without_emphasis(text: str) -> str:
 
 
 def places_without_emphasis(text: str) -> NDArray[np.int32]:
-    """Where each character of :func:`without_emphasis` stands in the text, shape ``(n,)``."""
+    """Offsets in the text of each character of :func:`without_emphasis`, shape ``(n,)``."""
     ranges = [np.arange(start, end, dtype=np.int32) for start, end in _plain(text)]
     return np.concatenate([np.empty(0, np.int32), *ranges])
 
 
 def _plain(text: str) -> list[tuple[int, int]]:
-    """The stretches between marks."""
+    """The stretches of a text between its marks."""
     if "*" not in text and "`" not in text:
         return [(0, len(text))]
     marks = {mark.span() for mark in _MARK.finditer(text)}

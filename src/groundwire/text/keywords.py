@@ -1,4 +1,4 @@
-"""Words and regular expressions in a text that strangers wrote.
+"""Finds words and regular expressions in texts that strangers wrote.
 
 Words are found by comparing characters. Regular expressions run on RE2, whose time grows with the
 length of the text alone: with Python's own ``re`` a prompt of thirty letters can hold a thread for
@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-# Written without spaces between words, so that a word there has no edges to look for.
+# Scripts without spaces between words: a word has no edges there.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
@@ -18,11 +18,11 @@ MAX_PATTERN_BYTES = 8 * 2**20
 
 
 class PatternError(ValueError):
-    """A regular expression that RE2 does not take."""
+    """RE2 cannot compile a regular expression."""
 
 
 def folded(text: str, *, is_case_sensitive: bool) -> str:
-    """A text as it is compared: composed, and without case unless that counts.
+    """Normalise a text for comparison: NFKC, and case folded unless case counts.
 
     Full width letters and ligatures count as the letters they stand for.
     """
@@ -66,8 +66,8 @@ def compile_pattern(
         max_bytes: Of memory that it may take.
 
     Raises:
-        PatternError: If it is none, takes more memory, or needs what takes more than linear time:
-            back references and looking around.
+        PatternError: If it is no regular expression, takes more memory, or has back references or
+            lookaround, which RE2 does not offer.
     """
     import re2  # only a configuration with a regular expression needs it
 
@@ -82,12 +82,12 @@ def compile_pattern(
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
 
 
-#: Patterns of a configuration, which are few; those of requests are not kept here.
+#: Compiles patterns of a configuration, once each; those of requests are not cached.
 _kept = lru_cache(maxsize=1024)(compile_pattern)
 
 
 def _joins(neighbour: str, edge: str) -> bool:
-    """Whether two characters belong to one word."""
+    """Whether two neighbouring characters belong to one word."""
     return _is_of_word(neighbour) and _is_of_word(edge)
 
 

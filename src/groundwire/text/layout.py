@@ -1,7 +1,7 @@
-"""How prose is laid out: rows, headings, tables, and the labels of numbered passages.
+"""Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
 
-A Markdown parser would see more, and be wrong more often: what stands in a prompt is seldom
-Markdown throughout, and what matters here are exact offsets and that no text is lost.
+A Markdown parser would see more, and be wrong more often: prompts are seldom Markdown throughout.
+Here exact offsets matter, and that no text is lost.
 """
 
 import re
@@ -45,7 +45,7 @@ class LayoutRow:
 
     @property
     def end(self) -> int:
-        """One past its last character."""
+        """Offset after its last character."""
         return self.start + len(self.text)
 
 
@@ -110,7 +110,7 @@ def has_cells(row: str) -> bool:
 
 
 def is_separator(row: str) -> bool:
-    """Whether a row parts the header of a table from its body: ``|---|:-:|``, ``----+----``."""
+    """Whether a row separates the header of a table from its body: ``|---|:-:|``."""
     marks = set(row)
     return marks <= set("|+:-= \t\r") and not marks.isdisjoint("|+") and not marks.isdisjoint("-=")
 
@@ -136,10 +136,10 @@ def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def labels_of(text: str) -> dict[int, int]:
-    """Where numbered passages begin: start of the row, and end of the label.
+    """Find where numbered passages begin: start of the row → end of the label.
 
-    Of several kinds of labels the first that occurs twice counts: what is numbered within a
-    passage, or a tag within a tag, begins no passage.
+    Of several kinds of labels the first that occurs twice counts, since numbers within a passage,
+    or tags within tags, begin no passage.
     """
     kinds: dict[str, list[re.Match[str]]] = {}
     for found in _LABEL.finditer(text):
@@ -147,7 +147,7 @@ def labels_of(text: str) -> dict[int, int]:
         kinds.setdefault(kind, []).append(found)
     for kind, marks in kinds.items():
         numbers = [int(found["number"]) for found in marks] if kind == "[" else []
-        # Bracketed numbers are also how notes are cited: only a list counts up.
+        # Bracketed numbers also cite notes: passages are meant only if the numbers count up.
         if len(marks) > 1 and all(a < b for a, b in pairwise(numbers)):
             return {found.start(): found.end() for found in marks}
     return {}
@@ -157,11 +157,11 @@ def passage_title(rest: str, following: str) -> str:
     """The title of a passage.
 
     Args:
-        rest: What stands beside its label.
+        rest: The text beside its label.
         following: The next row.
 
     Returns:
-        A title that says so, or else a short row of its own beside the label; perhaps empty.
+        The text after "Title:", or else a short row beside the label; empty if there is none.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

@@ -1,8 +1,8 @@
-"""Sources as lines: the sentences, data fields and table rows that passages are packed from.
+"""Cuts sources into lines: the sentences, data fields and table rows that make up passages.
 
-What a source is shows in its text. Data (JSON and its kin) becomes a line a field, a Markdown
-table a line a row, the rest a line a sentence, under its headings. Every letter and digit of prose
-lies in a line, and so does every value of data together with its key.
+The kind of a source is read from its text. Data (JSON and its kin) become one line for each field,
+a Markdown table one for each row, other text one for each sentence, under its headings. Every
+letter and digit of prose lies in a line, and so does every value of data together with its key.
 """
 
 import re
@@ -73,16 +73,15 @@ class Line:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Cut the text of a source into lines, each read as what it is.
+    """Cut the text of a source into lines.
 
     Args:
         text: Plain text, Markdown with tables, a list of numbered passages; or, as a whole, JSON,
             JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
 
     Returns:
-        Lines in reading order, disjoint; none for data that is empty as a whole, such as ``[]``:
-        a tool that found nothing leaves nothing to hold an answer against. Time is linear in the
-        text.
+        Lines in reading order, disjoint; none for data that is empty as a whole, such as ``[]``,
+        since a tool that found nothing is no evidence. Time is linear in the text.
     """
     fields = fields_of(text)
     if fields is None:
@@ -111,7 +110,7 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
 def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list[Line]:
-    """One line a field, sentences of long texts apart; groups count from 0 without a gap."""
+    """One line for each field, long texts cut into sentences; groups count from 0 without a gap."""
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
     in_words: dict[str, str] = {}
@@ -133,7 +132,7 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
 
 
 def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
-    """The title of each object that has one beside a text, by the number of the object.
+    """Map the number of each object with a title beside a text to that title.
 
     It heads all fields of the object: a passage ends where the heading changes.
     """
@@ -150,7 +149,7 @@ def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
 
 
 def _passage_listings(fields: Sequence[DataField]) -> set[int]:
-    """The lists that are passages: of texts, or of objects that have one."""
+    """Numbers of the lists whose items are passages: texts, or objects with a text."""
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {
         f.listing
@@ -161,7 +160,7 @@ def _passage_listings(fields: Sequence[DataField]) -> set[int]:
 
 
 def _is_text(field: DataField) -> bool:
-    """Whether it is the text of a passage, by its length and its key."""
+    """Whether a field is the text of a passage, by its length and its key."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -170,7 +169,7 @@ def _is_text(field: DataField) -> bool:
 
 
 def _is_in_passage_list(field: DataField) -> bool:
-    # What a record lists, such as the comments on a ticket, stays with the record.
+    # A list within a record, such as the comments on a ticket, stays with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS
 
@@ -224,7 +223,7 @@ def _prose_lines(text: str, depth: int = 0) -> list[Line]:
 
 
 class _Walk:
-    """One pass over the rows of a text, which knows the headings in force."""
+    """A pass over the rows of a text, which keeps track of the headings in force."""
 
     def __init__(self, text: str, depth: int) -> None:
         self.text = text
@@ -255,7 +254,7 @@ class _Walk:
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):
-            # What it leaves out for claims is kept here: enumerators, the language of a fence.
+            # Keep what the segmenter leaves out of claims: enumerators, the language of a fence.
             left_out = _LEFT_OUT.search(prose, last, part.start)
             start = left_out.start() if left_out else part.start
             self._add(self.pending + start, self.pending + part.end)
@@ -286,12 +285,12 @@ class _Walk:
         row, before = self.rows[i], self.fence
         self.fence = fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
-            # A block was taken out of the code, so this row would open a fence for what is left.
+            # Data was taken out of the code block, so this row would open a new block.
             self._prose(row.start, resume=row.end)
         elif self.fence and not before:
             self.fence_start = row.end
 
-    # Each of these reads a block that begins at a row, and returns the row after it; or 0.
+    # Each of these methods reads a block that begins at a row, and returns the row after it, or 0.
 
     def _data(self, i: int) -> int:
         row = self.rows[i]
@@ -346,7 +345,7 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, shortened(found.title))])
-        # It stands under itself, so that it is packed with what it heads.
+        # A title is under its own heading, so that it is packed with the text below it.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

@@ -1,16 +1,16 @@
-"""What is read of a prompt to tell what it is about: both ends of a long one, and what came before.
+"""Shortens prompts for models that judge what a prompt is about.
 
-Not by the detector, which gets the question as it is.
+The detector does not use it: it gets the question as it is.
 """
 
 #: Characters of a prompt that are read, half of them at each end.
 MAX_CHARS = 4_000
-# "Thanks! And the second one?" is about what was asked before.
+# A question of so few words may be about the one before: "Thanks! And the second one?"
 _FEW_WORDS = 6
 
 
 def both_ends(prompt: str, most: int = MAX_CHARS) -> str:
-    r"""The beginning and the end of a prompt: what is wanted stands there, and time is bounded.
+    r"""Join the beginning and the end of a long prompt, where the request usually stands.
 
     >>> both_ends("abcdefgh", most=4)
     'ab\ngh'
@@ -21,7 +21,7 @@ def both_ends(prompt: str, most: int = MAX_CHARS) -> str:
 
 
 def with_previous(question: str, previous: str | None) -> str | None:
-    """A short question after the one before it, which may say what it is about.
+    """Put the previous question before a short one, which may be about it.
 
     Returns:
         ``None`` if the question is long enough to stand alone, or nothing was asked before.

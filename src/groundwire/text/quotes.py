@@ -1,4 +1,4 @@
-"""The stretch of a long text that is worth quoting."""
+"""Finds the stretch of a long text that is worth quoting."""
 
 import re
 
@@ -10,11 +10,11 @@ _TOKEN = re.compile(r"\S+")
 
 
 def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
-    """The stretch of a text, on one line, that has the most words in common with ``around``.
+    """Quote the stretch of a text that has the most words in common with ``around``, on one line.
 
     Args:
         text: What to quote from.
-        around: The words that matter.
+        around: The words to look for.
         width: Longest stretch, in characters; ``…`` stands outside it for what was left out.
     """
     flat = " ".join(text.split())
@@ -25,10 +25,11 @@ def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
 
 
 def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, int]:
-    """Where the stretch of a text stands that has the most words in common with ``around``.
+    """Find the stretch of a text that has the most words in common with ``around``.
 
-    It begins and ends with a word, unless one word alone is longer than ``width``; of a text of
-    white space it is the beginning.
+    Returns:
+        Start and end. The stretch begins and ends with a word, unless one word alone is longer than
+        ``width``; of a text of white space it is the beginning.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()

@@ -1,9 +1,9 @@
-"""Data written as text, read with exact offsets: JSON, JSON Lines, and Python's form of both.
+"""Parses data with exact offsets: JSON, JSON Lines, and Python's form of both.
 
-The parsers of the standard library do not fit. ``json`` forgets where a value stood, ``ast`` knows
-but is not made for hostile input, and both recurse. What stands in a prompt is also seldom strict:
+The parsers of the standard library do not fit. ``json`` does not report offsets, ``ast`` does but
+is not made for hostile input, and both recurse. Data in prompts is also seldom strict:
 ``str(dict)``, a trailing comma, a raw line break in a string. One token pattern and one stack
-suffice, and take time linear in the text however deep it nests.
+suffice, in time linear in the text however deep it nests.
 """
 
 import re
@@ -39,8 +39,8 @@ _ESCAPE = re.compile(
     r"|(?P<one>.))",
     re.DOTALL,
 )
-# What JSON and Python both know, and what only one of them does: nowhere do they disagree about
-# an escape that either of them writes, so the quotes need not tell which of the two it is.
+# The escapes of JSON and of Python. They never disagree about one that either of them writes, so
+# the kind of quotes does not matter.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
 _SPACE = re.compile(r"\s*+")
 _QUOTE = re.compile(r"\s*+[\"']")
@@ -56,13 +56,13 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 #: the whole path at every leaf, and cost quadratic time and memory.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
-#: More containers within each other are no data: each open one takes a few hundred bytes.
+#: Text with deeper nesting is not read as data: each open container takes a few hundred bytes.
 _MAX_NESTING = 200_000
 
 
-# One for every leaf of large data: a frozen dataclass takes about three times as long to build.
+# A NamedTuple, since large data has many leaves and a frozen dataclass takes three times as long.
 class DataField(NamedTuple):
-    """One leaf of the data: a string, another scalar, or an empty container.
+    """A leaf of the data: a string, another scalar, or an empty container.
 
     Attributes:
         start: Start of its key in the text, or of the value if it stands in a list.
@@ -95,7 +95,7 @@ class DataField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a string literal stands for, and where each character of it was written.
+    """The text of a string literal, with the place in the source of each character.
 
     Attributes:
         text: The decoded text, without lone surrogates.
@@ -106,7 +106,7 @@ class Decoded:
     _origins: list[int] = field(repr=False)  # where in the source these were written
 
     def origin(self, position: int) -> int:
-        """Where in the source the character at ``position`` begins, or the last one ends."""
+        """Offset in the source of the character at ``position``, or of the end of the last one."""
         i = bisect_right(self._positions, position) - 1
         return self._origins[i] + position - self._positions[i]
 
@@ -114,7 +114,7 @@ class Decoded:
 def decode(text: str, start: int, end: int) -> Decoded:
     """Decode the string literal ``text[start:end]``, quotes included.
 
-    An escape that neither JSON nor Python knows stands for itself, as in Python.
+    An unknown escape is left as it is, as in Python.
     """
     parts: list[str] = []
     positions, origins = [0], [start + 1]
@@ -148,7 +148,7 @@ def one_line(text: str) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which no text holds, by U+FFFD."""
+    """Replace lone surrogates, which are not valid text, by U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -185,7 +185,8 @@ def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
     """Read the one object or list that begins at a place in a text.
 
     Returns:
-        Its leaves and where it ends; or no leaves, and how far it took to see that it is none.
+        Its leaves and its end; or no leaves, and how far the text was read to see that it is no
+        data.
     """
     scan = _Scan(text)
     try:
@@ -201,7 +202,7 @@ def _after_space(text: str, position: int) -> int:
 
 
 class _NotDataError(Exception):
-    """The text is something else; ``position`` is how far it was read."""
+    """The text is no data; ``position`` is how far it was read."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -210,7 +211,7 @@ class _NotDataError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that is open."""
+    """A container that has not been closed yet."""
 
     closer: str
     start: int  # of its key, or of itself
@@ -228,7 +229,7 @@ class _Frame:
 
 
 class _Scan:
-    """One pass over a text, token by token, with a stack of open containers."""
+    """A pass over a text, token by token, with a stack of open containers."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -260,7 +261,7 @@ class _Scan:
                     self._key(kind, start, position)
                 case _:
                     self._leaf("string" if kind == "string" else "atom", start, position)
-        # A string without an end was looked for in all of the rest.
+        # The end of an unclosed string was searched for in all of the remaining text.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
 
@@ -310,7 +311,7 @@ class _Scan:
         self.expected = "next" if self.stack else "top"
 
     def _child(self, parent: _Frame, start: int) -> _Frame:
-        """The next element of a container, as it would be if it were one itself."""
+        """Make the frame of the next element of a container."""
         parent.is_used = True
         has_key = parent.key is not None
         keys = parent.keys

@@ -1,4 +1,4 @@
-"""Text that cannot act on the screen that shows it."""
+"""Makes text safe to print: no character of it can act on the screen."""
 
 import re
 
@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """Write a text on one line, safe to print as by :func:`visible`."""
     return visible(" ".join(text.split()))
 
 

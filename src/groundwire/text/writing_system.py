@@ -1,10 +1,10 @@
-"""Which text the embedded model can read: letters of the Latin script."""
+"""Tells whether the embedded model can read a text: it needs letters of the Latin script."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
-#: A stretch with a larger share of unreadable letters is not read.
+#: Largest share of letters in other scripts in a text that is read.
 MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
@@ -26,7 +26,7 @@ def is_readable(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_latin(letter: str) -> bool:
-    # Letters of formulas fold to what they stand for: a mathematical bold x to x.
+    # Letters of formulas are folded: a mathematical bold x counts as x.
     name = unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "")
     return letter in _UNITS or name.startswith(
         ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")

@@ -1,4 +1,4 @@
-"""Opens verifiers by name. None is opened that is not named, whatever the environment holds."""
+"""Opens verifiers by name. A key in the environment alone opens none."""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -116,9 +116,10 @@ class _Grammar:
     """Expressions for ids where the ids of the spans are known.
 
     Attributes:
-        plain: Meanings of ids.
-        named: What only an id looks like, perhaps with a place in it (``S1: p. 3``), or a range.
-        one: What an id may look like, numbers included.
+        plain: The map from written ids to spans.
+        named: Matches text that only an id looks like, perhaps with a place in it (``S1: p. 3``),
+            or a range.
+        one: Matches one id, numbers included.
         several: A range of such ids.
     """
 
@@ -128,7 +129,7 @@ class _Grammar:
     several: re.Pattern[str]
 
     def ids(self, inside: str) -> tuple[str, ...]:
-        """The ids that a bracket names; none if it is no citation, or may be prose."""
+        """The ids that a bracket names; empty if it is no citation, or may be prose."""
         if inside.strip() in self.plain.known:
             return (inside.strip(),)
         parts = self._parts(_LED_BY.sub("", _tidy(inside), count=1))

@@ -81,12 +81,12 @@ def required(target: float, prior: ProbabilityInterval, units: Units = Units.BIT
 
 
 def gap(needed: Amount, brought: Amount) -> Amount:
-    """The information that is missing; below 0 there is enough."""
+    """The information that is missing; a value below 0 means that there is enough."""
     return Amount(needed.min - brought.max, needed.max - brought.min)
 
 
 def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) -> Amount:
-    """How far the evidence moves the odds of the claim: logit(p₁) − logit(p₀), in nats, signed.
+    """The gain in log-odds of the claim by its evidence: logit(p₁) − logit(p₀), in nats, signed.
 
     >>> gain = log_odds_gain(ProbabilityInterval.exactly(0.01), ProbabilityInterval.exactly(0.99))
     >>> round(gain.min, 2)

@@ -19,7 +19,7 @@ from groundwire.verify.brackets import bracketed
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
-#: Much for a citation, and little enough for strangers to choose patterns.
+#: Memory of a compiled pattern: much for a citation, and little enough to let strangers choose it.
 _MAX_PATTERN_BYTES = 2**20
 # "[S1]: https://..." at the foot of a text says where a source is, and nothing of its own.
 _DEFINITION = re.compile(
@@ -64,7 +64,7 @@ class VerifiableClaim:
         return bool(self.raw_cites)
 
     def resolved(self, ids: IdMap) -> Self:
-        """The same claim with the meaning of the ids that it cites."""
+        """The claim with the spans that its written ids mean."""
         found = ids.read(self.raw_cites)
         return replace(
             self, cites=found.ids, normalizations=found.normalizations, unknown=found.unknown
@@ -117,7 +117,7 @@ def read_claims(
 
 
 def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """Cut stretches out of a text, and tidy its spaces.
+    """The text without some stretches, its spaces tidied.
 
     >>> bare_text("It is tall [S0].", [(11, 15)])
     'It is tall.'
@@ -190,7 +190,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blanked(text: str, marks: Iterable[Citation]) -> str:
-    """Blank out citations, so that offsets stay."""
+    """Replace citations by blanks, so that the offsets of all other text stay the same."""
     parts, position = [], 0
     for mark in marks:
         parts += [text[position : mark.start], " " * (mark.end - mark.start)]

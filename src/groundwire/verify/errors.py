@@ -2,7 +2,7 @@
 
 
 class NotVerifiedError(ValueError):
-    """Nothing was verified. Reports show both parts; neither quotes a claim, evidence or a key.
+    """Nothing was verified. Reports show type and message, which quote no claim, evidence or key.
 
     Attributes:
         error_type: The kind of problem in one word, such as ``no_spans`` or ``timeout``.

@@ -45,7 +45,7 @@ class CitationReport:
     cost: CallCost = FREE
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """The report as JSON data."""
         return {
             "statuses": dict(sorted(Counter(str(f.status) for f in self.findings).items())),
             "verifier_api_calls_estimated": round(self.cost.calls, 6),
@@ -123,7 +123,7 @@ class CitationCase:
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> ClaimProbabilities:
-        """The answers, as numbers."""
+        """The answers as probabilities."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0

@@ -147,7 +147,7 @@ _QUESTION_END = ("?", "？", "؟", "?!", "!?")
 
 
 def clean(text: str) -> Cleaned:
-    """Leave out of a span what is not evidence.
+    """Remove the parts of a span that are not evidence: questions, instructions, headings.
 
     >>> cleaned = clean("Is it tall? The tower is 330 m tall.")
     >>> cleaned.text, cleaned.shown
@@ -183,7 +183,7 @@ def _shown(piece: _Piece) -> str:
 
 
 def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
-    """The sentences of a line, each with what follows it up to the next."""
+    """The sentences of a line, each with the text up to the next sentence."""
     kind = _kind_of_line(line, after=after)
     starts = [] if kind else [found.start for found in segment(line)]
     if len(starts) < 2:
@@ -203,7 +203,7 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
             return NonEvidence.QUESTION
         is_title = n_words <= _MAX_HEADING_WORDS + 1 and not title.endswith((".", "!"))
         return NonEvidence.HEADING if is_title else None
-    # Options stand below what they are options of; elsewhere a) begins an item like any other.
+    # Options follow a question or an instruction; elsewhere "a)" begins an ordinary list item.
     follows = after in (NonEvidence.QUESTION, NonEvidence.INSTRUCTION, NonEvidence.OPTION)
     if follows and (_OPTION.match(bare) or _OPTIONS.match(bare)):
         return NonEvidence.OPTION
@@ -219,7 +219,7 @@ def kind_of(sentence: str) -> NonEvidence | None:
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]
     if not any(char.isalnum() for char in bare):
-        return None  # a rule or a bullet alone: neither says anything nor asks
+        return None  # a horizontal rule or a bullet alone
     prefixed = _PREFIXED.match(bare)
     if (prefixed and _is_asked_after(prefixed)) or _ends_as_question(tidy):
         return NonEvidence.QUESTION
@@ -261,6 +261,6 @@ def _is_instruction(bare: str) -> bool:
 def _ends_as_question(sentence: str) -> bool:
     bare = sentence.strip(_TRAIL)
     if bare.endswith(tuple(_QUOTES)):
-        # He asked: "Is it tall?" tells what he did.
+        # He asked: "Is it tall?" is a statement about him.
         return bare[0] in "\"'“‘«" and bare.rstrip(_QUOTES).endswith(_QUESTION_END)
     return bare.endswith(_QUESTION_END)

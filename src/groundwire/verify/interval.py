@@ -16,7 +16,7 @@ class ProbabilityInterval:
         high: Its highest possible value, in [``low``, 1].
 
     Raises:
-        ValueError: If ``0 <= low <= high <= 1`` does not hold, which is so of NaN.
+        ValueError: If ``0 <= low <= high <= 1`` does not hold, or an end is NaN.
     """
 
     low: float

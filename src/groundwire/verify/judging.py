@@ -1,4 +1,4 @@
-"""Claims → reports: first what needs no verifier, then each claim with its evidence and without."""
+"""Judges claims: by what needs no verifier, then with their evidence and without it."""
 
 from collections.abc import Callable, Sequence
 

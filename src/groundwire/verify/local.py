@@ -54,7 +54,7 @@ from groundwire.verify.verifier import (
     VerifierFailure,
 )
 
-# The graph that decides: the first of these that a manifest has.
+# The model file whose hash a map is bound to: the first of these that a manifest has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
@@ -62,22 +62,22 @@ _MAX_WAITING = 8
 #: A conflict that needs the model's doubt counts from this P(not supported) of its words on: of
 #: numbers, dates and fields in the validation answers 92 to 100 % are then marked.
 _DOUBTED = 0.6
-#: The most that P(YES) is of a claim with a conflict: no target that anybody chooses.
+#: The highest P(YES) of a claim with a conflict: below any target that users choose.
 DENIED = 0.1
-#: The least that P(YES) is of a claim that a line of the evidence says word for word.
+#: The lowest P(YES) of a claim that a line of the evidence says word for word.
 REPEATED = 0.97
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """A claim as it was read.
+    """A claim that the reader has read.
 
     Attributes:
         claim: Its text.
         scores: What the reader says, uncalibrated.
-        measured: The same in the numbers that the map weighs.
-        judged: The same as a detection has it: word pieces calibrated, with those conflicts that
-            need no doubt of the model. Without evidence there are none.
+        measured: The measures of these scores that the map weighs.
+        judged: The scores as a detection has them: calibrated, with the conflicts that need no
+            doubt of the model. Without evidence there are no conflicts.
     """
 
     claim: str
@@ -92,7 +92,7 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """P(YES) by the map and by the rules.
+    """P(YES) of a claim, by the map and by the rules.
 
     Args:
         yes: By the map.
@@ -122,7 +122,7 @@ class LocalVerifier:
             scope: Tenant of the claims, and when to stop.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
-        # The map is fitted on what the model says itself, so that other maps may change.
+        # The map is fitted on uncalibrated scores, so that other calibrations may change.
         self._plain = replace(
             reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
         )
@@ -166,7 +166,7 @@ class LocalVerifier:
         return cls(reader, _map(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """The same verifier for another scope: it shares the model, and nothing that was read."""
+        """A verifier for another scope. It shares the model, but no text that was read."""
         return type(self)(self._reader, self._map, scope=scope)
 
     @property
@@ -208,7 +208,7 @@ class LocalVerifier:
         sources = [
             Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
         ]
-        # From 0 on: a claim is looked at again wherever there is more to look at.
+        # Threshold 0: a claim gets a second look wherever there are more passages to look at.
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
             return Reason.LANGUAGE
@@ -298,7 +298,7 @@ class LocalVerifier:
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
     """The label of some words: that of a rule, or else the one the model finds likelier."""
     if looked.measured.is_bare:
-        # What is not there says nothing otherwise.
+        # Evidence that is not there contradicts nothing.
         return Label.UNSUPPORTED
     for conflict in looked.conflicts:
         if conflict.start < span.end and conflict.end > span.start:

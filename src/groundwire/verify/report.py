@@ -46,12 +46,12 @@ class ClaimReport:
 
     @property
     def status(self) -> ClaimStatus:
-        """Its status."""
+        """Status of the claim."""
         return self.decision.status
 
     @property
     def flagged(self) -> bool:
-        """Whether it did not pass."""
+        """Whether the claim did not pass."""
         return self.decision.is_flagged
 
     @property
@@ -63,7 +63,7 @@ class ClaimReport:
         return next((each.error for each in failed), None)
 
     def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
-        """As JSON.
+        """The report as JSON data.
 
         Args:
             max_prompt_chars: Characters of each prompt; ``None``: no prompts.
@@ -166,7 +166,7 @@ class VerificationReport:
 
     @property
     def under_budget(self) -> bool:
-        """The same, by its other documented name."""
+        """The value of ``flagged``, by its other documented name."""
         return self.flagged
 
     @property
@@ -231,7 +231,7 @@ def _counts(
     costs = [each.cost for each in judged]
     total = sum(costs, CallCost())
     n_asked = n_lost + sum(each.posterior is not None for each in details)
-    # What a group saves is what its members would have taken one by one.
+    # Without groups each member would have taken a whole call.
     saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
     return {
         "verifier_calls": len(judged),

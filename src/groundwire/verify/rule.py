@@ -16,7 +16,7 @@ from groundwire.verify.verifier import Judged, Readout, Verdict, VerifierFailure
 
 
 class DecisionRule(StrEnum):
-    """How a claim is decided upon."""
+    """The rule by which claims pass or are flagged."""
 
     SIGNED = "signed"
     KL = "kl"
@@ -153,7 +153,7 @@ def after_posterior(
     is_enough = posterior.yes.low >= target
     below = () if is_enough else (Why.POSTERIOR_BELOW_TARGET,)
     if says_no(posterior):
-        # Whatever the target: a low one asks for less certainty, not for less than a yes.
+        # This holds for any target: a low one asks for less certainty, not for less than a yes.
         return ClaimDecision.of(ClaimStatus.CONTRADICTED, Why.VERIFIER_SAYS_NO, *below)
     if is_enough:
         return None

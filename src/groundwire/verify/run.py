@@ -1,4 +1,4 @@
-"""One verification from its arguments to its report: joins the stages."""
+"""Runs one verification, from its arguments to its report: joins the stages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -16,7 +16,7 @@ from groundwire.verify.errors import NotVerifiedError
 
 @dataclass(frozen=True, slots=True)
 class AnswerSubject:
-    """An answer.
+    """An answer to verify.
 
     Attributes:
         call: Name of the function, and of the call of a service, that verifies it.
@@ -57,7 +57,7 @@ class AnswerSubject:
 
 @dataclass(frozen=True, slots=True)
 class TraceSubject:
-    """A plan or a reasoning trace. One without steps claims nothing, and passes.
+    """A plan or a reasoning trace to verify. A trace without steps claims nothing, and passes.
 
     Attributes are those of :class:`AnswerSubject`.
     """
@@ -97,7 +97,7 @@ _NEXT = 'A step is such as {"idx": 0, "claim": "...", "cites": ["S0"], "confiden
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 - as the caller has it
-    """One id may stand without a list."""
+    """Wrap a single id in a list."""
     if isinstance(value, str | int):
         return [value]
     return list(value or ()) if value is None or isinstance(value, tuple) else value

@@ -61,7 +61,7 @@ class EvidenceText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimQuestion:
-    """Do these spans state or imply this claim?
+    """A question for a verifier: do these spans state or imply this claim?
 
     Attributes:
         claim: The claim, without citations.
@@ -74,15 +74,16 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer. Shares of the calls of a group add up to whole calls.
+    """The cost of one answer. A call about several claims is shared among their answers.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
         prompt_tokens: Tokens read, as far as the endpoint counts them.
         completion_tokens: Tokens written.
-        is_cached: Whether it was answered before, or asked twice.
+        is_cached: Whether the answer came from the cache, or the question was asked twice at once.
         is_grouped: Whether it was answered in one call with others.
-        fell_back: Whether such a call could not be read, and was made again for it alone.
+        fell_back: Whether the answer of a shared call could not be read, so that a call for this
+            claim alone was made.
     """
 
     calls: float = 0.0
@@ -256,12 +257,12 @@ class Verifier(Protocol):
 
 
 def with_cost(judged: Judged, cost: CallCost) -> Judged:
-    """The same answer at another cost."""
+    """Replace the cost of an answer."""
     return replace(judged, cost=cost)
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-    """Ask a verifier; whatever it does instead of answering counts as no answer."""
+    """Ask a verifier; if it fails, or breaks its interface, each question has a failure."""
     if not questions:
         return ()
     try:

@@ -1,1 +1,1 @@
-"""How a claim and the text beside it differ, word by word."""
+"""Compares a claim with its evidence, word by word."""

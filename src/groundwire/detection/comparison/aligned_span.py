@@ -1,4 +1,4 @@
-"""A span as it is held against evidence: the words of both sides, read once."""
+"""A span beside its lines of evidence, with the words of both sides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
 @dataclass(frozen=True)  # no slots: what is read is kept beside the fields
 class ComparedText:
-    """A text and what is read of it.
+    """A text, with its words, names and quantities, each read when it is first needed.
 
     Attributes:
         text: The text.
@@ -35,56 +35,56 @@ class ComparedText:
 
     @cached_property
     def words(self) -> list[Word]:
-        """Its words, in reading order."""
+        """The words of the text, in reading order."""
         return words_of(self.text)
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The stems of its content words."""
+        """The stems of the content words."""
         return content_of(self.words)
 
     @cached_property
     def telling(self) -> list[Word]:
-        """The words that say what a place in it is about."""
+        """The words that tell what a place in the text is about."""
         return telling(self.words)
 
     def near(self, start: int, end: int) -> dict[str, int]:
-        """What stands around a place in it: stems, and how many words away."""
+        """The stems around a place in the text, each with its distance in words."""
         return near(self.telling, start, end)
 
     @cached_property
     def lowers(self) -> frozenset[str]:
-        """Its words as the lists have them; the month of May is not among them."""
+        """The words in lower case, as word lists have them, without the month of May."""
         return frozenset(word.lower for word in self.words if word.text != "May")
 
     @cached_property
     def names(self) -> list[Word]:
-        """Its names, in reading order."""
+        """The names in the text, in reading order."""
         return names_of(self.text, self.words)
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether there is a "not" in it."""
+        """Whether the text has a "not"."""
         return has_negation(self.words)
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """The stems that it negates."""
+        """The stems that the text negates."""
         return scope(self.text, self.words, NEGATIONS)
 
     @cached_property
     def hedged(self) -> frozenset[str]:
-        """The stems that it says with a "may" or the like."""
+        """The stems that the text states with a "may" or the like."""
         return scope(self.text, self.words, HEDGES)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Its numbers, times and dates."""
+        """The numbers, times and dates of the text."""
         return quantities(self.text)
 
     @cached_property
     def index(self) -> QuantityIndex:
-        """The same, to compare with."""
+        """The index of the quantities, for comparison."""
         return QuantityIndex.of(self.quantities)
 
 
@@ -94,7 +94,7 @@ Lines: TypeAlias = tuple[ComparedText, ...]
 
 @dataclass(frozen=True)  # no slots, as above
 class Held:
-    """A span in its claim, beside the lines of evidence.
+    """A span in its claim, beside lines of evidence.
 
     Attributes:
         claim: The claim.
@@ -116,7 +116,7 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """The same of texts that several spans share.
+        """Lay a span beside texts that several spans share.
 
         A span that does not lie in the claim is taken to be all of it.
         """
@@ -127,12 +127,12 @@ class Held:
 
     @property
     def evidence(self) -> tuple[EvidenceRef, ...]:
-        """Where the lines stand."""
+        """The places of the lines in their sources."""
         return tuple(line.place for line in self.lines if line.place is not None)
 
     @cached_property
     def span_words(self) -> list[Word]:
-        """The words that reach into the span."""
+        """The words of the claim that overlap the span."""
         return within(self.claim.words, self.start, self.end)
 
     @cached_property

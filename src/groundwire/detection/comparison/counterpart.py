@@ -1,4 +1,4 @@
-"""Which words of the evidence say what a span should say."""
+"""Finds the words of the evidence that say what a span should say."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -20,9 +20,9 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 #: Two places are about the same if a content word near one is near the other: 0.5 if it is the
 #: next on both, 0.2 if their distances sum to five.
 MIN_LIKENESS = 0.2
-#: What the same word right beside two names adds: "designed by".
+#: Added to the likeness of two places for the same word right beside both: "designed by".
 _BESIDE = 0.25
-#: Content words of a span beside a wrong name. With more, more than the name is wrong.
+#: Most content words of a span beside a wrong name. With more, more than the name is wrong.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -31,7 +31,7 @@ _OTHER = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.TIME_ABSENT})
 
 
 class _Candidate(NamedTuple):
-    """Words of a line that may say it, and how much speaks for them."""
+    """Words of a line that may correct a span, and their score."""
 
     line: ComparedText
     start: int
@@ -70,7 +70,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """The one for which most speaks, if it is one."""
+    """The candidate with the highest score; ``None`` if different words share it."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -98,13 +98,13 @@ def _quantities(held: Held) -> list[_Candidate]:
         for line in held.lines
         for start, end, members in _ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
-        # What the claim states elsewhere is not what is missing here.
+        # The claim states this value elsewhere, so it does not correct this one.
         and any(others.match(other) in _OTHER for other in members)
     ]
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Whether what stands between two quantities makes a range of them."""
+    """Whether the text between two quantities makes a range of them."""
     if _RANGE.fullmatch(text, end, following):
         return True
     return (
@@ -163,7 +163,7 @@ def _names(held: Held) -> list[_Candidate]:
         candidate
         for line in held.lines
         for name in _names_in(line, with_first=is_first)
-        # What the claim names elsewhere is not what is missing here.
+        # The claim has this name elsewhere, so it does not correct this one.
         if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
         and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
     ]
@@ -188,9 +188,9 @@ def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -
 
 
 def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
-    """How much speaks for some words of a line standing in the place of some of a claim.
+    """Score how well some words of a line fit in the place of some words of a claim.
 
-    Two places are alike if the same words are near both, more so right beside both.
+    The score is higher the more words are near both places, and most for words right beside both.
     """
     ours, theirs = neighbours(claim, place), neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))

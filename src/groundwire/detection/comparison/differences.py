@@ -1,4 +1,4 @@
-"""What a claim and its evidence state differently: quantities, and what is negated."""
+"""Finds quantities and negations that a claim and its evidence state differently."""
 
 import re
 from bisect import bisect_left
@@ -19,10 +19,10 @@ _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
 def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
-    """What the span, or all of the claim, states and the evidence does not.
+    """Find quantities of the span, or of all of the claim, that the evidence does not state.
 
-    "About 21,000 km" is what a line with "21,196 km" says. What could be computed from two numbers
-    of the evidence is not what it says.
+    "About 21,000 km" is stated by a line with "21,196 km". A number that could be computed from two
+    numbers of the evidence is not stated.
 
     Returns:
         Quantities of the claim's text, in reading order.
@@ -40,7 +40,7 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
 def differs(held: Held) -> bool:
     """Whether numbers, dates, units or negations of the claim differ from the evidence.
 
-    In doubt they do: this keeps a span that a model would acquit.
+    In doubt they do: then a span stays marked that a model would clear.
     """
     return bool(differing_quantities(held, of_claim=True)) or _negations_differ(held)
 
@@ -59,7 +59,7 @@ def is_year(quantity: Quantity, text: str) -> bool:
 
 
 def negated_otherwise(held: Held) -> frozenset[str]:
-    """Stems that are negated on one side, and stand plain on the other."""
+    """Stems that are negated on one side alone."""
     claim = held.claim
     line_negated = frozenset().union(*(line.negated for line in held.relevant))
     line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
@@ -77,7 +77,7 @@ def _negations_differ(held: Held) -> bool:
 
 
 def is_rounded(held: Held, stated: Quantity) -> bool:
-    """Whether a line has what it is, rounded, and it says so: "about 21,000 km"."""
+    """Whether a number is said to be rounded, and a line has the exact one: "about 21,000 km"."""
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)
@@ -90,7 +90,7 @@ def is_rounded(held: Held, stated: Quantity) -> bool:
 
 
 def _last_place(number: float) -> float:
-    """The unit of the last figure that is not 0: 1,000 of 21,000; 0 of what is no whole number."""
+    """The place value of the last digit that is not 0: 1,000 of 21,000; 0 if it is not whole."""
     if not number or number != int(number):
         return 0.0
     figures = f"{abs(int(number))}"

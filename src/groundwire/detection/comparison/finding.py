@@ -1,4 +1,4 @@
-"""What an explanation is: frozen values, and how they are written as JSON."""
+"""Explanations of marked spans, as frozen values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from groundwire.detection.values import Entailment, EvidenceRef, JsonRecord, Lab
 
 
 class Category(StrEnum):
-    """What is wrong with a span."""
+    """The kind of fault of a span."""
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
@@ -15,7 +15,7 @@ class Category(StrEnum):
 
 
 class Subtype(StrEnum):
-    """What differs between a span and the evidence."""
+    """The kind of difference between a span and the evidence."""
 
     ENTITY = "entity"  # a name
     NUMBER = "number"  # without a unit
@@ -29,18 +29,18 @@ class Subtype(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(JsonRecord):
-    """Why a span was marked, and how bad it is.
+    """The explanation of a marked span: why it was marked, and how bad it is.
 
     Attributes:
         start: First character of the span in the answer.
         end: One past the last.
-        label: What the explainer says, or the detector where the explainer did not say.
-        category: What is wrong.
-        subtype: What differs.
+        label: The explainer's label; the detector's where the explainer gave none.
+        category: The kind of fault.
+        subtype: The kind of difference.
         severity: 0 to 4.
         entailment: Of the claim that holds the span, against the evidence; ``None`` if the
             explainer was not run or failed.
-        text: One or two sentences for people. What it quotes is named with its place.
+        text: One or two sentences for people; quotes have their places.
         evidence: The line it was held against, or ``None`` if there was none.
         counterpart: The words there that say what the span should say, or ``None`` if none
             clearly do.

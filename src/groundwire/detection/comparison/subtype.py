@@ -1,4 +1,4 @@
-"""What differs between a span and the evidence."""
+"""Tells what differs between a span and the evidence."""
 
 import re
 
@@ -55,7 +55,7 @@ def subtype_of(held: Held) -> Subtype:
 
 
 def differing_calendar(held: Held) -> list[Word]:
-    """Days of the week and months in the span that no line has."""
+    """Days of the week and months of the span that no line has."""
     known = {word.lower for line in held.lines for word in line.words}
     return [
         word
@@ -65,7 +65,7 @@ def differing_calendar(held: Held) -> list[Word]:
 
 
 def differing_names(held: Held) -> list[Word]:
-    """Names that reach into the span, with a word in it that no line has."""
+    """Names that overlap the span, with a word in it that no line has."""
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
@@ -141,7 +141,7 @@ def _is_relation(held: Held) -> bool:
 
 
 def is_verb(word: Word) -> bool:
-    """Whether a word may be one: of the lists, or by its end."""
+    """Whether a word may be a verb, by the word lists or by its ending."""
     lower = word.lower
     if is_negation(lower) or not word.text[0].islower():
         return False

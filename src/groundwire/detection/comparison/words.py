@@ -1,4 +1,4 @@
-"""The words of a text with their places: which count, which are near, which are names."""
+"""The words of a text with their places: content words, neighbours, names, negations."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,20 +18,20 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
-#: What may stand within a name: "Tower-Bridge", "University of Oxford", "Ludwig van Beethoven".
+#: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
 #: Words of one stem are about the same: "founded", "founding".
 _STEM_CHARS = 5
-#: Content words on each side that say what a word is about.
+#: Content words on each side that count as near.
 _NEAR = 4
-#: Content words after a "not" or a "may" that it is about.
+#: Content words after a "not" or a "may" that it applies to.
 _SCOPE = 3
-_SCOPE_WORDS = 12  # with those that say nothing by themselves
+_SCOPE_WORDS = 12  # function words included
 _BEFORE_CHARS = 20
 
 
 class Word(NamedTuple):
-    """A word and its place; without the "'s" of a possessive."""
+    """A word and its place, without the "'s" of a possessive."""
 
     start: int
     end: int
@@ -39,12 +39,12 @@ class Word(NamedTuple):
 
     @property
     def lower(self) -> str:
-        """As the lists have it."""
+        """The word in lower case, as word lists have it."""
         return self.text.casefold()
 
     @property
     def stem(self) -> str:
-        """What it has in common with its kin; figures are compared whole."""
+        """The part that it shares with related words; a number is its own stem."""
         lower = self.lower
         if not lower.isalpha():
             return lower
@@ -52,7 +52,7 @@ class Word(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        """Whether it says something by itself."""
+        """Whether it is a content word, which says something by itself."""
         is_month = self.text in ("May", "March")
         return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
 
@@ -67,22 +67,22 @@ def words_of(text: str) -> list[Word]:
 
 
 def within(words: Iterable[Word], start: int, end: int) -> list[Word]:
-    """The words that reach into ``[start, end)``."""
+    """The words that overlap ``[start, end)``."""
     return [word for word in words if word.start < end and word.end > start]
 
 
 def content_of(words: Iterable[Word]) -> frozenset[str]:
-    """The stems of the words that say something."""
+    """The stems of the content words."""
     return frozenset(word.stem for word in words if word.is_content)
 
 
 def telling(words: Iterable[Word]) -> list[Word]:
-    """The words that say what a place is about: figures do not."""
+    """The content words that tell what a place is about, numbers left out."""
     return [word for word in words if word.is_content and not word.text[0].isdigit()]
 
 
 def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
-    """The words on both sides of a place, at most so many, the nearest first."""
+    """The words on both sides of a place, at most ``most`` on each, the nearest first."""
     n_before = bisect_right(words, start, key=lambda word: word.end)
     n_until = bisect_left(words, end, key=lambda word: word.start)
     before = words[max(0, n_before - most) : n_before]
@@ -90,7 +90,7 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
-    """What stands around a place: stems, and how many words away.
+    """The stems around a place, each with its distance in words.
 
     Args:
         words: The :func:`telling` ones.
@@ -105,15 +105,15 @@ def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """How much two places have around them in common: 0.5 for a shared neighbour, less if far."""
+    """Score the stems that two places share: 0.5 for a shared neighbour, less for distant words."""
     return round(sum(1 / (one[stem] + other[stem]) for stem in one.keys() & other.keys()), 6)
 
 
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
-    """The stems of what some words are about: a few content words after them.
+    """The stems that some words such as "not" apply to: a few content words after them.
 
-    Not past the end of the clause, nor past what comes next in it: of "not open in winter" it is
-    "open", of "not in winter", "winter".
+    The scope ends at the end of the clause, and before the next preposition: in "not open in
+    winter" it is "open", in "not in winter" it is "winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):
@@ -137,7 +137,7 @@ def _first_content(words: Sequence[Word], end: int) -> list[str]:
 
 
 def is_negation(lower: str) -> bool:
-    """Whether a word says "not"."""
+    """Whether a word in lower case negates."""
     return lower in NEGATIONS or lower.endswith(("n't", "n’t"))
 
 
@@ -155,9 +155,9 @@ def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) ->
 
 
 def names_of(text: str, words: Sequence[Word]) -> list[Word]:
-    """Runs of capitalised words: names of people, places, things; no days and no months.
+    """Find names: runs of capitalised words that are no days and no months.
 
-    A single word at the start of a sentence has its capital letter from there and does not count.
+    A single word at the start of a sentence does not count: it would have a capital letter anyway.
     """
     runs: list[list[Word]] = []
     for word in words:

@@ -1,13 +1,13 @@
-"""What a claim plainly gets wrong, by rule, beside the model: what a small model overlooks.
+"""Rules that find plain mistakes of a claim which a small model overlooks.
 
-A rule lays a claim beside the lines of its evidence that have most in common with it. It finds
+A rule compares a claim with the lines of its evidence that have most in common with it. It finds
 words in whose place the evidence has others ("Berlin" for "Paris", 42 miles for 42 km), a "not" on
-one side alone, who did what to whom, whose a value is, a field that says "false". In doubt it finds
-nothing: a finding raises what the model says of the words, and there is no other way back.
+one side alone, swapped roles, a value that belongs to another, a field that says "false". In doubt
+a rule finds nothing, since a finding raises the probability of the words and nothing lowers it.
 
-One module a concept: ``conflict`` has the value, ``basis`` the evidence as rules read it, ``names``
-and ``clauses`` what both sides consist of; ``values``, ``replaced``, ``statements``, ``relations``
-and ``cells`` have the rules; ``find`` joins them.
+``conflict`` has the findings, ``basis`` the evidence as rules read it, ``names`` and ``clauses``
+the parts of both sides; ``values``, ``replaced``, ``statements``, ``relations``, ``cells`` and
+``unrelated`` have the rules; ``find`` applies them all.
 """
 
 from groundwire.detection.rules.basis import MAX_LINES, Basis

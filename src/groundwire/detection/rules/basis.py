@@ -1,4 +1,4 @@
-"""The evidence of a claim as rules read it: its lines, and what stands in them."""
+"""The evidence of a claim as rules read it: lines, clauses, fields and rows of tables."""
 
 import re
 from bisect import bisect_left
@@ -14,24 +14,24 @@ from groundwire.text.vocabulary import words
 
 _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Of a field's path, these say where it stands and not what it is.
+#: Words of the path of a field that say where it is, not what it is.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _FIGURES = re.compile(r"\d[\d.,:]*")
-#: Words that hardly an English text is without, and that other languages lack.
+#: Words that nearly every English text has, and that other languages lack.
 _ENGLISH = words("the of is are and")
-#: What is around a sentence and no part of what it says.
+#: Characters around a sentence that are no part of it.
 _OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
 #: Shorter words are compared whole.
 _MIN_ROOTED = 6
-#: Lines that a claim is held against.
+#: Most lines that a claim is compared with.
 MAX_LINES = 8
-#: Names, numbers or words of a claim or a line that a rule looks at; of more, at the first. No
-#: sentence has so many, and each costs as much as the lines are long.
+#: Most names, numbers or words of a claim or a line that a rule looks at. No sentence has more, and
+#: the cost of each grows with the length of the lines.
 MAX_PLACES = 64
-#: Agreements by which one text states what another does.
+#: Kinds of agreement by which one text states the quantity of another.
 STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 
 
@@ -40,7 +40,7 @@ class Switch:
     """A field whose value is yes or no.
 
     Attributes:
-        words: What it is called, in lower case, without what only says where it stands.
+        words: Its name in lower case, without words that only say where it is.
         is_on: Its value.
     """
 
@@ -49,9 +49,9 @@ class Switch:
 
 
 class Basis:
-    """What a claim is held against: the lines of some passages.
+    """The evidence that a claim is compared with: the lines of some passages.
 
-    Lines are read as words when a rule first looks at them, once.
+    A line is divided into words once, when a rule first looks at it.
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
@@ -60,7 +60,7 @@ class Basis:
         Args:
             readings: The lines; equal ones count once.
             stated: The quantities of all of them.
-            question: What was asked. It is no evidence, and tells which row is meant.
+            question: The question. It is no evidence, but may tell which row of a table is meant.
         """
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
@@ -69,7 +69,7 @@ class Basis:
         self._clauses: dict[str, tuple[Clause, ...]] = {}
 
     def text(self, reading: str) -> ComparedText:
-        """A line, read."""
+        """A line as a text to compare with."""
         found = self._texts.get(reading)
         if found is None:
             found = self._texts[reading] = ComparedText(reading)
@@ -83,18 +83,18 @@ class Basis:
         return found
 
     def lines_with(self, words: str) -> list[ComparedText]:
-        """The lines in which some words stand as they are written."""
+        """The lines that contain some words, written just so."""
         return [self.text(reading) for reading in self.readings if words in reading]
 
     def has(self, word: Word) -> bool:
-        """Whether a word, or one that begins like it, stands anywhere; in doubt it does."""
+        """Whether a word, or one that begins like it, is in the lines; in doubt it is."""
         lower = word.lower
         if lower in self._lower or lower.rstrip("s") in self._lower:
             return True
         return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
 
     def writes(self, word: str) -> bool:
-        """Whether a word stands in the lines, written just so."""
+        """Whether a word is in the lines, written just so."""
         return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
 
     def has_line(self, claim: str) -> bool:
@@ -102,12 +102,12 @@ class Basis:
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:
-        """Whether some words stand in the lines, in whichever case."""
+        """Whether some words are in the lines, in upper or lower case."""
         return words.casefold() in self._lower
 
     @cached_property
     def all_text(self) -> str:
-        """All lines."""
+        """All lines as one text."""
         return "\n".join(self.readings)
 
     @cached_property
@@ -125,7 +125,7 @@ class Basis:
 
     @cached_property
     def is_english(self) -> bool:
-        """Whether words that join others in English stand in the lines."""
+        """Whether the lines contain function words of English."""
         lowers = {word.lower for reading in self.readings for word in words_of(reading)}
         return not _ENGLISH.isdisjoint(lowers)
 
@@ -148,7 +148,7 @@ class Basis:
 
 
 def is_field(reading: str) -> bool:
-    """Whether a line is a field or a row, which states nothing in a sentence."""
+    """Whether a line is a field or a row, and no sentence."""
     return _FIELD.match(reading) is not None
 
 
@@ -166,7 +166,7 @@ def stating(basis: Basis, claim: ComparedText, quantity: Quantity) -> list[Compa
 
 
 def states(stated: Quantity, wanted: Quantity) -> bool:
-    """Whether one quantity says what another does."""
+    """Whether two quantities are equal."""
     return QuantityIndex.of([stated]).match(wanted) in STATED
 
 

@@ -1,4 +1,4 @@
-"""Fields and cells that say otherwise."""
+"""Rules for fields of records and cells of tables that contradict a claim."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: Words between a thing and what is said to be of it: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
-#: These say whether, and not what.
+#: Values of fields that only say yes or no.
 _SWITCHES = words("true false yes no null none empty")
 _WHETHER = words("available offered provided included given welcome possible listed")
 _OFFERS = re.compile(
@@ -32,7 +32,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """What a claim says there is, and a field says there is not."""
+    """Find things that a claim says there are, and a field says there are not."""
     if _NEGATIVE.search(claim.text):
         return
     said = {_singular(word.lower) for word in claim.words}
@@ -46,7 +46,7 @@ def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """A cell of another row, where claim or question name a row, and the claim a column."""
+    """Find the cell of another row, where claim or question name a row, and the claim a column."""
     said = _spaced(claim.text)
     named = _meant(basis.rows, said, _spaced(basis.question))
     if len(named) != 1:
@@ -61,7 +61,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """What a claim says of a field, in a word that stands nowhere, where the field says otherwise.
+    """Find a word that a claim says of a field, where the field has another value.
 
     "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
     """
@@ -79,7 +79,7 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
 
 
 def _is_offered(claim: ComparedText, word: Word) -> bool:
-    """Whether a claim says of one word that there is such a thing: no "delivery pizza"."""
+    """Whether a claim says that there is such a thing; "delivery pizza" does not say it."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 2]
     is_part = bool(following) and following[0].is_content and not is_verb(following[0])
@@ -94,7 +94,7 @@ def _is_entry(value: ComparedText) -> bool:
 
 
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
-    """Where a claim names a field, and the word before the name, or after it and "is"."""
+    """Places where a claim names a field: the name, and the word before it, or after its "is"."""
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):
             continue
@@ -106,12 +106,12 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
-    """Where two words begin and end together."""
+    """Start and end of the stretch of two words."""
     return min(one.start, other.start), max(one.end, other.end)
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """Where what is said of a thing ends: "two-factor sign-in is on"."""
+    """End of the statement about a thing: "two-factor sign-in is on"."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
     is_subject = any(other.lower in _BE for other in following)
@@ -129,7 +129,7 @@ def _singulars(switch: Switch) -> frozenset[str]:
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
-    """The columns that a claim names without saying what the row has there."""
+    """The columns that a claim names without the value that the row has there."""
     asked = (
         column
         for column, cell in row.items()
@@ -139,7 +139,7 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 
 
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
-    """The rows that are named: by the first cell, there or in the question, or by the second."""
+    """The rows that claim or question name, by their first cell or by their second."""
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)
         named = [row for row, cell in cells if not cell.isdigit() and _says(text, cell)]
@@ -149,7 +149,7 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
 
 def _says(said: str, cell: str) -> bool:
-    """Whether the words of a cell stand in what is said."""
+    """Whether the words of a cell are in a text."""
     words = _spaced(cell)
     return bool(words.strip()) and words in said
 

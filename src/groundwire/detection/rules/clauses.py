@@ -1,4 +1,4 @@
-"""A sentence as clauses: what each is about, what it negates, whether it holds at all."""
+"""Divides a sentence into clauses, with their content words, negations and conditions."""
 
 import re
 from bisect import bisect_left
@@ -17,7 +17,7 @@ from groundwire.text.vocabulary import (
     words,
 )
 
-#: Content words after a "not" that it is about.
+#: Content words after a "not" that it applies to.
 _SCOPE = 3
 #: Words of the shortest statement: "It is safe."
 _STATEMENT = 3
@@ -27,7 +27,7 @@ _MIN_COMMON = 2
 _UNTIL_THAN = 6
 #: Letters of a stem, as words have them.
 _STEM_CHARS = 5
-#: Of a claim or a line; the rest of a longer one counts as one clause.
+#: Most clauses of a claim or a line; the rest of a longer one counts as one clause.
 _MAX_CLAUSES = 64
 
 _CUT = re.compile(
@@ -38,7 +38,7 @@ _CUT = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
 )
-#: Says "not" in another way, or may: such a clause is not compared.
+#: Words that may negate in another way: a clause with one of them is not compared.
 _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
@@ -56,10 +56,10 @@ _BASES = dict(PASTS)
 _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
 
 
-#: What stands in a sentence for other reasons as well.
+#: Opposites that have other uses as well, and are left out.
 _LOOSEST = frozenset(("before", "first", "up", "over"))
 _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
-# Of all it is said of some too; not the other way round.
+# What holds for all holds for some, but not the other way round.
 _OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
@@ -69,11 +69,11 @@ class Clause:
 
     Attributes:
         all_words: Its words.
-        words: Those of them that say something.
-        content: Their stems.
+        words: Its content words.
+        content: The stems of its content words.
         negated: The stems that it negates.
-        lowers: All of its words, as the lists have them.
-        negations: Its words that say "not".
+        lowers: All of its words in lower case.
+        negations: Its negating words.
         is_open: Whether it holds under a condition, or negates in another way.
     """
 
@@ -87,14 +87,14 @@ class Clause:
 
     @property
     def is_stated(self) -> bool:
-        """Whether it denies in a sentence, if it denies: not "no towels, no rags"."""
+        """Whether its denial, if any, is a statement; "no towels, no rags" is none."""
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether it denies what stands before it: "most rooms do not"."""
+        """Whether it denies the clause before it: "most rooms do not"."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
@@ -109,7 +109,7 @@ class Clause:
         return common / n_all if is_enough and n_all else 0.0
 
     def against(self, other: "Clause") -> tuple[Word, ...]:
-        """The words of this clause that the other says the opposite of; none if it does not."""
+        """The words of this clause that the other contradicts."""
         is_turned = bool(self.negations) != bool(other.negations)
         opposite = self._opposite(other)
         # "Did not rise" and "fell" may both be true, "not all have" and "some have not" too.
@@ -121,7 +121,7 @@ class Clause:
         return tuple(
             word
             for word in self.all_words
-            # First what few words have: this is asked of every pair of clauses.
+            # The cheapest test first, since every pair of clauses is compared.
             if (wanted := _OPPOSITE.get(word.lower))
             and not wanted.isdisjoint(other.lowers)
             and word.lower not in other.lowers
@@ -139,7 +139,7 @@ class Clause:
 
 
 def is_crossed(words: Sequence[Word], word: Word, others: Sequence[Word], opposite: Word) -> bool:
-    """Whether opposite words say the same, for what stands on their sides has changed them.
+    """Whether opposite words say the same, since their sides are swapped.
 
     "Mary is younger than John" of "John is older than Mary"; bought from, and sold to.
     """
@@ -155,7 +155,7 @@ def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[s
 
 
 def clauses_of(text: ComparedText) -> Iterator[Clause]:
-    """The clauses of a sentence that say anything, in reading order."""
+    """The clauses of a sentence that have content words, in reading order."""
     starts = [word.start for word in text.words]
     negations = tuple(_negations(text.text, text.words))
     cuts = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
@@ -163,7 +163,7 @@ def clauses_of(text: ComparedText) -> Iterator[Clause]:
     for (start, _), (end, after) in pairwise([(0, 0), *cuts, (last, last)]):
         words = text.words[bisect_left(starts, start) : bisect_left(starts, end)]
         if any(word.is_content for word in words):
-            # What follows may be its condition: "Add salt if ...".
+            # The text after it may be its condition: "Add salt if ...".
             is_open = _is_open(text.text, start, after)
             yield _clause(
                 words, [no for no in negations if start <= no.start < end], is_open=is_open
@@ -195,7 +195,7 @@ def stem_of(word: Word) -> str:
 
 
 def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
-    """What is said not to be so: the next content words of the clause."""
+    """The content words of the clause that the negations apply to."""
     for no in negations:
         first = bisect_left(content, no.end, key=lambda word: word.start)
         yield from content[first : first + _SCOPE]
@@ -208,7 +208,7 @@ def _is_open(text: str, start: int, end: int) -> bool:
 
 
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
-    """What says "not" for certain: not "no later than", "not only", "no-brainer"."""
+    """The words that certainly negate, without "no later than", "not only", "no-brainer"."""
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]

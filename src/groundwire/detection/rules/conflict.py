@@ -1,4 +1,4 @@
-"""What a rule finds in a claim: words that its evidence plainly speaks against, or for."""
+"""Findings of rules: words of a claim that its evidence plainly speaks against."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from groundwire.detection.values import Label
 
 
 class ConflictKind(StrEnum):
-    """What is plainly wrong with some words of a claim."""
+    """The kind of mistake that a rule finds."""
 
     NUMBER = "number"  # the evidence has another number in its place
     UNIT = "unit"  # the same number, in another unit
@@ -29,16 +29,16 @@ class ConflictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Words of a claim that a rule finds wrong.
+    """Words of a claim that a rule finds wrong, with label and probability.
 
     Attributes:
         start: First character, counted in Python characters of the claim, or of the answer where a
             detector says so.
         end: One past the last.
-        kind: What is wrong.
+        kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
         probability: P(not supported) of such words, in (0, 1].
-        floor: The model has to have at least this P(not supported) of them for the rule to count.
+        floor: The finding counts only if the model's P(not supported) of the words reaches it.
     """
 
     start: int
@@ -55,9 +55,9 @@ class Conflict:
 
 
 class RuleFinding(NamedTuple):
-    """Words of a claim, ``claim[start:end]``, and what is wrong with them.
+    """The finding of a rule before it is weighed: words ``claim[start:end]``, and the mistake.
 
-    ``is_enough``: the model need not doubt them as well, though of this kind it mostly has to.
+    ``is_enough`` says that the finding counts even if the model does not doubt the words.
     """
 
     start: int

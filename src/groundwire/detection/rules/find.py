@@ -1,4 +1,4 @@
-"""All rules, one after the other, over a claim and what it is held against."""
+"""Applies all rules to a claim and its evidence."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,9 +32,9 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: Share of what the rules find in answers that were held out of training that people have marked.
+#: Share of the findings in answers held out of training that people have marked, too.
 PROBABILITY = 0.6
-#: What only stands nowhere may well be known from elsewhere: here the model has to doubt as well.
+#: Words that are only absent may be known from elsewhere: the model has to doubt them as well.
 _DOUBT, _MORE_DOUBT = 0.12, 0.15
 _FLOORS = {
     ConflictKind.NUMBER: _DOUBT,
@@ -49,11 +49,11 @@ _UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE, ConflictKin
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """What rules find in a claim, with offsets in it.
+    """The findings of the rules about a claim, with offsets in it.
 
     Attributes:
-        conflicts: What it plainly gets wrong, in reading order; they may overlap.
-        settled: What plainly follows, or stands there as a whole: ``[start, end)``.
+        conflicts: Plain mistakes, in reading order; they may overlap.
+        settled: Stretches ``[start, end)`` that plainly follow from the evidence.
         is_line: Whether the claim is a line, word for word.
     """
 
@@ -62,7 +62,7 @@ class RuleFindings:
     is_line: bool = False
 
     def moved(self, places: Sequence[int]) -> "RuleFindings":
-        """The same with offsets in another text: ``places`` of each character of the claim."""
+        """Move the offsets to another text; ``places`` has the place of each character there."""
         return RuleFindings(
             tuple(
                 replace(each, start=places[each.start], end=places[each.end - 1] + 1)
@@ -74,12 +74,12 @@ class RuleFindings:
 
 
 def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
-    """Hold a claim against its evidence by all rules; what is a line of it follows.
+    """Apply all rules to a claim. A claim that is a line of the evidence follows from it.
 
     Args:
         claim: The claim.
-        lines: Those lines that have most in common with it, best first.
-        basis: All that it is held against.
+        lines: The lines that have most in common with it, best first.
+        basis: All of its evidence.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

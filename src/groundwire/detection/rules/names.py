@@ -1,4 +1,4 @@
-"""Names in a claim and in lines, and what stands beside them."""
+"""Finds names in claims and in lines of evidence."""
 
 import re
 
@@ -7,14 +7,14 @@ from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, stems_in
 from groundwire.text.vocabulary import CALENDAR, words
 
-#: Written with a capital letter, and no names.
+#: Words that are written with a capital letter and are no names.
 _OTHERS = words("""
     according approximately roughly based answer note question step passage passages source sources
     therefore however additionally overall furthermore moreover finally also yes no once okay
     confirm click select enter fahrenheit celsius am pm
     tb gb mb kb kg km cm mm ml mg mp mhz ghz usd eur gbp
 """)
-#: Letters of what may be initials, and what may stand between the words that they are of.
+#: Numbers of letters of initials, and the text that may be between the words they stand for.
 _INITIALS = range(2, 7)
 _JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
 
@@ -39,7 +39,7 @@ def names_in(claim: ComparedText, basis: Basis) -> list[Word]:
 
 
 def names_of_line(line: ComparedText) -> list[Word]:
-    """The names of a line; its first word counts if it may be one."""
+    """The names of a line; its first word counts if it may be a name."""
     names = line.names[:MAX_PLACES]
     first = line.words[0] if line.words else None
     if first is None or any(name.start == first.start for name in names):
@@ -48,7 +48,7 @@ def names_of_line(line: ComparedText) -> list[Word]:
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
-    """Whether the evidence has the initials of a name of several words, or what they stand for."""
+    """Whether the evidence has a name in its long or short form: "EU" and "European Union"."""
     if name.text.isupper() and name.text.isalpha() and len(name.text) in _INITIALS:
         written = _JOINS.join(rf"{re.escape(letter)}\w*" for letter in name.text)
         return re.search(rf"\b{written}", basis.all_text) is not None
@@ -66,7 +66,7 @@ def stems_of(text: ComparedText, name: Word) -> frozenset[str]:
 
 
 def is_name(word: Word) -> bool:
-    """Whether a word is written as a name is; days and months are none."""
+    """Whether a word is written like a name; days and months are none."""
     return word.text[0].isupper() and word.is_content and not _is_day(word.lower)
 
 
@@ -80,7 +80,7 @@ def _is_day(lower: str) -> bool:
 
 
 def _begins(text: str, name: Word) -> bool:
-    """Whether a single word has its capital letter from a colon before it: "Soil: Use ..."."""
+    """Whether a single word is capitalised since it follows a colon: "Soil: Use ..."."""
     return " " not in name.text and text[: name.start].rstrip().endswith(":")
 
 

@@ -1,4 +1,4 @@
-"""Who did what to whom, and whose a value is."""
+"""Rules about roles: who did what to whom, and which value belongs to whom."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from groundwire.detection.rules.names import is_name, names_in, names_of_line, s
 from groundwire.text.quantities import Quantity
 from groundwire.text.vocabulary import words
 
-#: What both sides do to each other, and what joins names.
+#: Verbs of things that both sides do to each other, and words that join names.
 _MUTUAL = words("""
     met meet meets married marries marry faced faces played plays play joined merged tied drew and
     with between starred stars starring featured features
@@ -30,12 +30,12 @@ _MUTUAL = words("""
 _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
-#: Words between a name and its verb.
+#: Most words between a name and its verb.
 _SKIPPED = 3
-#: Words before a verb in which a "was" belongs to it.
+#: Words before a verb among which a "was" belongs to it.
 _BEFORE_VERB = 2
 _LINES = 3
-#: What speaks for another value standing in the place of one, and what a unit adds to it.
+#: Likeness from which a value is in the place of another, and the bonus for an equal unit.
 _IN_PLACE = 0.4
 _SAME_UNIT = 0.1
 _PRONOUNS = words("he she it they his her its their this these")
@@ -43,7 +43,7 @@ _PRONOUNS = words("he she it they his her its their this these")
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    """A verb with the stems of the names on both sides of it."""
+    """A verb with the stems of the names on its two sides."""
 
     stem: str
     before: frozenset[str]
@@ -55,7 +55,7 @@ class _Act:
         return bool(self.before and self.after)
 
     def is_turned(self, other: "_Act") -> bool:
-        """Whether both names stand on the other sides of the same verb, in the same voice."""
+        """Whether another act has the same verb and voice, with both names swapped."""
         if (self.stem, self.is_passive) != (other.stem, other.is_passive):
             return False
         is_crossed = bool(self.before & other.after and self.after & other.before)
@@ -63,7 +63,7 @@ class _Act:
 
 
 def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Two names on the other sides of a verb, or of an "older than", than in the evidence."""
+    """Find two names that are swapped around a verb or an "older than"."""
     acting = (
         index
         for index, word in enumerate(claim.words)
@@ -79,7 +79,7 @@ def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def owners(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """A value that stands with another name, where the claim's name has another value."""
+    """Find a value that belongs to another name, where the claim's name has another value."""
     names = names_in(claim, basis)
     for quantity in quantities_in(claim):
         name = next((name for name in names if name.end <= quantity.start), None)
@@ -101,13 +101,13 @@ def _may_act(word: Word) -> bool:
 
 
 def _compares(words: Sequence[Word], index: int) -> bool:
-    """Whether a word is what a "than" goes with; of a "less", the sides may be either way."""
+    """Whether a word compares with a "than"; after a "less" the sides may be swapped."""
     is_than = index + 1 < len(words) and words[index + 1].lower == "than"
     return is_than and (index == 0 or words[index - 1].lower not in _LESS)
 
 
 def _acts(line: ComparedText, stem: str) -> Iterator[_Act]:
-    """What a line says with a verb."""
+    """The acts of a line with a certain verb."""
     verbs = (
         index
         for index, word in enumerate(line.words)
@@ -139,7 +139,7 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
-    """Whether it is done by what follows: "was beaten by", and "tools used by" too."""
+    """Whether a verb is in the passive: "was beaten by", and "tools used by" too."""
     before = words[max(0, index - _BEFORE_VERB) : index]
     after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
     has_be = any(word.lower in _BE for word in before)
@@ -147,14 +147,14 @@ def _is_passive(words: Sequence[Word], index: int) -> bool:
 
 
 def _is_anothers(line: ComparedText, own: frozenset[str], claim: ComparedText) -> bool:
-    """Whether a line speaks of another name than the claim's, and not of that by a pronoun."""
+    """Whether a line is about another name than the claim's, and has no pronoun."""
     if own & line.content or line.lowers & _PRONOUNS:
         return False
     return any(stems_of(line, name) - claim.content for name in names_of_line(line)[:1])
 
 
 def _has_other(line: ComparedText, claim: ComparedText, quantity: Quantity) -> bool:
-    """Whether a line has another value of the kind in the place of a claim's."""
+    """Whether a line has another value of the same kind in the place of a claim's."""
     context = claim.near(quantity.start, quantity.end)
     return any(
         likeness(context, line.near(other.start, other.end))

@@ -1,4 +1,4 @@
-"""Names and words of a claim in whose place the evidence has others."""
+"""Rules for names and words in whose place the evidence has others."""
 
 import re
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.detection.rules.names import is_abbreviated, names_in, names_of_line, stems_of
 from groundwire.text.vocabulary import FUNCTION_WORDS
 
-#: What speaks for another name standing in the place of one: the same word beside both, and near.
+#: Likeness from which a name is in the place of another: the same word beside both, and near.
 _IN_PLACE = 0.45
-#: Content words of a claim beside the one that is replaced.
+#: Least content words of a claim beside the one that is replaced.
 _MIN_REST = 3
-#: Content words that stand nowhere; of more, none stands in the place of one.
+#: Most content words that are absent; with more, none is in the place of one word.
 _MOST_ABSENT = 2
-#: Content words that a claim says of a name; of fewer, much is said of many.
+#: Least content words that a claim says of a name; fewer are said of many names.
 _MIN_SAID = 2
-#: Share of what a claim says of a name that lines with the name say, and then it may be so.
+#: Share of the words said of a name from which lines with the name may state the claim.
 _MOSTLY = 0.8
-#: The items of a list at least.
+#: Least items of a list.
 _MIN_ITEMS = 3
-#: Lines that are read as a whole: the claim says what one of them says.
+#: Lines that are compared as a whole.
 _LINES, _FEWER_LINES = 3, 2
 # Possessive, because a list that does not end in "and" would else be tried in every division.
 _LIST = re.compile(
@@ -35,9 +35,9 @@ _ADDRESS = re.compile(r"\bhttps?://\S{1,400}|\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
 _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
-#: Before a name of which it is not said: "Bell, not Edison".
+#: Words before a name that is denied: "Bell, not Edison".
 _NOT_HERE = frozenset(("not", "unlike"))
-#: What stands in no one's place.
+#: Words that replace no other word.
 _BESIDE = frozenset(
     ("almost", "nearly", "roughly", "approximately", "mr", "mrs", "ms", "dr", "sir")
 )
@@ -45,7 +45,7 @@ _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
 def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Names that stand nowhere, where a line has another beside the same words."""
+    """Find absent names, where a line has another name beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
         is_denied = neighbours(claim, name)[0] in _NOT_HERE
@@ -65,7 +65,7 @@ def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Names of which a claim says what a line says, word for word, of another name."""
+    """Find names of which a claim says what a line says, word for word, of another name."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
         said = claim.content - own
@@ -83,7 +83,7 @@ def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFi
 
 
 def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """The one word of a claim that stands nowhere, where a line has another between the same."""
+    """Find the one absent word of a claim, where a line has another between the same words."""
     place = _absent(claim, basis)
     if place is None or _is_incomparable(claim, place):
         return
@@ -100,7 +100,7 @@ def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Web and mail addresses that stand nowhere: nobody knows these by heart."""
+    """Find absent web and mail addresses, which nobody knows by heart."""
     for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
         written = match[0].rstrip(".,;:!?)'\"")
         if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
@@ -108,7 +108,7 @@ def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def items(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """The one item of a list that stands nowhere, where a line has all the others."""
+    """Find the one absent item of a list, where a line has all others."""
     for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
         listed = _items(claim, match)
         absent = [item for item in listed if not any(map(basis.has, item))]
@@ -122,7 +122,7 @@ def items(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def _absent(claim: ComparedText, basis: Basis) -> Word | None:
-    """The one word of a claim, or two side by side, that stand nowhere; None if there are more."""
+    """The one absent word of a claim, or two side by side; ``None`` if more are absent."""
     content = [word for word in claim.words if word.is_content]
     absent = list(islice((word for word in content if not basis.has(word)), _MOST_ABSENT + 1))
     if not absent or len(absent) > _MOST_ABSENT or len(content) - len(absent) < _MIN_REST:
@@ -133,7 +133,7 @@ def _absent(claim: ComparedText, basis: Basis) -> Word | None:
 
 
 def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) -> bool:
-    """Whether the last word of a name stands nowhere, and a line has the first with another."""
+    """Whether the last word of a name is absent, and a line has its first word with another."""
     own = content_in(claim, name.start, name.end)
     if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
         return False
@@ -146,7 +146,7 @@ def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) ->
 
 
 def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> bool:
-    """Whether a line says of another name, in its place, all that the claim says of one."""
+    """Whether a line says of another name all that the claim says of one."""
     own = stems_of(claim, name)
     if own & line.content or not claim.content - own <= line.content or _PRONOUN.match(line.text):
         return False
@@ -175,7 +175,7 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
 
 
 def _is_incomparable(claim: ComparedText, place: Word) -> bool:
-    """Whether words are a number, whose conflicts are others, or beside what is said: adverbs."""
+    """Whether words are a number, for which other rules exist, or an adverb."""
     if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
@@ -189,6 +189,6 @@ def _items(claim: ComparedText, match: re.Match[str]) -> list[list[Word]]:
     ends = [*(cut.start() for cut in cuts), match.end()]
     found = [content_in(claim, start, end) for start, end in zip(starts, ends, strict=True)]
     if found:
-        # Before the first and after the last stands the rest of the sentence.
+        # The rest of the sentence is before the first item and after the last.
         found[0], found[-1] = found[0][-1:], found[-1][:2]
     return found if all(1 <= len(item) <= _MOST_ITEM_WORDS for item in found) else []

@@ -1,4 +1,4 @@
-"""What a line says as a whole: all words of a claim, or a short answer with its question."""
+"""Finds claims that a line states as a whole: all of their words, or an answer to the question."""
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.rules.basis import STATED, Basis, quantities_in
@@ -7,24 +7,24 @@ from groundwire.text.vocabulary import HEDGES, words
 
 _MOST_WORDS = 2
 _LINES = 3
-#: What a question has to ask about: "Which year?" names nothing that a line could be known by.
+#: Least content words of a question: "Which year?" has nothing to recognise a line by.
 _MIN_ASKED = 2
-#: Share of what is asked about that a line has, if it is the one that is meant.
+#: Share of the question's content words from which a line is the one that is meant.
 _ASKED = 0.75
 
-#: Words of a claim that say another thing, if they are not those of the line.
+#: Words that change the meaning of a claim, if the line does not have them.
 _TURNING = words("""
     before after since until till over under above below up down on off within beyond
     may might must can could should would will if unless when while without except only
     all every each no always never
 """)
 _HEDGES = HEDGES | words("can should would if unless except almost nearly")
-#: What gives the words on both sides an order.
+#: Words that give the words on both sides an order.
 _DIRECTED = words("from to than by into")
 
 
 def contained(claim: ComparedText, lines: Lines, _: Basis) -> tuple[tuple[int, int], ...]:
-    """The whole of a claim, if one line has all of its words, and states all of its quantities.
+    """The range of a claim, if one line has all of its words, and states all of its quantities.
 
     "It is 330 m tall" of "The tower is 330 metres tall". Of 696 such claims in validation answers,
     of which no rule finds anything wrong, 2 % were marked, before another order, a "before" for an
@@ -59,7 +59,7 @@ def _turns(claim: ComparedText, line: ComparedText) -> bool:
 
 
 def _has_between(claim: ComparedText, line: ComparedText) -> bool:
-    """Whether another quantity of the kind stands between the words that a line has of a claim.
+    """Whether a line has another quantity of the same kind between the words of a claim.
 
     "The fee is 20 for children" of "The fee is 20 for adults and 10 for children".
     """
@@ -80,7 +80,7 @@ def _has_between(claim: ComparedText, line: ComparedText) -> bool:
 
 
 def replied(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """The whole of a short answer, if a line has it and nearly all that the question asks about.
+    """The range of a short answer, if a line has it and nearly all words of the question.
 
     "Canberra" to "What is the capital?" is what "Canberra is the capital of Australia." says; a
     model has little to go by in one word.

@@ -1,4 +1,4 @@
-"""What a claim says the opposite of, or more of than its evidence."""
+"""Rules for claims that say the opposite of their evidence, or more than it."""
 
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -11,20 +11,20 @@ from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of, words
 
-#: Share of all their content words that two clauses have in common if they are about the same.
+#: Share of common content words from which two clauses are about the same.
 LIKENESS = 0.6
-#: Clauses that have nearly as much in common with it as the best count as well.
+#: Share of the best likeness from which further clauses count as well.
 _SHARE = 0.9
-#: The same of a claim's words and a line's.
+#: Share of a claim's content words in a line from which both are about the same, or nearly equal.
 _ABOUT = 0.6
 _CLOSELY = 0.7
-#: Content words that two clauses have in common at least, and that a claim has beside an opposite.
+#: Least content words that two clauses share, or that a claim has beside an opposite.
 _MIN_WORDS = 2
-#: Lines that are read clause by clause; that are read for how much they say; and for one word.
+#: Lines that are compared by clauses, by quantifiers, and by one word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: Words after an "all" that name what it counts, and how many of them may.
+#: Words after an "all" among which the counted things are named, and most of these names.
 _AFTER_ALL, _MOST_THINGS = 4, 2
-#: Words before a thing that say how many there are.
+#: Words before a thing among which its quantifier is.
 _BEFORE_THING = 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
@@ -60,15 +60,15 @@ _RANK_CHARS = 40
 
 
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
+    """Find clauses that are negated where their most similar clauses of the evidence are not.
 
-    What the evidence does not tell is no denial, nor is a field a statement.
+    The reverse counts as well. "It is not known" is no denial, and a field is no statement.
     """
     if _UNTOLD.search(claim.text):
         return
     stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
     read = [basis.clauses(line) for line in stated]
-    # "Some rooms have it; most do not": of which ones the claim speaks is not to be told.
+    # "Some rooms have it; most do not": it is unclear which rooms the claim is about.
     whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
     clauses = [clause for each in whole for clause in each]
     for own in clauses_of(claim):
@@ -79,7 +79,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Words whose opposite all lines have that say the rest of the claim."""
+    """Find words whose opposite is in all lines that say the rest of the claim."""
     if claim.has_negation:
         return
     if len(claim.content) <= _MIN_WORDS:
@@ -93,7 +93,7 @@ def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """What rose, where it fell."""
+    """Find a rise where the evidence has a fall, and the reverse."""
     if claim.has_negation:
         return
     about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
@@ -106,7 +106,7 @@ def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFind
 
 
 def quantifiers(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Says "all" or "most" of what the evidence says of some or few."""
+    """Find "all" or "most" where the evidence has "some" or "few"."""
     about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
     for index, word in _said(claim, _ALL | _MOST):
         if index > 0 and claim.words[index - 1].lower == "not":
@@ -124,7 +124,7 @@ def quantifiers(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFin
 
 
 def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
+    """Find "the longest" where the evidence has "the second longest" or "one of the longest"."""
     about = [(line, overlap(claim, line) >= _ABOUT) for line in lines[:_LINES]]
     for match in islice(_SUPERLATIVE.finditer(claim.text), MAX_PLACES):
         if match[0].lower() in _NO_SUPERLATIVE or _is_ranked(claim.text, match.start()):
@@ -141,7 +141,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """The words of a clause that all clauses most like it deny."""
+    """The words of a clause that all of the clauses most similar to it deny."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses
@@ -167,7 +167,7 @@ def _is_enough(own: Clause, clause: Clause) -> bool:
 
 
 def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
-    """The words of a claim that are on a list, and which they are."""
+    """The words of a claim that are on a list, each with its index."""
     said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
     return islice(said, MAX_PLACES)
 
@@ -180,7 +180,7 @@ def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
 
 
 def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """What stands before each mention of some things in a line."""
+    """The words before each mention of some things in a line."""
     for index, word in enumerate(line.words):
         if word.stem in things:
             yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}

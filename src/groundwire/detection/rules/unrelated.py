@@ -1,4 +1,4 @@
-"""A claim that has no word in common with its evidence."""
+"""The rule for claims that have no word in common with their evidence."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r"[.!]\W*$")
 
 
 def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find a claim of which no content word stands in the evidence, in any form.
+    """Find a claim without any content word of the evidence, in any form.
 
     Questions, headings, remarks and statements that something is missing are left alone: those of
     the validation answers that share no word with their sources are faithful nearly always.

@@ -1,4 +1,4 @@
-"""Numbers, units, days and times that the evidence states otherwise."""
+"""Rules for numbers, units, days and times that the evidence states otherwise."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,25 +15,25 @@ from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 _STATED = STATED | {Match.UNIT_MISSING}
-#: What speaks for another value standing in the place of one: 0.5 is a shared neighbour.
+#: Likeness from which a value is in the place of another: 0.5 is a shared neighbour.
 _IN_PLACE = 0.6
-#: What it adds if nothing else stands around the one: "It was built in 1950."
+#: Bonus if no other words are around one of both values: "It was built in 1950."
 _ALL_AROUND = 0.1
-#: What the same unit adds to it.
+#: Bonus for the same unit.
 _SAME_UNIT = 0.1
-#: "15 November" and "15 December", 1,487 and 1,847: a slip.
+#: Bonus for a slip: "15 November" and "15 December", 1,487 and 1,847.
 _NEAR_MISS = 0.6
-#: The same, of a day or a month, which have fewer neighbours.
+#: The same threshold for days and months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: Fewer figures stand in another order by chance.
+#: Least digits of two numbers with the same digits in another order; fewer are so by chance.
 _FIGURES = 3
-#: Numbers that the claim does not name are compared where it compares.
+#: Words of claims that compare or compute: only then numbers of the lines are operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Of more numbers, some two give almost any third.
+#: Most operands: of more numbers, some two give almost any third.
 _MOST_OPERANDS = 12
 #: Lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
@@ -44,10 +44,10 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Numbers, dates and times of a claim that are others in the evidence.
+    """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A time, and a number whose unit is another, are enough by themselves. A number or a date that
-    stands nowhere has another in its place; what can be computed is no conflict.
+    A different time, or a number with another unit, is a finding by itself. An absent number or
+    date is one if another is in its place. A number that can be computed is no conflict.
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
@@ -63,7 +63,7 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 
 def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Days and months of a claim that stand nowhere, where a line has another in their place."""
+    """Find absent days and months of a claim, where a line has another in their place."""
     said = {word.lower for word in claim.words}
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
     for word in islice(named, MAX_PLACES):
@@ -81,9 +81,9 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 
 
 def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Numbers of a claim that follow: rounded, and it says so, or computed from others.
+    """Find numbers of a claim that follow: said to be rounded, or computed from others.
 
-    With what is computed goes what it is computed from, if the nearest lines state it.
+    The operands of a computation follow as well, if the nearest lines state them.
     """
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
     near = _stated_by(lines)[:_MOST_OPERANDS]
@@ -106,7 +106,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Whether a day or month stands anywhere, shortened ones too."""
+    """Whether a day or month is in the evidence, in full or shortened."""
     return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
 
 
@@ -121,7 +121,7 @@ def _held(claim: ComparedText, quantity: Quantity, lines: Lines) -> Held:
 
 
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
-    """Whether a line has the same number, of something else that is measured."""
+    """Whether a line has the same number with another unit."""
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
         for line in lines
@@ -157,7 +157,7 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
         for line in lines
         for other in quantities_in(line)
         if _may_replace(claim, quantity, line, other)
-        # What the claim states elsewhere is not what is missing here.
+        # A value that the claim states elsewhere does not replace this one.
         and others.match(other) not in _STATED
     )
 
@@ -165,9 +165,9 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
 def _is_all_around(
     context: Mapping[str, int], around: Mapping[str, int], line: ComparedText
 ) -> bool:
-    """Whether nothing else stands around the one than around the other.
+    """Whether all words around one value are also around the other.
 
-    Of a field that is its name: "built: 1887-1889" says less than the claim, and all it can.
+    Around the value of a field is only its name: "built: 1887-1889".
     """
     if not context or not around:
         return False
@@ -176,7 +176,7 @@ def _is_all_around(
 
 
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Whether two are of one kind; the sum of an invoice names no currency."""
+    """Whether two quantities are of one kind; a slip may lack its unit."""
     if _agrees(one, other):
         return False
     if same_kind(one, claim.text, other, line.text):
@@ -186,7 +186,7 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
-    """Whether two dates are the same, as far as both are told: "13 March" may be of any year."""
+    """Whether two dates agree in the parts that both state: "13 March" may be of any year."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return False
     pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -194,7 +194,7 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Whether two dates differ in one part, or two numbers in the order of their figures."""
+    """Whether two dates differ in one part, or two numbers in the order of their digits."""
     if isinstance(one.value, tuple) and isinstance(other.value, tuple):
         pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
         return sum(a != b for a, b in pairs) == 1 and any(a == b for a, b in pairs)
@@ -203,7 +203,7 @@ def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other:
 
 
 def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
-    """Whether it is written in figures; "two" is counted as often as read."""
+    """Whether a quantity is written in digits."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
@@ -225,7 +225,7 @@ def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Li
 
 
 def _following(text: ComparedText, quantity: Quantity) -> str | None:
-    """The stem of the word after a quantity, if it says anything."""
+    """The stem of the content word right after a quantity; ``None`` if there is none."""
     after = next((word for word in text.words if word.start >= quantity.end), None)
     return after.stem if after is not None and after.is_content else None
 
@@ -235,7 +235,7 @@ def _figures(text: ComparedText, quantity: Quantity) -> str:
 
 
 def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether a time is another, so much earlier or later: 9:50 is 9:10 and 40 minutes."""
+    """Whether a time is another one plus or minus a stated time span: 9:50 is 9:10 and 40 min."""
     times = [o.value for o in others if o.kind is QuantityKind.TIME and isinstance(o.value, float)]
     lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
     return any(
@@ -255,10 +255,10 @@ def _stated_by(lines: Lines) -> list[Quantity]:
 def _is_computed(
     claim: ComparedText, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
 ) -> bool:
-    """Whether a number is what stated ones give that count the same, or one of which counts.
+    """Whether a number can be computed from stated ones.
 
-    The sum of all others of its unit; of two, sum and difference, years apart, a price times how
-    many, a share in per cent.
+    It may be the sum of all others of its unit; the sum or difference of two; the years between two
+    dates; a price times a count; a share in per cent.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -272,7 +272,7 @@ def _is_computed(
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
-    """Whether a number is what all others of its unit give, or two of them."""
+    """Whether a number is the sum of all others of its unit, or of two of them."""
     numbers = [part.number for part in parts if part.unit == result.unit and part.value]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []
@@ -300,7 +300,7 @@ def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
 
 
 def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
-    """Whether so many of what is measured give it: three at $24 are $72."""
+    """Whether a result is a count times a price: three at $24 are $72."""
     is_of_one = each.unit == result.unit is not None and count.unit is None
     return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
 

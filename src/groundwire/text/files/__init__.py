@@ -1,1 +1,1 @@
-"""Files of rows: how they are read, and how they are written so that a cut run can go on."""
+"""Reads and writes files of rows, so that a run that was cut short can be continued."""

@@ -1,4 +1,4 @@
-"""Reading files of rows: lines of UTF-8, packed or not, and no more of them than fit."""
+"""Reads files of rows: lines of UTF-8, gzip or not, in blocks of bounded size."""
 
 import codecs
 import gzip
@@ -20,18 +20,18 @@ _T = TypeVar("_T")
 STDIN = Path("-")
 
 
-#: What reading a damaged or cut gzip stream raises.
+#: Exceptions that reading a damaged or truncated gzip stream raises.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-#: How many rows, and how many bytes of them, are in memory at a time.
+#: Rows, and bytes of them, that are in memory at a time.
 MAX_BLOCK_ROWS = 256
 
 
 MAX_BLOCK_BYTES = 16 * 2**20
 
 
-#: What files of other encodings begin with; the longer marks begin with the shorter ones.
+#: Byte order marks of other encodings; longer ones first, since they begin with shorter ones.
 _MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -44,7 +44,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class NotUtf8Error(InputError):
-    """A file holds bytes that are not UTF-8; ``encoding`` is what they are, or may be."""
+    """A file is not UTF-8; ``encoding`` is its likely encoding."""
 
     def __init__(
         self, name: str, offset: int, problem: str, encoding: str = "WINDOWS-1252"
@@ -60,7 +60,7 @@ class NotUtf8Error(InputError):
 
 
 def other_encoding(data: bytes) -> str:
-    """In which encoding a text is, by how it begins; empty if it may be UTF-8."""
+    """Guess the encoding of a text by its beginning; empty if it may be UTF-8."""
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return encoding
@@ -71,12 +71,12 @@ def other_encoding(data: bytes) -> str:
 
 
 def conversion(encoding: str = "WINDOWS-1252") -> str:
-    """How a file becomes UTF-8."""
+    """Say how to convert a file to UTF-8."""
     return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
 
 
 def decode(data: bytes, name: str) -> str:
-    """Read bytes as UTF-8; a byte order mark at the start is no part of the text.
+    """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
         NotUtf8Error: With the name and the offset of the first wrong byte.
@@ -93,7 +93,7 @@ def decode(data: bytes, name: str) -> str:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[BinaryIO]:
-    """Open a file or standard input, unpacking gzip, which its first bytes tell."""
+    """Open a file or standard input; gzip, recognised by its first bytes, is unpacked."""
     if path == STDIN:
         yield _unpacked(sys.stdin.buffer)
         return
@@ -102,7 +102,7 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def count_lines(path: Path) -> int | None:
-    """Lines of a file; ``None`` for standard input, and for a file that is damaged."""
+    """Count the lines of a file; ``None`` for standard input and for a damaged file."""
     if path == STDIN:
         return None
     n_lines, last = 0, b"\n"
@@ -117,7 +117,7 @@ def count_lines(path: Path) -> int | None:
 
 
 def fingerprint(line: bytes) -> str:
-    """What tells a row from another: 16 hexadecimal digits, outer white space left out."""
+    """Hash of a row without outer white space: 16 hexadecimal digits."""
     return sha256(line.strip()).hexdigest()[:16]
 
 
@@ -125,8 +125,8 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
     """Group rows, so that memory stays bounded however long the file is.
 
     Args:
-        rows: Of whatever kind.
-        size: About how many bytes one holds.
+        rows: The rows. After an error among them the rows read before it are yielded first.
+        size: Returns about how many bytes a row holds.
     """
     block: list[_T] = []
     n_bytes = 0

@@ -1,4 +1,4 @@
-"""Writing files of rows: each row outlasts the process, and what was cut short can go on."""
+"""Writes files of rows that survive a crash: a file that was cut short can be continued."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ class WrittenError(InputError):
 
     Attributes:
         path: The file.
-        line: Which line is wrong; ``None`` if it is the whole.
+        line: Number of the wrong line; ``None`` if the whole file is meant.
         problem: What is wrong, and what to do.
     """
 
@@ -42,7 +42,7 @@ def not_results(path: Path, line: int, problem: str) -> WrittenError:
 
 
 class Writer:
-    """Writes results; each row is out of our hands when :meth:`write` returns."""
+    """Writes results; a row is flushed to the system when :meth:`write` returns."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -54,11 +54,14 @@ class Writer:
 
 
 def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What is wrong if files with these SHA-256 are not those; empty if they are.
+    """Say that the data of two runs differ; empty if they are the same.
 
-    What counts is what is in them, in the order in which they are read, and of their names the end
-    that says how: a file that was renamed has the same rows in the same places, unless it comes
-    before another now.
+    Data are the same if their SHA-256 and the suffixes of their names are, in order: a renamed file
+    has the same rows in the same places, unless it comes before another file now.
+
+    Args:
+        before: Name and SHA-256 of each file of the earlier run.
+        now: The same of this run.
     """
     was, is_ = ([(_kind(name), sha256) for name, sha256 in each.items()] for each in (before, now))
     if was == is_:
@@ -75,9 +78,9 @@ def to_json(data: object, *, indent: int | None = None) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """A file that is there as a whole or not at all, even if the power fails.
+    """Open a file that replaces another as a whole or not at all, even if the power fails.
 
-    Whoever may read the one that it replaces may read it.
+    It has the permissions of the file that it replaces.
     """
     path = path.resolve()  # what a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")
@@ -94,14 +97,14 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 
 
 def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
-    """Make a file of results fit to be appended to: a last line that was cut short is dropped.
+    """Prepare a file of results for appending: drop a last line that was cut short.
 
     Args:
-        path: The file, packed or not.
-        take: Given the number of each complete line, and the line.
+        path: The file, gzip or not.
+        take: Called with the number of each complete line, and the line.
 
     Raises:
-        WrittenError: If it is packed and its name does not say so, or the other way round.
+        WrittenError: If it is gzip and its name does not end in ``.gz``, or the other way round.
     """
     n_bytes, is_whole = 0, True
     with open_lines(path) as stream:
@@ -130,7 +133,7 @@ def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
 
     Args:
         path: The file; its last line is complete.
-        is_kept: Given the number of each line, and the line.
+        is_kept: Called with the number of each line, and the line.
     """
     with path.open("rb") as lines, replacing(path) as stream:
         for number, line in enumerate(lines, 1):
@@ -139,9 +142,9 @@ def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
 
 
 def _repack(path: Path, n_bytes: int) -> None:
-    # A cut gzip member cannot be appended to: what can be read of it is packed anew.
-    # In the same folder, so that it can take the other's place at once, and under a name that is
-    # nobody's: a fixed one may be a file of the user's.
+    # A truncated gzip member cannot be appended to, so what can be read of it is packed anew: into
+    # the same folder, to be renamed in one step, and under a random name, for a fixed one may be a
+    # file of the user's.
     number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     fresh = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""What follows a number and belongs to it: a magnitude, a unit; "years old", "out of 5"."""
+"""Reads amounts: a number with its magnitude and unit; "years old", "out of 5"."""
 
 import re
 
@@ -6,7 +6,7 @@ from groundwire.text.quantities.quantity import Quantity, QuantityKind
 from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
 
-#: What the words and letters after a number multiply it with.
+#: Factors that words and letters after a number stand for.
 MAGNITUDES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -46,7 +46,7 @@ def read_amount(
         text: The text.
         start: Where the number begins, its currency included.
         end: Where it ends.
-        number: What it says.
+        number: Its value.
         currency: The currency that stands before it.
         is_spoken: Whether it is written in words, so that it has its magnitudes already.
     """

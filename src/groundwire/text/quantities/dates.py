@@ -1,4 +1,4 @@
-"""Dates, numeric ("2015-03-31", "3/31/2015") and written ("March 31, 2015", "4th of July")."""
+"""Reads dates, numeric ("2015-03-31", "3/31/2015") or written ("March 31, 2015", "4th of July")."""
 
 import re
 

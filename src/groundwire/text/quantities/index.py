@@ -1,4 +1,4 @@
-"""Whether texts state a quantity: the kinds of agreement, and what the evidence states."""
+"""Tells how well the quantities of the evidence agree with one of an answer."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # Shares of a value by which an equal one may differ: by floating point, and in a conversion.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: Of more numbers, some two give almost any third.
+#: Most numbers that are combined: of more, some two give almost any third.
 _FEW = 12
 
 
 class Match(IntEnum):
-    """How the evidence agrees with a quantity. The codes are part of trained weights."""
+    """A kind of agreement of the evidence with a quantity. Trained weights know these codes."""
 
     NONE = 0  # not a quantity
     EQUAL = 1  # value and unit
@@ -33,10 +33,10 @@ class Match(IntEnum):
 
 
 class QuantityIndex:
-    """What some texts state, ready to compare with.
+    """The quantities of some texts, indexed for comparison.
 
-    Built per passage with ``of``, joined per selection with ``union``; both are cheap, and a
-    joined index answers as one built from all the quantities would.
+    An index is built for each passage with ``of`` and joined for each selection with ``union``.
+    Both are cheap, and a joined index equals one built from all the quantities.
     """
 
     def __init__(self, entries: frozenset[Quantity]) -> None:
@@ -45,12 +45,12 @@ class QuantityIndex:
     @classmethod
     def of(cls, found: Iterable[Quantity]) -> "QuantityIndex":
         """The index of the quantities of one text, or of several."""
-        # Where they stand no longer matters: the same quantity counts once.
+        # Places are dropped, so that equal quantities count once.
         return cls(frozenset(replace(quantity, start=0, end=0) for quantity in found))
 
     @classmethod
     def union(cls, indexes: Iterable["QuantityIndex"]) -> "QuantityIndex":
-        """The index of everything that any of these states."""
+        """Join indexes."""
         return cls(frozenset().union(*(index._entries for index in indexes)))
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class QuantityIndex:
 
     @cached_property
     def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
-        """By base unit and by name of the unit, the values, ascending."""
+        """Base unit → name of the unit → values, ascending."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
@@ -71,7 +71,7 @@ class QuantityIndex:
 
     @cached_property
     def _written(self) -> list[float]:
-        """The numbers before and after conversion, and the full hours of times, ascending."""
+        """All numbers, before and after conversion, and the full hours of times, ascending."""
         values = set()
         for entry in self._entries:
             if isinstance(entry.value, tuple):
@@ -94,19 +94,19 @@ class QuantityIndex:
 
     @cached_property
     def _lengths(self) -> frozenset[float]:
-        """What is written like a time of day may be a time span: in seconds."""
+        """Times of day read as time spans, in seconds: "4:23" may mean four hours."""
         return frozenset(value * 60.0 for value in self._times)
 
     @cached_property
     def _degrees(self) -> dict[str, frozenset[float]]:
-        """By what the other side may say, numbers of degrees with and without a scale."""
+        """Numbers of degrees that the unit of the other side may mean: "°" any scale, "°C" none."""
         scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
         bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
         return {"°": scaled, "°C": bare}
 
     @cached_property
     def _dates(self) -> frozenset[Date]:
-        """The dates, each with every choice of its parts: what an answer may state of it."""
+        """The dates, each with every choice of its parts, as an answer may state it."""
         return frozenset(
             (year, month, day)
             for entry in self._entries
@@ -117,7 +117,7 @@ class QuantityIndex:
         )
 
     def match(self, quantity: Quantity) -> Match:
-        """How well the texts agree with a quantity.
+        """Find how well the texts agree with a quantity.
 
         Args:
             quantity: One quantity of an answer.
@@ -145,9 +145,9 @@ class QuantityIndex:
 
     @cached_property
     def _derived(self) -> list[float]:
-        """What two of the numbers and years give, ascending; nothing if there are many.
+        """Results of computing with two numbers or years, ascending; empty if there are many.
 
-        Sums, differences, products, ratios, shares and changes in per cent.
+        These are sums, differences, products, ratios, shares and changes in per cent.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

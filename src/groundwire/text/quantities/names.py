@@ -1,6 +1,6 @@
-"""Digits that name something or are part of an idiom, and count nothing.
+"""Expressions for digits that are no quantity: they name something or are part of an idiom.
 
-Parts of the regular expression of :mod:`.scan`, in verbose form: what matches is passed over.
+They are parts of the regular expression of :mod:`.scan`, in verbose form; matches are skipped.
 """
 
 from groundwire.text.quantities.reading import SPACE
@@ -20,7 +20,7 @@ ENTITY = r"&\#[0-9]{1,6};"
 ALWAYS = (
     rf"(?:7{SPACE}days{SPACE}(?:a|per){SPACE}week|24{SPACE}hours{SPACE}(?:a|per){SPACE}day)(?!\w)"
 )
-#: The same in words.
+#: "seven days a week".
 ALWAYS_IN_WORDS = rf"(?ai:seven{SPACE}days{SPACE}(?:a|per){SPACE}week)(?!\w)"
 #: Versions, addresses, phone numbers and ISBNs: "1.2.3", "555-1234", "24/7", "1/2/3/4".
 CHAIN = (

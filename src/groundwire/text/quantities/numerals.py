@@ -1,4 +1,4 @@
-"""Numbers written in digits: "1,234.5", "$2½", "3/4", "4th", "1990s", 5'8"."""
+"""Reads numbers in digits: "1,234.5", "$2½", "3/4", "4th", "1990s", 5'8"."""
 
 import re
 

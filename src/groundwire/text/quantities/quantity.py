@@ -1,11 +1,11 @@
-"""What is found in a text: a number, a time of day or a date, and where it stands."""
+"""The value that is read from a text: a number, a time of day or a date, with its place."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class QuantityKind(StrEnum):
-    """What a quantity is."""
+    """The kind of a quantity."""
 
     NUMBER = "number"
     TIME = "time"
@@ -23,7 +23,7 @@ class Quantity:
     Attributes:
         start: First character, counted in Python characters of the text.
         end: One past the last; the sign, the currency sign and the unit are inside.
-        kind: What it is.
+        kind: Its kind.
         value: A number in base units; a time in minutes of the day, in [0, 1440); a date as
             year, month, day, with ``None`` for what is not stated.
         unit: The base unit of a number ("m", "kg", "s", "usd", "%"), or ``None``.

@@ -1,4 +1,4 @@
-"""Two quantities side by side: the ends of a range, and the parts of one amount.
+"""Joins two quantities side by side: the ends of a range, or the parts of one amount.
 
 The ends of a range share what only one of them states: the unit in "10-12 km", the magnitude in
 "$2-3 million", the half of the day in "9-11 PM", the month in "29-31 March". Two parts are one
@@ -20,10 +20,11 @@ _BETWEEN_ENDS = re.compile(
 
 
 def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, ...]:
-    """What two neighbouring quantities are, given what stands between them.
+    """Join two neighbouring quantities if the text between them says so.
 
     Returns:
-        One if they are parts of one, otherwise both, as they are or with what they share.
+        One quantity if they are parts of one, otherwise both; the ends of a range get the unit,
+        magnitude, month or half of the day that only the other end states.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -104,7 +105,7 @@ def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity
 
 
 def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuantity | None:
-    """One quantity of two parts, "4 h 23 min" or "5 feet 8 inches", if they are that."""
+    """Make one quantity of two parts, "4 h 23 min" or "5 feet 8 inches", or return ``None``."""
     left, right = first.quantity, second.quantity
     names = (left.name or "").split(" ")
     unit = UNITS.get(names[-1])

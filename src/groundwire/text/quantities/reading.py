@@ -1,4 +1,4 @@
-"""What the readers of numbers, times and dates hand to the scan, and the space they all know."""
+"""Values that the readers of numbers, times and dates return, and their pattern of a blank."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ SPACE = "[ \u00a0\u2009\u202f]"
 
 @dataclass(frozen=True, slots=True)
 class FoundQuantity:
-    """A quantity, and what its neighbour in a range may need to know of it.
+    """A quantity, with facts that its neighbour in a range may need.
 
     Attributes:
         quantity: The quantity.
@@ -31,7 +31,7 @@ class FoundQuantity:
 
 @dataclass(frozen=True, slots=True)
 class QuantityReading:
-    """What was read at a place, and ``end``, where to go on; ``found`` is often empty."""
+    """The quantities ``found`` at a place, often none, and ``end``, where reading goes on."""
 
     end: int
     found: tuple[FoundQuantity, ...] = ()

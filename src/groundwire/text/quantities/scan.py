@@ -1,4 +1,4 @@
-"""One walk over a text, from one number, time or date to the next."""
+"""Finds the quantities of a text, from one number, time or date to the next."""
 
 import re
 from collections.abc import Callable
@@ -28,10 +28,11 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
 
 @cache
 def _expression() -> re.Pattern[str]:
-    """What a quantity, or digits that are none, begins with: the first alternative counts.
+    """The expression that a quantity, or digits that are none, begin with.
 
-    Repetitions are bounded, or possessive and consumed once: time is linear. Compiled on first
-    use, because that takes longer than importing the rest.
+    The first alternative that matches counts. Repetitions are bounded, or possessive and consumed
+    once, so that time is linear. It is compiled on first use, which takes longer than importing the
+    rest.
     """
     return re.compile(
         rf"""

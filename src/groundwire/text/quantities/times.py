@@ -1,4 +1,4 @@
-"""Times of day: "16:30", "4:30 PM", "noon", "nine o'clock"."""
+"""Reads times of day: "16:30", "4:30 PM", "noon", "nine o'clock"."""
 
 import re
 
@@ -12,7 +12,7 @@ CLOCK = (
     r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?Z?(?![:\w]|\.[0-9])"
     rf"|[0-9]{{1,2}}(?::[0-9]{{2}})?(?={SPACE}?(?i:[ap]\.?m)(?!\w)|{SPACE}o['’]clock))"
 )
-#: In words.
+#: "noon", "midnight".
 NAMED = r"(?P<named>(?ai:noon|midnight|midday)(?!\w))"
 
 _MERIDIEM = re.compile(rf"{SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re.IGNORECASE)
@@ -56,13 +56,13 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
-    """Read "nine o'clock" and "nine p.m." as the times they are, if they are.
+    """Read "nine o'clock" and "nine p.m."; ``None`` if the number is no hour.
 
     Args:
         text: The text.
         start: Where the number begins.
         end: Where it ends.
-        hour: What it says.
+        hour: Its value.
     """
     match = _MERIDIEM.match(text, end)
     if match is None or not 1 <= hour <= 12:

@@ -1,7 +1,7 @@
-"""Units of measure: what they are called, and how they convert to their base unit.
+"""Units of measure: their names, and their conversion to a base unit. ``units.txt`` has the table.
 
-No units library: the usual one takes longer to import than a whole check may take, and a table
-of factors is all that comparing needs.
+A units library is not used: the usual one takes longer to import than a whole check may take, and a
+table of factors is all that comparing needs.
 """
 
 import re
@@ -19,7 +19,7 @@ class Unit:
 
     Attributes:
         base: The base unit.
-        name: What the unit is called: "km".
+        name: Its name: "km".
         factor: How many base units it has.
         offset: Added before the factor, in the unit.
     """

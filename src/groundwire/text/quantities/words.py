@@ -1,4 +1,4 @@
-"""Numbers written in letters: "twenty-five", "two million three hundred thousand", "two-thirds"."""
+"""Reads numbers in letters: "twenty-five", "two million three hundred thousand", "two-thirds"."""
 
 import re
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class _Count:
     """A number while its words are added up.
 
     Attributes:
-        group: What the next magnitude multiplies: 300 in "two million three hundred".
-        room: Smaller numbers may be added to the group: 100 after "hundred", 10 after "twenty".
-        total: The groups before: 2,000,000.
-        limit: Magnitudes fall: the next is smaller.
+        group: The part that the next magnitude multiplies: 300 in "two million three hundred".
+        room: Numbers below it may be added to the group: 100 after "hundred", 10 after "twenty".
+        total: The sum of the groups before: 2,000,000.
+        limit: The next magnitude must be below this one.
     """
 
     group: float

@@ -1,4 +1,4 @@
-r"""Where a text divides into claims: sentence-sized pieces, with offsets and citations.
+r"""Divides a text into claims: sentence-sized pieces, with offsets and citations.
 
 One segmenter reads answers, which arrive in deltas, and sources, which arrive whole. It is
 prefix-stable: a boundary is committed only when no later text can move it, so the claims of a

@@ -1,4 +1,4 @@
-"""What the word before a full stop says about it: abbreviations, initials, ordinal numbers."""
+"""Decides by the word before a full stop whether it may end a sentence; words are in a file."""
 
 import re
 from enum import Enum, auto
@@ -37,7 +37,7 @@ class Stop(Enum):
 
 
 def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
-    """What the text from ``start`` on makes of the full stops in ``[position, run_end)``."""
+    """Read the word before the full stops in ``[position, run_end)``, not before ``start``."""
     first = max(start, position - MAX_WORD_CHARS - 1)
     before = text[first:position]
     mark = text[position:run_end]
@@ -52,7 +52,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
     """Whether a full stop ends its sentence before a word that begins with no small letter.
 
     Args:
-        kind: What the word before the full stop says.
+        kind: The verdict of the word before the full stop.
         word: The word after it.
         is_initial: Whether that is one letter with a full stop of its own.
     """
@@ -72,7 +72,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 
 
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
-    """What the word at the end of ``before`` makes of the full stop that follows it.
+    """Read the word at the end of ``before`` as the word before a full stop.
 
     Args:
         before: The last characters of the sentence so far.

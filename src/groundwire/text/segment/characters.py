@@ -1,4 +1,4 @@
-"""The characters and stretches that several rules of the segmenter know."""
+"""Characters and patterns that several rules of the segmenter share."""
 
 import re
 

@@ -1,15 +1,15 @@
-"""Where a claim that grows too long is cut."""
+"""Cuts claims that grow too long."""
 
 import unicodedata
 
 #: A claim has at most this many characters; a longer sentence is cut.
 MAX_CLAIM_CHARS = 600
-# How far a cut moves to keep a letter whole.
+# Characters by which a cut may move to keep a letter whole.
 _CLUSTER_CHARS = 16
 
 
 def forced_cut(text: str, start: int, limit: int) -> int:
-    """Where to cut a piece that is too long: the last white space, or else the limit."""
+    """Find where to cut a piece that is too long: at the last white space, or else the limit."""
     words = text[start : limit + 1].rsplit(None, 1)
     if text[limit].isspace():
         return limit

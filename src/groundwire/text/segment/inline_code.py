@@ -1,11 +1,11 @@
-"""Code within a sentence, between backticks: no full stop in it ends anything."""
+"""Finds code between backticks: no full stop in it ends a sentence."""
 
 import re
 
 from groundwire.text.segment.characters import BACKTICKS, BREAKS, LINE_BREAK
 from groundwire.text.segment.view import UndecidedError, View
 
-# Backticks that nothing closes so soon hide no boundary.
+# Longest code between backticks; unclosed backticks hide no boundary.
 _MAX_CHARS = 200
 _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 

@@ -1,4 +1,4 @@
-"""Whether a claim ends at a line break, or goes on in the next line."""
+"""Decides whether a claim ends at a line break, or goes on in the next line."""
 
 import re
 
@@ -9,7 +9,7 @@ from groundwire.text.segment.view import BoundaryDecision, View
 
 _KEY = re.compile(r"[\w.\-]{0,40}")
 _ITEM = re.compile(r"[a-z]\)|[ivx]{2,5}[.)]|[a-h]\.")
-# A line that ends with one of them is not the end of a statement.
+# Words at the end of a line after which the statement goes on in the next line.
 _CONNECTIVES = (
     "a an and are as at because been between by can could from has have his if into is its may nor "
     "of or our should than that the their this to was were when where which while whose will with "
@@ -59,7 +59,7 @@ def _goes_on(view: View, before: str, line: int) -> bool:
 
 
 def _next_line(view: View, position: int) -> int:
-    """Where the next line's first visible character stands, or its end."""
+    """Offset of the first visible character of the next line, or of its end."""
     if view.text[position] == "\r" and view.at(position + 1) == "\n":
         position += 1
     return view.run(BLANKS, position + 1)

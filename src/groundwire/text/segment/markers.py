@@ -1,4 +1,4 @@
-"""What stands before the text of a line: bullets, enumerators, marks of headings and code."""
+"""Reads the marks before the text of a line: bullets, enumerators, headings, fences of code."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ENUMERATOR_BEGUN = re.compile(f"\\(?[0-9a-z]{{0,5}}[.)]?[^\\S{BREAKS}]{{0,16}}"
 
 
 class LineKind(Enum):
-    """What sort of line is being read."""
+    """A kind of line."""
 
     TEXT = auto()
     HEADING = auto()  # sentences, but it never goes on in the next line
@@ -32,9 +32,9 @@ class OpenLine:
     """The line being read.
 
     Attributes:
-        kind: What sort of line it is.
-        has_begun: Whether its text has: no marks are looked for any more.
-        fence: The mark that opened the block of code that it stands in; empty outside.
+        kind: Its kind.
+        has_begun: Whether its text has begun: then no more marks are looked for.
+        fence: The mark that opened the block of code around it; empty outside of code.
     """
 
     kind: LineKind = LineKind.TEXT
@@ -77,7 +77,7 @@ class OpenLine:
             return None  # ```code``` in a sentence
         self.fence = view.text[position:mark_end]
         if len(view.text[mark_end:info_end].split()) > 1:
-            # More than the name of a language: nothing that may be a statement goes unread.
+            # More than the name of a language is read, since it may be a statement.
             return self._begin(LineKind.CODE, mark_end)
         return info_end
 

@@ -1,4 +1,4 @@
-"""Claims, and the segmenter that divides a text into them while it arrives."""
+"""The segmenter, which divides a text into claims while it arrives."""
 
 import re
 from dataclasses import dataclass, replace
@@ -12,15 +12,15 @@ from groundwire.text.segment.markers import LineKind, OpenLine
 from groundwire.text.segment.sentences import TERMINATORS, decide_at_terminator
 from groundwire.text.segment.view import BoundaryDecision, UndecidedError, View
 
-# How far past the longest possible claim a decision may look.
+# Characters after the longest possible claim that a decision may look at.
 _LOOKAHEAD_CHARS = 500
-# Where a claim may end, and code, in which it may not.
+# Characters at which a claim may end, and backticks, within which it may not.
 _EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One sentence-sized piece of a text.
+    """A sentence-sized piece of a text.
 
     Attributes:
         start: First character, counted in the whole text; not white space.
@@ -68,7 +68,7 @@ class Segmenter:
 
     @property
     def text(self) -> str:
-        """All text fed so far. Joined when asked for: ask once in a while, not for each delta."""
+        """All text fed so far. Each call joins the deltas, so do not call it for each of them."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -157,7 +157,7 @@ class Segmenter:
         return BoundaryDecision(ends=True, position=position)
 
     def _close(self, start: int, stop: int) -> Segment | None:
-        """End the open piece; nothing comes of it if it has no alphanumeric character."""
+        """End the open piece; return ``None`` if it has no alphanumeric character."""
         self._start, self._cursor = None, stop
         if not ALNUM.search(self._view.text, start, stop):
             return None

@@ -1,4 +1,4 @@
-"""Whether a sentence ends at a full stop; its closing marks and citations are part of it."""
+"""Decides whether a sentence ends at a full stop; closing marks and citations belong to it."""
 
 import re
 
@@ -9,7 +9,7 @@ from groundwire.text.segment.cuts import MAX_CLAIM_CHARS
 from groundwire.text.segment.line_ends import after_cited_line
 from groundwire.text.segment.view import BoundaryDecision, View
 
-#: What may end a sentence.
+#: Characters that may end a sentence.
 TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
@@ -44,7 +44,7 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Where the sentence ends whose full stops are ``[position, run_end)``, if it does."""
+    """The end of a sentence with full stops in ``[position, run_end)``; ``None`` if it goes on."""
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)

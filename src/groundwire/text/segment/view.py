@@ -1,4 +1,4 @@
-"""What a decision may look at, while text still arrives."""
+"""The part of an arriving text that a decision of the segmenter may look at."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ class UndecidedError(Exception):
 class BoundaryDecision(
     NamedTuple
 ):  # one for every full stop and line break: cheaper than a dataclass
-    """Whether the open piece ends.
+    """A decision whether the open piece ends.
 
     Attributes:
-        ends: Whether it does.
-        position: Where it ends, or from where it is read on.
+        ends: Whether it ends.
+        position: Where it ends, or from where reading goes on.
     """
 
     ends: bool
@@ -25,13 +25,13 @@ class BoundaryDecision(
 
 @dataclass(slots=True)
 class View:
-    """The text that is not decided yet, up to a horizon.
+    """The text that is not divided yet, up to a horizon.
 
-    Every decision sees the same characters however they arrived: those up to the horizon, or all
-    there are if the text ends before. One that would look past what has arrived is put off.
+    A decision sees the same characters however they arrived: those up to the horizon, or all if the
+    text ends before it. A decision that would need characters that have not arrived waits.
 
     Attributes:
-        text: All that has arrived and is not decided.
+        text: All text that has arrived and is not divided yet.
         end: One past the last character that may be looked at.
         may_grow: Whether more text can arrive before the horizon.
     """
@@ -53,7 +53,7 @@ class View:
         return ""
 
     def run(self, pattern: re.Pattern[str], position: int) -> int:
-        """Where a run of characters ends, which may be where it begins.
+        """The end of a run of characters, which may be empty.
 
         Raises:
             UndecidedError: If it may go on in text that has not arrived.
@@ -65,5 +65,5 @@ class View:
         return stop
 
     def could_become(self, begun: re.Pattern[str], position: int) -> bool:
-        """Whether all that has arrived is the beginning of something."""
+        """Whether all text from here on may be the beginning of a match."""
         return self.may_grow and bool(begun.fullmatch(self.text, position, self.end))
