@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What looking at an answer gave: a detection, or the class name of what failed, or nothing.
+    """The result of the detector: a detection, a failure, or nothing if it was not asked.
 
     Attributes:
-        detection: What was found.
-        failure: The class name of what failed.
+        detection: The detection.
+        failure: The class name of the error.
         structured: The structured answer whose text the detection is about, or ``None``.
     """
 
@@ -41,17 +41,17 @@ Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What is known of an answer that is still being written.
+    """The result so far for an answer that is still being written.
 
     Attributes:
-        checked: As if the answer ended with its judged text, :attr:`judged_to`: findings whose fate
-            is open are not in it. Before the first claim is judged it is ``skipped``, with the
-            reason ``empty``: nothing is known yet.
-        judged_to: How many characters are judged, from the beginning; 0 before the first claim is.
-            What is in no claim, such as marks of a list, counts with the claim after it.
-        clear_to: How many of these may be shown as far as this check is concerned: those before the
-            first finding whose fate is open; and if the ruling is to block, the claims before the
-            first that asks for it. It never decreases, unless the check fails.
+        checked: The result as if the answer ended at :attr:`judged_to`, without findings that may
+            still be taken back. Before the first claim is judged it is ``skipped``, with the reason
+            ``empty``.
+        judged_to: The number of characters that are judged, from the beginning; 0 before the first
+            claim is. Text in no claim, such as list markers, counts with the claim after it.
+        clear_to: The number of characters that may be shown: those before the first finding that
+            may still be taken back; if the action is to block, those before the first claim that
+            asks for it. It never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -60,9 +60,9 @@ class Review:
 
 
 class Flow:
-    """An answer in flight; not to be shared between threads.
+    """An answer being checked while it arrives; not to be shared between threads.
 
-    What fails raises nothing: the outcome is then ``unavailable``.
+    A check that fails raises nothing: the outcome is then ``unavailable``.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class Flow:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
-            stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
-            conclude: Makes the result of what was found, in the end and for reviews.
-            found: What is known before the first word: nothing, or that the stream failed.
+            stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
+            conclude: Makes the result, at the end and for reviews.
+            found: The result before the first word: nothing, or that the stream failed to open.
             form: The form of the answer: JSON is judged when it is complete.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
@@ -92,8 +92,8 @@ class Flow:
         """Take the next piece of text.
 
         Returns:
-            The claims that it completes, judged, as the detector sees them: an explainer may still
-            drop what they mark. None if nothing is to be judged, or the check has failed.
+            The claims that it completes, as the detector judges them: an explainer may still drop
+            their spans. No claims if nothing is checked, or the check has failed.
 
         Raises:
             RuntimeError: If the answer is finished.
@@ -113,8 +113,8 @@ class Flow:
         """Say that the answer is complete.
 
         Args:
-            answer: What kind of answer it is, if it is no mere text. The text of one that has
-                text is what was fed; where text was fed, it has text.
+            answer: The answer, if it is more than a text. Its text is replaced by the text that
+                was fed.
 
         Returns:
             The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
@@ -146,11 +146,11 @@ class Flow:
         return CheckResult(detection=stream.finish(), structured=structured)
 
     def review(self) -> Review:
-        """Say what is known so far, without finishing: nothing that follows changes by it.
+        """The result so far. Reviewing changes nothing that follows.
 
-        What is explained now is not explained again at the end. Where nothing is to be judged, all
-        of the text is clear. If the check has failed, the outcome is ``unavailable`` and nothing is
-        judged.
+        Findings that are explained now are not explained again at the end. Where nothing is
+        checked, all of the text is clear. If the check has failed, the outcome is ``unavailable``
+        and nothing is judged.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -169,7 +169,7 @@ class Flow:
 
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
-            # What has no claim is partial if nothing else comes, and most likely something does.
+            # Without a claim the outcome would be partial, and most likely more text comes.
             return Review(
                 checked=self._conclude(read_answer(""), CheckResult()), judged_to=0, clear_to=0
             )
@@ -186,7 +186,7 @@ class Flow:
     def close(self) -> None:
         """Stop reading ahead; harmless when done twice, and from another thread.
 
-        A check that is under way then ends as a failed one, of which nobody is told.
+        A check that is under way then ends as a failed one, and is not logged.
         """
         self._is_closed = True
         if self._stream is not None:
@@ -210,7 +210,7 @@ class Flow:
         self._stream = None
 
     def _failed(self, error: Exception) -> CheckResult:
-        # Who closed it wants no verdict: that it has none is no failure for a log.
+        # It was closed on purpose, so its failure is not worth a log line.
         return (
             CheckResult(failure=type(error).__name__)
             if self._is_closed
@@ -219,6 +219,6 @@ class Flow:
 
 
 def read_answer(text: str) -> Answer:
-    """The answer that is a text and nothing else."""
+    """An answer that is a text and nothing else."""
     kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
     return Answer(index=0, kind=kind, text=text)

@@ -1,4 +1,4 @@
-"""What became of the answers of a response: frozen values, and how they are written as JSON."""
+"""The results of checked answers: frozen values, and their JSON form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,22 +13,21 @@ from groundwire.policy.policy import Action, Policy, Ruling, decide
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What became of one answer.
+    """The result for one answer.
 
     Attributes:
-        context: What was known of its request. Its choice and policy are final here: decisions that
-            depend on findings are settled.
-        answer: The text, and what kind of answer it is.
-        ruling: The outcome, and what is done about it.
-        detection: What was found, without what the explainer dropped; ``None`` if nothing was
-            looked for or the check failed.
-        explanations: One for each span of the detection, in their order; empty if the policy wants
-            none.
-        dropped: Explanations of spans that were dropped: the evidence says the same.
-        reason: Why it was not checked: the class name of what failed, ``detector_failed`` if the
-            detector did on a claim, ``not_factual`` if the gate says that no check is needed, or
-            what the answer is in place of a text (``tool_calls``, ``refusal``, ``empty``,
-            ``unread_answer``); else ``None``.
+        context: The context of its request. Choice and policy are final: decisions that depend on
+            findings are settled.
+        answer: The text, and the kind of the answer.
+        ruling: The outcome, and the action that follows.
+        detection: The findings, without those that the explainer dropped; ``None`` if nothing was
+            checked or the check failed.
+        explanations: One for each span of the detection, in order; empty if the policy wants none.
+        dropped: Explanations of spans that were dropped, for the evidence supports them.
+        reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
+            the detector failed on a claim, ``not_factual`` if the gate says that no check is
+            needed, or the kind of an answer without statements (``tool_calls``, ``refusal``,
+            ``empty``, ``structured``, ``unread_answer``); else ``None``.
         pointers: The JSON Pointers of the spans of a ``structured`` answer, in their order; empty
             for one in its prose.
         unexplained: The class name of what kept the explainer from judging, or ``None``.
@@ -52,17 +51,17 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """Which way it took."""
+        """Whether the answer was checked, and if not, why."""
         return self.context.path
 
     @property
     def outcome(self) -> Outcome:
-        """What is known about it."""
+        """The outcome."""
         return self.ruling.outcome
 
     @property
     def action(self) -> Action:
-        """What is done about it."""
+        """The action."""
         return self.ruling.action
 
     @property
@@ -76,7 +75,7 @@ class Checked:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
-            return 0  # what is missing may be missing for any claim
+            return 0  # lost evidence may have been about any claim
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
@@ -84,7 +83,7 @@ class Checked:
         return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data; the request has its own."""
+        """As JSON data, without the request."""
         ruling, detection = self.ruling, self.detection
         return {
             "index": self.answer.index,
@@ -123,7 +122,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedResponse:
-    """What became of all answers of a response; there may be none."""
+    """The results for all answers of a response; there may be none."""
 
     context: RequestContext
     answers: tuple[Checked, ...]

@@ -1,4 +1,4 @@
-"""What is known of a request before its answer: one frozen value, kept until the answer exists."""
+"""The context of a request: everything known before its answer, as one frozen value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """Which way an answer takes. It is known before the answer."""
+    """Whether an answer is checked, and if not, why. It is known before the answer."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
-    NO_EVIDENCE = "no_evidence"  # a check is due, and there is nothing to hold the answer against
-    CHECKED = "checked"  # the answer is held against the evidence
+    NO_EVIDENCE = "no_evidence"  # a check is due, and there is no evidence
+    CHECKED = "checked"  # the answer is compared with the evidence
 
 
 #: The paths of answers whose check is due.
@@ -27,24 +27,24 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Whether the gate was asked, and what came of it."""
+    """Whether the gate was asked about a request, and why not."""
 
     ASKED = "asked"
     BYPASSED = "bypassed"  # the request holds evidence, and so wants a check
-    NO_PROMPT = "no_prompt"  # the user says nothing that could be read
+    NO_PROMPT = "no_prompt"  # there is no question that could be read
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """What the gate said of a request. Where it said nothing, a check is due.
+    """The result of the gate for a request. Without a result, a check is due.
 
     Attributes:
-        status: Whether it was asked.
-        result: Its decision, with confidence; ``None`` unless it was asked and answered. Of a
-            request that bypasses it, only decisions read that.
-        reason: The class name of what it raised, or ``None``.
+        status: Whether the gate was asked.
+        result: Its decision, with confidence; ``None`` unless it was asked and answered. For a
+            request that bypasses the gate, only decisions read it.
+        reason: The class name of the error that it raised, or ``None``.
     """
 
     status: GateStatus
@@ -59,7 +59,7 @@ class GateReport:
 
     @property
     def needs_fact_check(self) -> bool | None:
-        """The same for signals: ``None`` if nobody said."""
+        """Whether a check is due, for signals; ``None`` if the gate did not say."""
         if self.result is not None:
             return self.result.needs_fact_check
         return True if self.status is GateStatus.BYPASSED else None
@@ -78,22 +78,22 @@ class GateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """What is known of a request before its answer.
+    """Everything known of a request before its answer.
 
     Attributes:
         conversation: The question, and the evidence with its origin.
-        gate: What the gate said.
-        choice: The decision that applies, and why. Decisions that depend on what a check finds are
-            unsettled until then.
-        policy: What is done about outcomes.
-        limits: How much evidence was taken.
-        path: Which way the answer takes.
-        tenant: Whose request it is: what was read for one tenant is never used for another.
-        overrides: What that tenant has of its own.
-        detector: What judges, by its name in metrics; empty if what the tenant has is not possible.
-        request: What the request asks for beyond the policy.
+        gate: The result of the gate.
+        choice: The decision that applies, and why. Decisions that depend on findings are unsettled
+            until the check.
+        policy: The policy that holds.
+        limits: The limits of evidence that hold.
+        path: Whether the answer is checked.
+        tenant: The tenant; sources read for one tenant are never used for another.
+        overrides: The tenant's own settings.
+        detector: The name of the detector in metrics; empty if the tenant's own is not possible.
+        request: The wishes of the request beyond the policy.
         timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
-        readings: The signals read so far; ``None`` if there was no need to read any.
+        readings: The signals read so far; ``None`` if none had to be read.
         failure: The class name of what kept the request from being read; its answers are
             ``unavailable``. ``None`` if it was read.
     """

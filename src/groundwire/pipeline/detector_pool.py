@@ -18,8 +18,8 @@ Make = Callable[[str], Detector]
 class Judges:
     """The configured detector, and embedded ones beside it, each loaded when it is first needed.
 
-    They share threads and cache, so there are at most as many as there are embedded detectors, and
-    none costs more than its weights. Another threshold needs no other detector.
+    They share threads and cache, so that each costs no more than its weights. Tenants that differ
+    in the threshold alone share a detector.
     """
 
     def __init__(
@@ -28,9 +28,9 @@ class Judges:
         """Load nothing yet.
 
         Args:
-            first: The configured one; all are closed with it.
-            known: What tenants may name; by default the embedded ones, and what the first is
-                called.
+            first: The configured detector; all others are closed with it.
+            known: The names that tenants may use; by default those of the embedded detectors and
+                of the first.
             make: Loads another; by default :meth:`groundwire.Detector.beside` does.
         """
         self.first = first
@@ -42,13 +42,13 @@ class Judges:
         }
 
     def get(self, name: str) -> Detector:
-        """A detector, loaded if it was not; to be called where that may take its time.
+        """A detector, loaded if need be.
 
         Args:
             name: As :meth:`choose` gives it.
 
         Raises:
-            UnknownModelError: If there is none.
+            UnknownModelError: If there is no detector of that name.
             GroundwireError: If it cannot be loaded.
         """
         if name == self.known.first:
@@ -58,18 +58,18 @@ class Judges:
         return self._others[name].get()
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """What judges for a tenant.
+        """The detector and operating point of a tenant.
 
         Raises:
-            ConfigError: If what the tenant has is not possible here.
+            ConfigError: If the tenant's own settings are not possible here.
         """
         return self.known.choose(own)
 
     def check(self, own: Overrides) -> None:
-        """Refuse what no detector here can do; nothing is loaded for it.
+        """Refuse settings that no detector here can have; no model is loaded.
 
         Raises:
-            ConfigError: With what is possible.
+            ConfigError: If they are not possible; the message says what is.
         """
         chosen = self.choose(own)
         points = self._points(chosen.detector)
@@ -97,5 +97,5 @@ class Judges:
         return ("balanced",) if manifest is None else tuple(manifest.operating_points)
 
     def close(self) -> None:
-        """Let go of the threads, which are those of the first."""
+        """Stop the threads, which are those of the first detector."""
         self.first.close()

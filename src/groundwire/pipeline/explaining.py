@@ -1,4 +1,4 @@
-"""The explainer as the pipeline sees it, and a detection as it says."""
+"""Calls the explainer, and puts its labels and severities into the detection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,19 +13,19 @@ from groundwire.pipeline.lazy import Lazy
 class AnyExplainer(Protocol):
     """Gives a second opinion on the spans of a detection.
 
-    What it says of a claim may depend on the claim and the sources, not on other claims: those of
-    an answer in flight are explained as they come.
+    The explanation of a claim may depend on the claim and the sources, not on other claims: claims
+    of a streamed answer are explained one by one.
     """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Say of each span why it was marked, and drop what the evidence says."""
+        """Explain why each span was marked, and drop spans that the evidence supports."""
         ...
 
 
 class LazyExplainer:
     """An explainer that is loaded when a policy first wants explanations.
 
-    What keeps it from being loaded leaves findings unexplained, as any of its failures.
+    If it cannot be loaded, findings stay unexplained, as after any other failure.
     """
 
     def __init__(self, load: Callable[[], AnyExplainer]) -> None:
@@ -33,23 +33,23 @@ class LazyExplainer:
         self._loaded = Lazy(load)
 
     def get(self) -> AnyExplainer:
-        """The explainer itself; to be called first where loading it may take its time."""
+        """The explainer itself, loaded if need be."""
         return self._loaded.get()
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain as the explainer does that it stands for."""
+        """Load the explainer if need be, and explain."""
         return self.get().explain(detection, sources)
 
 
 class Remembered:
-    """The explainer of one answer: what it said of a claim is not asked again.
+    """The explainer of one answer: no claim is explained twice.
 
-    An answer in flight is reviewed again and again; explaining all of it each time would take time
-    that grows with the square of its findings, and the last time is one that somebody waits for.
+    A streamed answer is reviewed again and again. Explaining all of it each time would take time
+    that grows with the square of its findings.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:
-        """Begin with nothing known."""
+        """Begin without any explanation."""
         self._explainer = explainer
         self._claims: dict[int, Claim] = {}
         self._explanations: tuple[Explanation, ...] = ()
@@ -57,7 +57,7 @@ class Remembered:
         self._reason: str | None = None
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain the claims that were not marked before; the others are as they were."""
+        """Explain the claims that were not explained before; the others stay as they were."""
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:
             said = self._explainer.explain(replace(detection, claims=fresh), sources)
@@ -81,8 +81,8 @@ class Remembered:
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
     """The detection with the labels and severities of its explanations, which the policy reads.
 
-    What is marked although it is entailed (``drops_entailed: false``) keeps the detector's label,
-    for a mark is never ``supported``; its severity is 0.
+    A span that stays marked although it is entailed (``drops_entailed: false``) keeps the
+    detector's label, for a span is never ``supported``; its severity is 0.
     """
     known = {(each.start, each.end): each for each in explanations}
 

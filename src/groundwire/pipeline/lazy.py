@@ -1,4 +1,4 @@
-"""What is made when it is first needed, by whoever needs it first."""
+"""Values that are made when they are first needed."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-#: So long a failure is remembered, in seconds: to try again costs whoever is waiting.
+#: Seconds until making a value is tried again after a failure.
 RETRY_S = 30.0
 
 
 class Lazy(Generic[_T]):
-    """A value that is made once, however many threads ask for it; they wait for each other."""
+    """A value that is made once, however many threads ask for it at a time."""
 
     def __init__(
         self,
@@ -24,8 +24,8 @@ class Lazy(Generic[_T]):
         """Make nothing yet.
 
         Args:
-            make: Makes it.
-            retry_s: Until it is tried again after a failure.
+            make: Makes the value.
+            retry_s: Seconds until it is tried again after a failure.
             timer: Gives the time in seconds.
         """
         self._make, self._retry_s, self._timer = make, retry_s, timer
@@ -38,7 +38,7 @@ class Lazy(Generic[_T]):
         """The value.
 
         Raises:
-            Exception: What making it raised, now or a short while ago.
+            Exception: The error that making it raised, now or less than ``retry_s`` ago.
         """
         with self._lock:
             if self._made:

@@ -51,9 +51,9 @@ log = logging.getLogger(__name__)
 
 
 class UnusableOverridesError(DetectionError):
-    """What a tenant has of its own is not possible here, so its answers cannot be checked.
+    """A tenant's own settings are not possible here, so its answers cannot be checked.
 
-    It was possible when it was set, or nobody asked :meth:`Pipeline.check_overrides`.
+    They were possible when they were set, or nobody called :meth:`Pipeline.check_overrides`.
     """
 
     def __str__(self) -> str:
@@ -84,18 +84,18 @@ class Pipeline:
         """Put a pipeline together; :meth:`load` is the usual way.
 
         Args:
-            detector: What judges; it is closed with the pipeline.
-            gate: What tells whether a prompt calls for a check; without one, every prompt does.
-            signals: What decisions can depend on.
-            decisions: What is done about which requests.
-            policy: What is done where no decision and no tenant says otherwise.
-            limits: How much evidence is taken where no tenant says otherwise.
-            explainer: What gives a second opinion on findings; without one they have none.
-            tenants: What tenants have of their own, by id. It is read anew for each request, so it
-                may change; a request keeps what it began with.
-            judges: That detector and those that tenants may have in its place; ``None``: the
+            detector: The detector; it is closed with the pipeline.
+            gate: Tells whether a prompt calls for a check; without one, every prompt does.
+            signals: The signals that decisions can depend on.
+            decisions: The decision rules, in order.
+            policy: The policy where no decision and no tenant says otherwise.
+            limits: The limits of evidence where a tenant has none of its own.
+            explainer: Explains findings; without one, they are not explained.
+            tenants: The own settings of tenants, by id. The mapping is read for each request, so it
+                may change; a request keeps the settings that it began with.
+            judges: The detector and those that tenants may choose in its place; ``None``: the
                 embedded ones.
-            bypasses_gate: Whether answers to requests that name sources are checked unasked.
+            bypasses_gate: Whether the gate is not asked about requests that name sources.
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
                 it decides first, as in HaluGate.
             metadata_only: Whether only sources that the request names are evidence.
@@ -120,12 +120,12 @@ class Pipeline:
     def load(
         cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
     ) -> Self:
-        """Load what a configuration says; without one, the defaults.
+        """Load the stages of a configuration; without one, the defaults.
 
         Args:
-            config: What is loaded.
-            tenants: What tenants have of their own, in place of what the configuration says of
-                them, if that may change while the pipeline is there.
+            config: The configuration.
+            tenants: The own settings of tenants, in place of those of the configuration, if they
+                may change while the pipeline is in use.
 
         Raises:
             ConfigError: If a setting is not possible for the models it is about, with its line.
@@ -138,34 +138,34 @@ class Pipeline:
 
     @property
     def detector(self) -> Detector:
-        """What judges where a tenant has no other."""
+        """The detector of tenants that have no other."""
         return self._judges.first
 
     @property
     def gate(self) -> Gate | None:
-        """What tells whether a prompt calls for a check; ``None``: every prompt does."""
+        """The gate; ``None``: every prompt calls for a check."""
         return self._gate
 
     @property
     def explainer(self) -> AnyExplainer | None:
-        """What gives a second opinion on findings; ``None``: they have none."""
+        """The explainer; ``None``: findings are not explained."""
         return self._explainer
 
     def limits(self, tenant: str = "") -> SourceLimits:
-        """How much evidence is taken of a tenant."""
+        """The limits of evidence that hold for a tenant."""
         return resolve_limits(self._limits, self._tenants.get(tenant))
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Refuse what no tenant can have here, before it has it.
+        """Refuse settings that no tenant can have here, before it has them.
 
         Raises:
-            ConfigError: If there is no such detector, or a threshold that means nothing to it;
-                with what is possible.
+            ConfigError: If there is no such detector, or a threshold means nothing to it; the
+                message says what is possible.
         """
         self._judges.check(overrides)
 
     def overrides(self, tenant: str) -> Overrides:
-        """What a tenant has of its own now: for who asks more than once about one request."""
+        """The own settings of a tenant now, to be kept for all steps of one request."""
         return self._tenants.get(tenant) or Overrides()
 
     # A request.
@@ -180,9 +180,9 @@ class Pipeline:
         """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
 
         Args:
-            tenant: Whose requests.
+            tenant: The tenant.
             overrides: As for :meth:`open`.
-            request: What the request asks for beyond the policy.
+            request: The wishes of the request beyond the policy.
         """
         return self._decider.may_check(self._own(tenant, overrides), request)
 
@@ -197,16 +197,16 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> RequestContext:
-        """Find out what is known of a request before its answer.
+        """Read a request before its answer exists: evidence, gate, decision and policy.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
-            tenant: Whose request it is.
-            overrides: What the tenant has of its own; ``None``: what the configuration says of it.
-            request: What the request asks for beyond the policy.
+            tenant: The tenant of the request.
+            overrides: The tenant's own settings; ``None``: those of the configuration.
+            request: The wishes of the request beyond the policy.
 
         Raises:
-            InvalidConversationError: If it is no chat request.
+            InvalidConversationError: If the body is not a chat request.
             InvalidTextError: If its question or evidence is not valid text.
         """
         timings: dict[str, float] = {}
@@ -283,10 +283,10 @@ class Pipeline:
         try:
             return self._judges.choose(own).detector
         except ConfigError:
-            return ""  # told where it is needed
+            return ""  # the check itself reports it
 
     def _prepare(self, own: Overrides | None, policy: Policy) -> str:
-        """Load what the check will need. What cannot be loaded is told by the check."""
+        """Load the models of the check now; if one cannot be loaded, the check reports it."""
         name = self._named(own)
         with suppress(Exception):
             self._judges.get(name)
@@ -338,14 +338,14 @@ class Pipeline:
         tenant: str = "",
         overrides: Overrides | None = None,
     ) -> RequestContext:
-        """What is known of an answer that comes with its sources, and without a conversation.
+        """The context of an answer that comes with its sources and without a conversation.
 
-        Its check is due, for it is asked for: no gate is asked, and no decision applies.
+        Its check is due: no gate is asked, and no decision applies.
 
         Args:
-            sources: What it may rest on; those over the limits are left out, and told.
-            question: What was asked.
-            tenant: Whose it is.
+            sources: The sources; those over the limits are left out and counted.
+            question: The question.
+            tenant: The tenant.
             overrides: As for :meth:`open`.
         """
         own = self._own(tenant, overrides)
@@ -388,14 +388,14 @@ class Pipeline:
         *,
         operating_point: str | float | None = None,
     ) -> Checked:
-        """Check one answer as :meth:`groundwire.Detector.detect` does, and let it raise as it does.
+        """Check one answer as :meth:`groundwire.Detector.detect` does, raising the same errors.
 
         Findings are not explained.
 
         Args:
-            context: Of :meth:`open_answer`.
-            answer: The text.
-            operating_point: Overrides that of the detector, and of the tenant.
+            context: A context of :meth:`open_answer`.
+            answer: The text of the answer.
+            operating_point: Overrides that of the detector and of the tenant.
 
         Raises:
             GroundwireError: If it cannot be checked.
@@ -421,25 +421,25 @@ class Pipeline:
         )
 
     def check_point(self, operating_point: str | float, *, overrides: Overrides) -> None:
-        """Refuse what is no operating point of a tenant's detector.
+        """Refuse an operating point that a tenant's detector does not have.
 
         Args:
-            operating_point: What may be one.
-            overrides: What the tenant has of its own.
+            operating_point: The name, or a number.
+            overrides: The tenant's own settings.
 
         Raises:
-            SettingError: If it is none.
+            SettingError: If the detector has no such point.
             GroundwireError: If the detector cannot be loaded.
         """
         detector, _ = self._chosen(overrides)
         detector.info_at(operating_point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """The detector of a tenant, and where it flags.
+        """The detector of a tenant, and its operating point.
 
         Raises:
-            UnusableOverridesError: If what the tenant has is not possible here.
-            GroundwireError: If it cannot be loaded.
+            UnusableOverridesError: If the tenant's own settings are not possible here.
+            GroundwireError: If the detector cannot be loaded.
         """
         try:
             chosen = self._judges.choose(own)
@@ -451,7 +451,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
+        """Check one answer. A check that fails raises nothing: the outcome is ``unavailable``."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}
@@ -471,11 +471,11 @@ class Pipeline:
         """Check all answers of a chat completion.
 
         Args:
-            context: Of its request.
+            context: The context of its request.
             body: The body of the response, as :func:`json.loads` gives it.
 
         Raises:
-            InvalidConversationError: If it is no chat completion.
+            InvalidConversationError: If the body is not a chat completion.
         """
         answers = tuple(self.check(context, answer) for answer in read_response(body))
         return CheckedResponse(context=context, answers=answers)
@@ -483,18 +483,18 @@ class Pipeline:
     def stream(self, context: RequestContext) -> Flow:
         """Begin to check an answer that is still being written.
 
-        The evidence is indexed now, and what ranks best for the question is read in the background.
-        Nothing is read on the paths ``off`` and ``not_factual``.
+        The evidence is indexed now, and the passages that rank best for the question are read in
+        the background. Nothing is read on the paths ``off`` and ``not_factual``.
         """
         return self._flow(context, reads_ahead=True)
 
     def unavailable(self, context: RequestContext, answer: Answer | str, reason: str) -> Checked:
-        """What becomes of an answer whose check was due and is given up, as for want of time.
+        """The result for an answer whose check was due and is given up, as for want of time.
 
         Args:
-            context: Of its request. Where no check is due, the answer is ``skipped`` all the same.
-            answer: What is known of it.
-            reason: Why, as the name of a class of errors or a word; it reaches logs and metrics.
+            context: The context of its request. Where no check is due, the answer is ``skipped``.
+            answer: The answer, as far as it is known.
+            reason: The class name of the error, or a word; it reaches logs and metrics.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)
@@ -503,7 +503,7 @@ class Pipeline:
         return self._concluder.of(context)(answer, CheckResult(failure=reason))
 
     def close(self) -> None:
-        """Let go of the detector's threads."""
+        """Stop the threads of the detectors."""
         self._judges.close()
 
     def __enter__(self) -> Self:

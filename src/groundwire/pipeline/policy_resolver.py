@@ -1,4 +1,4 @@
-"""Which decision and which policy hold for a request: before its answer, and after its check."""
+"""Finds the decision and the policy of a request, before its answer and after its check."""
 
 from dataclasses import dataclass, replace
 
@@ -11,11 +11,11 @@ from groundwire.policy.signals import Condition, SignalRequest, Signals, SignalT
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decider:
-    """The decisions of a configuration, with what they depend on.
+    """The decisions of a configuration, with the signals that they depend on.
 
     Attributes:
-        signals: What decisions can depend on.
-        decisions: In the order of the file.
+        signals: The signals.
+        decisions: The decisions, in the order of the file.
         base: The policy where no decision and no tenant says otherwise.
     """
 
@@ -34,7 +34,7 @@ class Decider:
 
     @property
     def reads_gate(self) -> bool:
-        """Whether any decision depends on what the gate says."""
+        """Whether any decision depends on the gate."""
         return self._reads(SignalType.FACT_CHECK)
 
     def _reads(self, signal: SignalType) -> bool:
@@ -61,7 +61,7 @@ class Decider:
         return resolve(self.base, plugins=plugins, tenant=tenant, request=request)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Decide again where a decision depends on what was found."""
+        """Decide again if a decision depends on findings."""
         if context.readings is None or not self._reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))

@@ -7,7 +7,7 @@ from time import perf_counter
 
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    """Keep what the block takes under the name of its stage."""
+    """Measure the time of the block, and keep it under the name of its stage."""
     started = perf_counter()
     try:
         yield
