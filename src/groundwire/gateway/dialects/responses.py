@@ -45,10 +45,12 @@ class Responses:
     path = "responses"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request as the pipeline reads it."""
+        """A request as the pipeline reads it; one that names a stored prompt may have no input."""
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
-        return {**body, "response_format": wanted} if wanted else body
+        own = {key: value for key, value in body.items() if key != "messages" and value is not None}
+        own |= {"response_format": wanted} if wanted else {}
+        return {"input": [], **own}
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
         """The one answer in a body: the texts of all its messages."""

@@ -21,8 +21,9 @@ CHAT = "/v1/chat/completions"
 DESCRIPTION = """\
 Checks whether answers of language models are supported by what the models were given.
 
-`/v1/chat/completions` is OpenAI's endpoint, with the answer checked on its way. What else there is
-under `/v1` and is not described here is passed on to the upstream unchanged.
+`/v1/chat/completions` is OpenAI's endpoint, with the answer checked on its way, as are those of
+`/v1/responses`, `/v1/messages` and `/v1/completions`. What else there is under `/v1` and is not
+described here is passed on to the upstream unchanged.
 
 Offsets count Unicode code points. Every response has the header `X-Trace-ID`; every error has a
 `type`, a `code`, a `message` and, where something can be done, a `next_step`.
