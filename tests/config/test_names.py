@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.config import Format, arguments, parse
+from groundwire.config import Config, Format, parse
 from groundwire.config.kinds import Secret
 from groundwire.config.names import NAMES, WITHOUT_EFFECT, Alias, same
 from groundwire.config.tree import SETTINGS
-from groundwire.errors import SettingError
+from groundwire.errors import ConfigError
 from tests.tiers import costly
 
 TEXTS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1).filter(
@@ -25,6 +25,7 @@ SPECIAL = {
         ["sqlite:////data/groundwire.db", "postgresql://gw:a%2Fb@db.example:5433/groundwire"]
     ).map(Secret),
     "upstream.url": st.sampled_from(["https://a.example/v1", "http://10.0.0.7:8000"]),
+    "otel.endpoint": st.just("http://collector:4318"),
     "verify.base_url": st.sampled_from(["https://a.example/v1", "http://127.0.0.1:1234/v1"]),
     "verify.service_url": st.just("https://a.example/v1"),
     "verify.citation_regex": st.just(r"\[(?P<id>\d+)\]"),
@@ -142,29 +143,25 @@ def test_the_fields_of_director_ai() -> None:
 def test_what_director_ai_says_differently(
     field: dict[str, object], path: str, value: object
 ) -> None:
-    assert arguments(Format.DIRECTOR, field) == {path: value}
+    assert parse(json.dumps(field), name="").value(path) == value
 
 
 @pytest.mark.parametrize(
     "field", [{"span_token_threshold": 1.5}, {"span_min_tokens": 0}, {"span_device": -2}]
 )
 def test_what_director_ai_refuses_is_refused(field: dict[str, object]) -> None:
-    with pytest.raises(SettingError, match="is not possible"):
-        arguments(Format.DIRECTOR, field)
+    with pytest.raises(ConfigError, match="is not possible"):
+        parse(json.dumps(field), name="")
 
 
-def test_names_that_have_paths_are_no_arguments() -> None:
-    with pytest.raises(SettingError, match="dvara, director or berry"):
-        arguments(Format.HALUGATE, {"threshold": 0.5})
+def berry(**arguments: object) -> Config:
+    """A configuration with arguments of Berry's tool."""
+    return parse(json.dumps({"detect_hallucination": arguments}), name="")
 
 
 def test_the_documented_call_of_berry() -> None:
-    strict = {"require_citations": True, "context_mode": "cited", "default_target": 0.95}
-    assert arguments(Format.BERRY, strict) == {
-        "verify.require_citations": True,
-        "verify.context_mode": "cited",
-        "verify.target": 0.95,
-    }
+    verify = berry(require_citations=True, context_mode="cited", default_target=0.9).verify
+    assert (verify.require_citations, verify.context_mode, verify.target) == (True, "cited", 0.9)
 
 
 def test_the_defaults_of_verification_are_those_of_berrys_page() -> None:
@@ -188,7 +185,7 @@ def test_the_defaults_of_verification_are_those_of_berrys_page() -> None:
     ],
 )
 def test_berrys_words_for_the_context(word: str, mode: str) -> None:
-    assert arguments(Format.BERRY, {"context_mode": word}) == {"verify.context_mode": mode}
+    assert berry(context_mode=word).verify.context_mode == mode
 
 
 @pytest.mark.parametrize(
@@ -207,12 +204,12 @@ def test_berrys_words_for_the_context(word: str, mode: str) -> None:
         {"max_concurrency": 65},
         {"max_group_size": 0},
         {"max_group_prompt_chars": 999},
-        {"verifier": "local"},
+        {"verifier": "local"},  # no argument of its tool
     ],
 )
 def test_what_berry_refuses_is_refused(argument: dict[str, object]) -> None:
-    with pytest.raises(SettingError, match="is not possible"):
-        arguments(Format.BERRY, argument)
+    with pytest.raises(ConfigError, match=r"is not possible|there is no"):
+        berry(**argument)
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,21 @@ def test_an_upstream_that_does_not_answer_is_an_error_of_its_span(
     assert span.attributes["error.type"] == "ClientConnectorError"
 
 
+@pytest.mark.merge
+def test_spans_go_to_the_collector_that_is_configured() -> None:
+    with ScriptedUpstream() as collector:
+        collector.otherwise(Script.json({}))
+        endpoint = collector.url.removesuffix("/v1")
+        telemetry = Telemetry.of(parse(f"otel: {{enabled: true, endpoint: '{endpoint}'}}", name=""))
+        assert telemetry is not None
+        with telemetry.request({"method": "GET", "path": "/v1/models", "headers": []}):
+            pass
+        telemetry.close()
+        (sent,) = collector.requests
+    assert (sent.method, sent.path) == ("POST", "/v1/traces")
+    assert b"GET models" in sent.body
+
+
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Telemetry.of(parse("", name="")) is None
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace.export", None)

@@ -5,14 +5,13 @@
 """
 
 from groundwire.config.names import Format
-from groundwire.config.read import Config, SettingOrigin, arguments, load, parse
+from groundwire.config.read import Config, SettingOrigin, load, parse
 from groundwire.config.tenants import overrides_from_metadata, read_overrides
 
 __all__ = [
     "Config",
     "Format",
     "SettingOrigin",
-    "arguments",
     "load",
     "overrides_from_metadata",
     "parse",

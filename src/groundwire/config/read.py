@@ -33,7 +33,7 @@ from groundwire.config.tenants import Tenant, read_tenants
 from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, limits_of, policy_of
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.detection.values import FrozenMapping
-from groundwire.errors import ConfigError, SettingError
+from groundwire.errors import ConfigError
 from groundwire.policy.decisions import Decision
 from groundwire.policy.detector_selection import Detectors
 from groundwire.policy.policy import Overrides, Policy, SourceLimits
@@ -232,38 +232,6 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
             config.detectors.choose(own)
         except ConfigError as error:
             yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
-
-
-def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings under our full names that are given under the names of another system.
-
-    >>> arguments(Format.BERRY, {"default_target": 0.9, "context_mode": "full"})
-    {'verify.target': 0.9, 'verify.context_mode': 'all'}
-
-    Args:
-        format: Whose names they are: DVARA's, Director-AI's or Berry's.
-        values: Its names, without the path they have in a file, → values.
-
-    Raises:
-        SettingError: If a name or a value is not possible.
-    """
-    if format not in (Format.DVARA, Format.DIRECTOR, Format.BERRY):
-        raise SettingError("format", str(format), "dvara, director or berry: others have paths")
-    known = {
-        alias.name.rpartition(".")[2]: alias
-        for alias in NAMES
-        if alias.format is format and alias.name
-    }
-    found: dict[str, Any] = {}
-    for name, raw in values.items():
-        if name not in known:
-            raise SettingError("argument", name, f"one of {', '.join(known)}")
-        alias = known[name]
-        try:
-            found[alias.path] = SETTINGS[alias.path].kind.read(alias.conversion(raw))
-        except KindError as error:
-            raise SettingError(name, raw, error.legal) from error
-    return found
 
 
 #: Names as dotted paths → the alias; ``None`` for one without effect.

@@ -402,12 +402,12 @@ class OpenTelemetry:
 
     Attributes:
         enabled: Whether it sends any; needs the extra otel.
-        endpoint: Where they go, by OTLP over HTTP; null: where OpenTelemetry's own variables say,
-            such as OTEL_EXPORTER_OTLP_ENDPOINT.
+        endpoint: Where they go, by OTLP over HTTP, such as http://collector:4318; null: where
+            OpenTelemetry's own variables say, such as OTEL_EXPORTER_OTLP_ENDPOINT.
     """
 
     enabled: bool = False
-    endpoint: Url | None = None
+    endpoint: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

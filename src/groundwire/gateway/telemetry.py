@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -70,7 +71,7 @@ class Telemetry:
         except ImportError as error:
             raise MissingExtraError("otel.enabled", "otel") from error
         provider = new_provider()
-        exporter = OTLPSpanExporter(endpoint=config.otel.endpoint)
+        exporter = OTLPSpanExporter(endpoint=_traces_url(config.otel.endpoint))
         provider.add_span_processor(BatchSpanProcessor(exporter))
         return cls(provider)
 
@@ -108,7 +109,7 @@ class Telemetry:
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
             "http.request.method": ask.method,
-            "server.address": upstream.url.split("://")[-1].split("/")[0],
+            "server.address": urlsplit(upstream.url).hostname or "",
             "groundwire.upstream": upstream.name,
         }
         if operation is not None:
@@ -201,6 +202,13 @@ def new_provider() -> TracerProvider:
     # Variables of OpenTelemetry win: several gateways may have names of their own.
     resource = Resource(own).merge(Resource.create())
     return TracerProvider(resource=resource, id_generator=RequestIds())
+
+
+def _traces_url(endpoint: str | None) -> str | None:
+    """Return the URL for traces at a collector, of which often only the host is given."""
+    if endpoint is None or urlsplit(endpoint).path.strip("/"):
+        return endpoint
+    return f"{endpoint.rstrip('/')}/v1/traces"
 
 
 def _own(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
