@@ -1,4 +1,4 @@
-"""The answers of a response, checked in worker threads while the event loop goes on."""
+"""Checks the answers of a response in worker threads, while the event loop goes on."""
 
 import asyncio
 import sys
@@ -22,10 +22,10 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: Answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: After one of these a claim may be complete, if not at once then with the next character or two.
+#: Characters after which a claim may be complete, at once or with the next character or two.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
-#: Text that waits no longer for the end of a claim.
+#: Characters of text that are checked without waiting for the end of a claim.
 _ENOUGH_CHARS = 400
 
 
@@ -39,7 +39,7 @@ class AnswerChecks:
     The check of the first answer begins at once, so evidence is read before there is any text.
 
     Attributes:
-        on_review: Receives reviews of an answer while it arrives, on the event loop.
+        on_review: Called on the event loop with reviews of an answer that is still arriving.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class AnswerChecks:
             pipeline: The stages of a check.
             context: The context of the request.
             release: When text goes out.
-            settings: Their limits.
-            threads: The threads that check.
+            settings: The limits.
+            threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Text that is held may not leave unchecked, so all of it is; its amount is bounded by
-        # those who hold it.
+        # Held text may not leave unchecked, so there is no limit here: the stream that holds it
+        # has one.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
@@ -73,7 +73,7 @@ class AnswerChecks:
         self._begin(0)
 
     def open(self) -> Flow:
-        """The check of another answer; it takes its time."""
+        """Begin the check of another answer; call it in a thread."""
         return self._pipeline.stream(self._context)
 
     def unavailable(self, answer: Answer, reason: str) -> Checked:
@@ -87,7 +87,7 @@ class AnswerChecks:
         return len(self._known)
 
     def __getitem__(self, index: int) -> "AnswerCheck":
-        """The check of an answer, which begins if nothing was said of the answer before.
+        """The check of an answer, begun if the answer is new.
 
         Raises:
             UnreadableChunkError: If there are too many answers.
@@ -105,12 +105,12 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Record an unreadable event: it may be about any answer, also about one still to come."""
+        """Record an unreadable event, which may belong to any answer, also to a later one."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
         if not self._known:
-            _ = self[0]  # there is one, even if no event of it can be read
+            _ = self[0]  # there is at least one answer, even if none of its events can be read
 
     @property
     def checked(self) -> tuple[Checked, ...]:
@@ -119,7 +119,7 @@ class AnswerChecks:
         return tuple(each for each in known if each is not None)
 
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
-        """Check answers that are complete, in their order, whatever their numbers."""
+        """Check complete answers, in their order."""
         checks = [self._begin(place) for place in range(len(answers))]
         for check, answer in zip(checks, answers, strict=True):
             check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
@@ -132,7 +132,7 @@ class AnswerChecks:
         return self.checked
 
     def close(self) -> None:
-        """Give up all checks that are not over."""
+        """Cancel all checks that are not finished."""
         for check in self._begun.values():
             check.close()
 
@@ -147,8 +147,8 @@ class AnswerCheck:
         checked: The result, once it is known.
         n_chars: Characters of its text so far.
         n_skipped: Parts of it that cannot be read.
-        is_finished: Whether the upstream has said that it is complete.
-        is_over_limit: Whether some of its text is not checked, for there is too much of it.
+        is_finished: Whether the upstream has ended the answer.
+        is_over_limit: Whether the answer is too long to be checked whole.
     """
 
     def __init__(self, index: int, checks: AnswerChecks) -> None:
@@ -168,7 +168,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take what a chunk says of the answer; it never waits."""
+        """Take the part of a chunk about this answer, without waiting."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -183,22 +183,22 @@ class AnswerCheck:
         self.is_finished |= part.finish is not None
 
     def feed(self, text: str) -> None:
-        """Take the next piece of text; it never waits."""
+        """Take the next piece of text, without waiting."""
         if not text:
             return
         self._text.append(text)
         self._waiting.append(text)
         self._n_waiting += len(text)
-        # A hop to a thread for each word would cost more than it tells.
+        # Calling a thread for each word would cost more time than it saves.
         self._look_back = (self._look_back + text)[-_LOOK_BACK - len(text) :]
         if self._n_waiting > _ENOUGH_CHARS or not _ENDS.isdisjoint(self._look_back):
             self._wake.set()
 
     async def finish(self, answer: Answer | None = None) -> Checked:
-        """Check the rest; harmless when done twice.
+        """Check the rest; calling it twice is harmless.
 
         Args:
-            answer: The answer, if it is known as a whole; its text is what was fed.
+            answer: The answer, if it is known as a whole; its text is the text that was fed.
         """
         if self.checked is None:
             self._is_complete = True
@@ -208,7 +208,7 @@ class AnswerCheck:
         return self.checked
 
     def close(self) -> None:
-        """Give the check up; harmless when done twice."""
+        """Cancel the check; calling it twice is harmless."""
         self._is_closed = True
         self._task.cancel()
         if self._flow is not None:
@@ -244,11 +244,11 @@ class AnswerCheck:
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:
                         self._checks.on_review(self.index, review)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - any error means that it was not checked
             self._fail(error)
 
     def _step(self, flow: Flow, text: str) -> Review | None:
-        # Given up on purpose, it has not failed: a flow that is closed would log that it has.
+        # A flow that was closed on purpose would log a failure.
         if not self._is_closed:
             flow.feed(text)
         return flow.review() if self._checks.is_reviewed and not self._is_closed else None
@@ -256,12 +256,12 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A thread cannot be stopped: whatever it gives after we have left is put away.
+        # A thread cannot be stopped: a result that comes too late is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)
         finally:
-            # What has not begun need not: done for nobody, it would make others late too.
+            # A call that has not begun is dropped: it would only delay others.
             work.cancel()
         if not done:
             raise CheckTimeoutError

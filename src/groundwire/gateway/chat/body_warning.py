@@ -12,7 +12,7 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: No more findings are named once a warning has so many characters.
+#: Characters of a warning from which on further findings are counted, not named.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."

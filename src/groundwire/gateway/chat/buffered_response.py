@@ -1,4 +1,4 @@
-"""A response that is not streamed: its body read, checked, marked."""
+"""Reads, checks and marks a response that is not streamed."""
 
 import asyncio
 import json
@@ -22,10 +22,10 @@ from groundwire.pipeline.conversation import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: A larger body is read in a thread: it would keep all others waiting.
+#: A larger body is parsed in a thread, so that other requests need not wait.
 LARGE_BYTES = 2**20
 
-#: Headers that are about the bytes of a body, and untrue of another.
+#: Headers that describe the bytes of a body, and are wrong for a changed one.
 _OF_BYTES = frozenset(
     {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
 )

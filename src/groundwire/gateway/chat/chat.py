@@ -1,4 +1,4 @@
-"""A request for an answer, in any dialect: answered by an upstream, checked on the way back."""
+"""Exchanges: a request in any dialect, answered by an upstream and checked on the way back."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -41,17 +41,17 @@ from groundwire.pipeline import DUE, Checked, CheckPath, Pipeline, RequestContex
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
-#: A client may take so long to send its request.
+#: Seconds that a client may take to send its request.
 BODY_TIMEOUT_S = 60.0
-#: Of a response that nobody waits for, so much is kept for its check; a larger one is not checked.
+#: Bytes of an observed response that are kept for its check; a larger one is not checked.
 OBSERVED_BYTES = 8 * 2**20
 
-#: Checks of responses that are out, at most, for each request that there may be at a time.
+#: Pending checks of responses that have left, at most, for each concurrent request allowed.
 _PENDING_PER_REQUEST = 4
 
 
 class OverloadedError(DetectionError):
-    """A check was due, and so many others were pending that it was not begun."""
+    """A check was due, and too many others were pending to begin it."""
 
 
 async def create(request: Request, dialect: Dialect) -> Response:
@@ -69,7 +69,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
             max_bytes=settings.max_body_bytes,
             forwards_sources=settings.forwards_sources,
         )
-        # Reading megabytes would keep all others waiting.
+        # Reading megabytes on the event loop would keep all other requests waiting.
         chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
         exchange = Exchange(services=own, request=request, chat=chat)
         return await until_disconnect(request, exchange.answer())
@@ -108,8 +108,8 @@ class Exchange:
         """The response.
 
         Raises:
-            Problem: If there is none to give, or it is withheld.
-            InvalidConversationError: If the request is none.
+            Problem: If the upstream gives none, or it is withheld.
+            InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its question or its evidence is not valid text.
         """
         pipeline = self._services.pipeline
@@ -120,7 +120,7 @@ class Exchange:
             return relayed(await self._send(is_read=False))
         if self._recorder.is_failing:
             await self._require_no_record(pipeline)
-        # The upstream is slow and asked at once: what is found out meanwhile costs no time.
+        # The upstream is slow, so it is asked first: reading the request meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._open(pipeline)
@@ -145,7 +145,7 @@ class Exchange:
         )
 
     async def _require_no_record(self, pipeline: Pipeline) -> None:
-        """Records cannot be written now, and nothing may leave without.
+        """Refuse a request whose answer needs a record, while none can be written.
 
         Raises:
             Problem: If the answer would be checked: then its upstream need not be asked.
@@ -163,17 +163,17 @@ class Exchange:
             # A response that is read here need not be compressed first.
             accept_encoding="identity" if is_read else None,
         )
-        # What is sent on is not compressed.
+        # The body was decompressed.
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
         return await self._services.upstreams.send(replace(ask, headers=plain))
 
     # Without a check.
 
     async def _require_no_check(self) -> None:
-        """No models are loaded, for nothing in the configuration wants a check; a request may.
+        """Refuse a request that wants a check, where no models are loaded.
 
         Raises:
-            Problem: If it does, and names sources or may not pass unchecked.
+            Problem: If it wants one, and names sources or may not pass unchecked.
         """
         config, tenant = self._services.config, self._caller.tenant
         policy = resolve(config.policy, tenant=self._own, request=self._chat.asks)
@@ -192,7 +192,7 @@ class Exchange:
     ) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
-            # Nothing is known of the answer, and nothing needs to be.
+            # The answer need not be read.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
             if 200 <= reply.status < 300:
@@ -216,17 +216,17 @@ class Exchange:
         return relayed(reply, outcome_headers([failed]))
 
     async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
-        """Keep what became of an answer that is not checked.
+        """Record the result for an answer that is not checked.
 
         Raises:
-            Problem: If it cannot be kept, and nothing may leave without; its reply is closed then.
+            Problem: If it cannot be recorded, and no response may leave without a record.
         """
         if not await self._recorder.complete(context, [answer]):
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     @property
     def _is_behind(self) -> bool:
-        """Whether so many checks after responses are pending that more would pile up."""
+        """Whether too many checks of responses that have left are pending."""
         limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
         return self._services.background.n_running >= limit
 
@@ -325,13 +325,13 @@ class Exchange:
     def _observed(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
     ) -> Response:
-        """Relay a response as it comes, and check it once it is out."""
+        """Relay a response as it comes, and check it once it has left."""
         limit = self._services.config.gateway.max_response_bytes
         body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
 
         async def ended() -> None:
             if body.is_complete or body.raw:
-                # Also of a client that leaves: what has left is checked, or on record as unread.
+                # Also if the client left early: the bytes sent are checked, or recorded as unread.
                 check = self._check_later(context, checks, reply, bytes(body.raw))
                 self._services.background.start(check, name="check a response")
             else:
@@ -363,7 +363,7 @@ def _actions(context: RequestContext) -> frozenset[Action]:
 
 
 async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
-    """End a request whose reply nobody takes, whether it has come or not."""
+    """Cancel a request to an upstream, and close its reply if it has come."""
     sending.cancel()
     await asyncio.wait({sending})
     if not sending.cancelled() and sending.exception() is None:
@@ -371,7 +371,7 @@ async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
 
 
 def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
-    """A reply as it is, with marks in its headers."""
+    """A reply as it came, with marks in its headers."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 

@@ -11,13 +11,13 @@ from groundwire.errors import GroundwireError
 from groundwire.pipeline.conversation import Said
 
 _OURS = "groundwire"
-#: What all chunks of a response have in common.
+#: Fields that all chunks of a response have in common.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-#: What a chunk may hold that is about no answer; of other dialects, nobody here knows the text.
+#: Fields of a chunk that are known to hold no text of an answer.
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Where text would stand beside the choices, and nobody would check it.
+#: Fields beside the choices whose text nobody would check.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 

@@ -33,10 +33,10 @@ MAX_ARGUMENT_VALUES = 512
 
 
 class ReleasedStream:
-    """Reads a stream, and lets out of it what the policy lets out, when it does.
+    """Reads a stream, and releases its events as the policy allows.
 
-    Events are read and answers judged side by side; all of it runs on the event loop, and what
-    leaves is put into the outbox in the order in which it was decided.
+    Events are read while answers are checked in threads. Decisions run on the event loop, and
+    events leave through the outbox in the order of the decisions.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class ReleasedStream:
             dialect: The API that it is a response of.
             model: The model that the request names.
             release: When text goes out; not ``observe``.
-            settings: Limits of what may be held, and the silence until a comment is sent.
+            settings: The limits of held text, and the silence until a comment is sent.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its records.
             marks: Whether each answer ends with its outcome.
-            conclude: Takes what makes the report, and says whether the response may end; once the
-                last byte is out, or before if the end waits for it.
+            conclude: Starts recording the report, and returns whether the response may end. It is
+                called once the last byte has left, or before if the end waits for the record.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -77,7 +77,7 @@ class ReleasedStream:
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
-        self._kept: list[bytes] = []  # what waits for the records
+        self._kept: list[bytes] = []  # events that wait for the records
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
@@ -91,7 +91,7 @@ class ReleasedStream:
     async def events(self) -> AsyncGenerator[bytes]:
         """The bytes for the client, as they may leave.
 
-        If the upstream breaks off and text is not withheld, so does this.
+        If the upstream breaks off and text is not withheld, this breaks off too.
         """
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
@@ -103,7 +103,7 @@ class ReleasedStream:
             raise
 
     async def close(self) -> None:
-        """Let go of everything, and record what there was; to be called once, at the end."""
+        """Cancel all tasks, record the stream and close the upstream; call it once, at the end."""
         self._outbox.end()
         for task in (self._pump, self._finishing, *self._settling.values()):
             if task is not None:
@@ -128,8 +128,8 @@ class ReleasedStream:
             except (UpstreamBrokenError, *UNREADABLE) as error:
                 log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
                 await self._break_off(error)
-        except Exception as error:  # noqa: BLE001 - nothing leaves because of a mistake of ours
-            # Also of one made while it breaks off: without an end, the client would wait for ever.
+        except Exception as error:  # noqa: BLE001 - text must not leave because of our own error
+            # Without an end, the client would wait for ever.
             log.error("A stream failed: %s", type(error).__name__)
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
@@ -164,7 +164,7 @@ class ReleasedStream:
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
         ):
-            # It was complete, and is being judged as it was.
+            # The answer had ended, and is being judged without this.
             self._refuse(refused(RefusalCode.STREAM_ERROR))
             return
         self._held.take(read.event, read.chunk)
@@ -180,19 +180,19 @@ class ReleasedStream:
                 self._settle_soon(part.index)
 
     def _is_too_much(self) -> bool:
-        """Whether more is held than the limits allow; it is not judged then."""
+        """Whether more is held than the limits allow."""
         return self._release.withholds and (
             self._held.n_held > self._settings.max_held_chars
             or self._held.n_bytes > self._settings.max_response_bytes
         )
 
     def _take_other(self, read: ReadEvent) -> None:
-        """Take a comment, the end, or what cannot be read."""
+        """Take a comment, the end, or an event that cannot be read."""
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
             self._lose()
-        # A comment says nothing to a user, but could carry what the answer says.
+        # A comment could carry text of the answer.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
 
@@ -203,9 +203,9 @@ class ReleasedStream:
     # What goes out.
 
     def _let_text(self, index: int) -> None:
-        """Let out what may leave before the answer is complete."""
+        """Release text that may leave before the answer is complete."""
         if index in self._passed:
-            # What still comes has no text: counts, or the end once more.
+            # Later events of an answer that has passed have no text: usage, or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))
             self._put_last(self._held.answer(index).finish(self._held.head))
         elif self._release is Release.MARK:
@@ -245,14 +245,14 @@ class ReleasedStream:
             self._release is Release.DEFERRED,
         )
         text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
-        # What is deferred has said nothing if it is refused, for want of a record too.
+        # A deferred answer must not have left if its record cannot be written.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         marks = extension([checked], trace_id=self._trace_id) if self._marks else None
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Let out what ends an answer, once it is on record if that is asked for."""
+        """Release the events that end an answer, once it is on record if that is required."""
         if self._settles:
             self._kept += events
         else:
@@ -308,7 +308,7 @@ class ReleasedStream:
         self._finish(self._held.tail(is_done=False), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
-        if self._outbox.is_sealed:  # the client has its end already: nothing is refused any more
+        if self._outbox.is_sealed:  # the client has its end already
             return
         self._refused.update(checked)
         problem = blocked(list(checked.values()))
@@ -316,7 +316,7 @@ class ReleasedStream:
         self._refuse(problem, marks)
 
     def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
-        """End the stream without what is held."""
+        """End the stream without the text that is held."""
         if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
@@ -345,9 +345,9 @@ class ReleasedStream:
 
     async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
         try:
-            # Whoever cancels this has no client any more; the record is written all the same.
+            # If the client leaves, this is cancelled; the record is written all the same.
             if not await asyncio.shield(self._record(is_client_gone=False)):
-                self._passed.clear()  # of those that passed, none has its end yet
+                self._passed.clear()  # no answer that passed has its end yet
                 last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
         except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
             log.error("A stream could not be recorded: %s", type(error).__name__)
@@ -355,7 +355,7 @@ class ReleasedStream:
         self._outbox.end(last, failure)
 
     def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":
-        """Have it recorded what became of the stream; once."""
+        """Start recording the stream; call it once."""
         added_s = None if is_client_gone else perf_counter() - self._last_read
         report = self._report(added_s, is_client_gone=is_client_gone)
         self._recording = self._conclude(report)
@@ -363,7 +363,7 @@ class ReleasedStream:
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
-            # What has left is on record, even if nobody waited for its check.
+            # Text that has left is on record, even if nobody waited for its check.
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

@@ -1,7 +1,7 @@
-"""Holds a streamed response back, and gives the bytes that may go out.
+"""Holds a streamed response back, and returns the bytes that may leave.
 
-Pure: chunks and verdicts go in, events come out. An event that says nothing but text of one answer
-leaves as it came; one of which only a part may leave is divided.
+Pure: chunks and verdicts go in, events come out. An event that holds nothing but text of one answer
+leaves as it came; if only a part of its text may leave, it is divided.
 """
 
 import json
@@ -16,8 +16,8 @@ from groundwire.gateway.http.refusals import RefusalCode, refusal_chunk
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation import Said
 
-#: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
-#: is never judged, and reasoning or the transcript of a sound may say what the text says.
+#: Fields of a delta that may leave with its text. All others wait until the whole answer has
+#: passed: they are not judged, and reasoning or a transcript of sound may repeat the text.
 _WITH_TEXT = ("role", "content")
 #: The name that some upstreams give the event of an error.
 _ERROR_NAME = b"event: error\n"

@@ -49,9 +49,9 @@ class ObservedBody:
 
 
 class ObservedStream:
-    """Relays a stream byte for byte, and reads along.
+    """Relays a stream byte for byte, and checks its answers.
 
-    Nothing that goes wrong with the check touches what the client gets.
+    No failure of the check changes what the client gets.
     """
 
     def __init__(
@@ -68,8 +68,7 @@ class ObservedStream:
             reply: The upstream's reply.
             answers: The checks of its answers.
             dialect: The API that it is a response of.
-            conclude: Takes what makes the report, once the last byte is out; the client does not
-                wait for it.
+            conclude: Starts recording the report, once the last byte has left.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None
@@ -80,19 +79,19 @@ class ObservedStream:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """The bytes, as they come. If the upstream breaks off, so do they."""
+        """The bytes, as they come. If the upstream breaks off, this raises the same error."""
         async for data in self._reply.chunks():
-            await self._read(data)  # first: what leaves is on record even if it is the last
+            await self._read(data)  # first, so that the last bytes are on record too
             yield data
         await self._read()
 
     async def close(self) -> None:
-        """Let go of the upstream, and record what there was; to be called once, at the end."""
+        """Record the stream and close the upstream; call it once, at the end."""
         self._conclude(self._report())
         await self._reply.close()
 
     async def _read(self, data: bytes | None = None) -> None:
-        """Read bytes, or that there are no more."""
+        """Read bytes, or the end."""
         if self._reader is None:
             return
         try:

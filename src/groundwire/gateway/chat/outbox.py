@@ -9,7 +9,7 @@ _ROOM = 256
 
 
 class Outbox:
-    """A queue of events. Putting never waits, so that events stand in the order they were made."""
+    """A queue of events. Putting never waits, so events stay in the order of the decisions."""
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()
@@ -34,7 +34,7 @@ class Outbox:
         self._has_room.set()
 
     def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
-        """Say that this was all, but for these last events; the first to say so is heard.
+        """Put these last events and end the queue; only the first call counts.
 
         With a failure, the reader gets it after the events.
         """
@@ -45,7 +45,7 @@ class Outbox:
             self._has_some.set()
 
     async def room(self) -> None:
-        """Wait until few events wait: who reads from the upstream is no faster than the client."""
+        """Wait for room: the upstream is read no faster than the client reads."""
         await self._has_room.wait()
 
     async def get(self, timeout_s: float | None) -> bytes | None:

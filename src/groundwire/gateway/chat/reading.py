@@ -1,4 +1,4 @@
-"""The body of a streamed response → its events, each read."""
+"""Reads the events in the body of a streamed response."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: An event has at most so many bytes. A whole answer in one event is far below that.
+#: Bytes of one event, at most. A whole answer in one event is far below that.
 MAX_EVENT_BYTES = 16 * 2**20
-#: A stream, decompressed: about a million words.
+#: Bytes of a stream, decompressed, at most.
 MAX_STREAM_BYTES = 2**28
 _SLICE_BYTES = 2**16
-#: Events that are read before others have their turn: a few bytes, compressed, can hold millions.
+#: Events that are read before other requests have their turn.
 TURN = 256
 
 

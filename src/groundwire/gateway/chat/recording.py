@@ -1,4 +1,4 @@
-"""Records what became of a response: its audit events, and its counts."""
+"""Records the results of a response: audit events and metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ class StreamReport:
 
     Attributes:
         answers: The results for those answers that were checked to their end or refused.
-        summary: What was withheld, of a stream whose text waited for its verdict.
+        summary: The summary of a stream whose text waited for its verdict.
         refusal: Why the rest was withheld, or ``None``.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
@@ -46,10 +46,10 @@ class StreamReport:
 
 
 class Recorder:
-    """Keeps the records of one exchange.
+    """Writes the records of one exchange.
 
-    None of it changes what a client gets, unless ``audit.on_failure`` is ``refuse``: then what has
-    no record does not leave. That is what methods tell that return whether a response may leave.
+    Methods that write return whether the response may leave. It always may, unless
+    ``audit.on_failure`` is ``refuse`` and the record could not be written.
     """
 
     def __init__(self, services: Services, *, trace_id: str) -> None:
@@ -67,11 +67,11 @@ class Recorder:
 
     @property
     def is_failing(self) -> bool:
-        """Whether nothing that leaves a record may begin, for none can be written now."""
+        """Whether exchanges that need a record are refused, for none can be written now."""
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Whether something that leaves a record may begin; if not, count it as refused."""
+        """Whether an exchange that needs a record may begin; if not, count it as refused."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False
@@ -84,12 +84,12 @@ class Recorder:
         *,
         since: float | None = None,
     ) -> bool:
-        """Keep what became of a response that was not streamed.
+        """Record a response that was not streamed.
 
         Args:
             context: The context of its request.
             answers: The results for all its answers.
-            since: The moment from which on the client waited for the check, if it did.
+            since: When the client began to wait for the check, if it did.
         """
         self._count(context, answers, "complete")
         events = response_events(
@@ -105,7 +105,7 @@ class Recorder:
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
     ) -> bool:
-        """Keep what became of answers that came to an endpoint of our own.
+        """Record answers that were sent to an endpoint of our own.
 
         Args:
             context: The context of the request.
@@ -123,7 +123,7 @@ class Recorder:
         return await self._keep(events, tenant=context.tenant, source=NATIVE)
 
     async def streamed(self, context: RequestContext, report: StreamReport) -> bool:
-        """Keep what became of a streamed response."""
+        """Record a streamed response."""
         self._count(context, report.answers, "stream")
         events = stream_events(
             report.answers,
@@ -146,7 +146,7 @@ class Recorder:
         return may_leave
 
     async def event(self, event: AuditEvent) -> bool:
-        """Keep one event, of a request that it decides about."""
+        """Record one event about a request that is refused if it cannot be recorded."""
         if not self.may_begin():
             return False
         return await self._keep([event], tenant=event.tenant, source="request")
@@ -166,7 +166,7 @@ class Recorder:
             self._services.telemetry.checked(answers, detector=context.detector)
 
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
-        """Write events, and wait for the disk if that is asked for."""
+        """Write events, and wait for the disk if responses wait for their records."""
         if not self.settles:
             await self._services.audit.write(*events)
             return True
@@ -175,7 +175,7 @@ class Recorder:
         if not self._refuses:
             return True
         self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
-        # They will be written, and say that the response left. Nobody waits for this one, too.
+        # The events will be written later and say that the response left; this one corrects them.
         self._services.audit.add(self._withheld(tenant, source))
         return False
 
@@ -194,6 +194,6 @@ class Recorder:
 
 
 def _with(event: AuditEvent, origin: Mapping[str, Any]) -> AuditEvent:
-    """An event that says where its answer is from, as the second thing it says."""
+    """An event with the origin of its answer, as the second field of its payload."""
     workspace = {"workspace_id": event.payload["workspace_id"]}
     return replace(event, payload={**workspace, **origin, **event.payload})

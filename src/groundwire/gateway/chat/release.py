@@ -7,9 +7,9 @@ from groundwire.policy.policy import Action
 
 
 class Release(StrEnum):
-    """When the text of a stream goes out. It is chosen before the first byte, once."""
+    """When the text of a stream goes out. It is chosen once, before the first byte."""
 
-    OBSERVE = "observe"  # at once, byte for byte; the check is over when it is over
+    OBSERVE = "observe"  # at once, byte for byte; nothing waits for the check
     MARK = "mark"  # at once, but for the event that ends an answer: it may carry marks
     SENTENCE = "sentence"  # sentence by sentence, each once it is judged
     DEFERRED = "deferred"  # at the end, once all is judged
@@ -21,8 +21,7 @@ class Release(StrEnum):
         Args:
             actions: All actions that the policy can lead to.
             wish: The configured release of text that is held: ``sentence`` or ``deferred``.
-            settles: Whether a response waits for its records, as any may leave one of which
-                something is done.
+            settles: Whether a response waits for its records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
         if strongest is Action.BLOCK:
