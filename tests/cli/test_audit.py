@@ -127,7 +127,8 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_a_database_of_another_version_is_not_changed(store_url: str) -> None:
     async def version(statement: str) -> str | None:
         async with Store(store_url) as store, store.writing() as connection:
-            return await connection.scalar(text(statement))
+            found: str | None = await connection.scalar(text(statement))
+            return found
 
     asyncio.run(version("UPDATE groundwire_version SET version_num = '0001' RETURNING 1"))
     result = verify("--store", store_url)

@@ -14,7 +14,7 @@ from groundwire.policy.policy import Action, Policy
 from tests.pipeline.chats import EXPLAINER, answered, judged, piped, sent
 
 SOURCE = "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall."
-JSON = {"response_format": {"type": "json_object"}}
+JSON: dict[str, Any] = {"response_format": {"type": "json_object"}}
 TOOL: dict[str, Any] = {
     "tools": [{"type": "function", "function": {"name": "Tower", "parameters": {}}}],
     "tool_choice": {"type": "function", "function": {"name": "Tower"}},

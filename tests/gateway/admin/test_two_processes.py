@@ -73,6 +73,7 @@ def pair(postgres_url: str, tmp_path: Path) -> Iterator[Pair]:
             stack.enter_context(
                 process(
                     *("--upstream", upstream.url, "--port", "0"),
+                    is_terminal=False,
                     GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path / name),
                     **environ,
                 )
