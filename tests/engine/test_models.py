@@ -115,13 +115,13 @@ def test_a_manifest_that_says_nonsense_is_refused(tmp_path: Path, changes: dict[
     folder = tmp_path / "tiny"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(manifest(**changes)))
-    with pytest.raises(ModelError, match=r"tiny.manifest\.json is no model manifest"):
+    with pytest.raises(ModelError, match=r"tiny.manifest\.json is not a model manifest"):
         list_models(tmp_path)
 
 
 def test_a_file_that_is_no_json_is_no_manifest(tmp_path: Path) -> None:
     (write_model(tmp_path) / "manifest.json").write_bytes(b"\xff{")
-    with pytest.raises(ModelError, match="is no model manifest"):
+    with pytest.raises(ModelError, match="is not a model manifest"):
         list_models(tmp_path)
 
 
@@ -171,7 +171,7 @@ def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_whose_manifest_says_nonsense_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path, "mine", files=None)
-    with pytest.raises(ModelError, match=r"mine.manifest\.json is no model manifest"):
+    with pytest.raises(ModelError, match=r"mine.manifest\.json is not a model manifest"):
         find_reader(folder)
 
 

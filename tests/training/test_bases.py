@@ -15,7 +15,7 @@ from torch import Tensor
 from groundwire.engine.architecture import MINILM, MPNET
 from groundwire.engine.roles import TextRole
 from groundwire_training.bases import read_base, read_weights, relative_bias, save_weights
-from groundwire_training.model import Look, Reader
+from groundwire_training.model import AttentionInput, Reader
 
 pytestmark = pytest.mark.torch
 
@@ -41,7 +41,7 @@ def hidden(model: Reader, ids: Tensor) -> Tensor:
     for layer in model.typed_layers():
         keys, values = layer.keys_values(found)
         found = layer.attend(
-            found, [Look(slice(None), keys, values, model._near(places, found.dtype))]
+            found, [AttentionInput(slice(None), keys, values, model._near(places, found.dtype))]
         )
     return found
 

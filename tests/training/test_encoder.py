@@ -271,7 +271,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(
     whole = train_encoder(run_of(bert, data, tmp_path / "whole", lora=lora), Logged())
     with pytest.raises(KeyboardInterrupt):
         train_encoder(run_of(bert, data, tmp_path / "parts", lora=lora), Interrupted())
-    with pytest.raises(InputError, match="Go on with it by --resume"):
+    with pytest.raises(InputError, match="Continue it with --resume"):
         train_encoder(run_of(bert, data, tmp_path / "parts", lora=lora), Logged())
     parts = train_encoder(run_of(bert, data, tmp_path / "parts", lora=lora, resume=True), Logged())
     one, other = (load_file(folder / "model.safetensors") for folder in (whole, parts))

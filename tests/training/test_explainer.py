@@ -113,7 +113,7 @@ def test_a_row_whose_annotators_did_not_agree_is_left_out(tmp_path: Path) -> Non
         ({"premise": "a", "hypothesis": "b", "label": 3}, "The label is 3"),
         ({"premise": "a", "hypothesis": "b", "label": True}, "The label is True"),
         ({"premise": "a", "label": 0}, "none of claim, hypothesis, answer, sentence2"),
-        ({"premise": " ", "hypothesis": "b", "label": 0}, "Its premise is no text"),
+        ({"premise": " ", "hypothesis": "b", "label": 0}, "Its premise is not a text"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(
@@ -193,5 +193,5 @@ def test_without_a_base_the_embedded_head_is_calibrated_and_not_trained(tmp_path
 
 def test_claims_of_one_kind_cannot_be_fitted(tmp_path: Path) -> None:
     data = write(tmp_path / "one.jsonl", [{"evidence": "It is red.", "claim": "Red.", "label": 0}])
-    with pytest.raises(InputError, match="there is nothing to fit"):
+    with pytest.raises(InputError, match="Both kinds are needed"):
         train_explainer(run_of(tmp_path, None, data=data), Logged())

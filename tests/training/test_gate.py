@@ -205,7 +205,7 @@ def test_a_file_of_another_kind_is_refused_by_its_set(tmp_path: Path) -> None:
     path = tmp_path / "squad" / "train-v2.0.json"
     path.parent.mkdir()
     path.write_text('{"data": [{}]}')
-    with pytest.raises(DatasetError, match="not as squad is published"):
+    with pytest.raises(DatasetError, match="published format of squad"):
         published(tmp_path)
 
 

@@ -101,7 +101,7 @@ GOOD: dict[str, Any] = {"context": "a", "answer": "It is so.", "spans": []}
     ("row", "problem"),
     [
         ("{", r"not JSON: .* Write one JSON object a line"),
-        ("[]", r"no JSON object. Write \{"),
+        ("[]", r"not a JSON object. Write \{"),
         ('{"context": "a\ud800"}'.encode("utf-8", "surrogatepass"), "not UTF-8"),
         ({"answer": "a", "spans": []}, "neither sources nor context. Give one"),
         ({**GOOD, "sources": ["b"]}, "has sources and context. Give one"),
@@ -109,7 +109,7 @@ GOOD: dict[str, Any] = {"context": "a", "answer": "It is so.", "spans": []}
         ({**GOOD, "answer": " "}, "answer is empty"),
         ({**GOOD, "context": 7}, "Source 0 cannot be read"),
         ({"context": "a", "answer": "b"}, r'no list of spans.*"spans": \[\] if none'),
-        ({**GOOD, "spans": [3]}, "span 3 is no object"),
+        ({**GOOD, "spans": [3]}, "span 3 is not an object"),
         ({**GOOD, "spans": [{"start": 0, "end": 10}]}, "end 10, and the answer 9 characters"),
         ({**GOOD, "spans": [{"start": 4, "end": 4}]}, "0 <= start < end"),
         ({**GOOD, "spans": [{"start": True, "end": 4}]}, "start True"),
@@ -165,7 +165,7 @@ def test_from_labelled_answers_to_a_detector(own: Path, start: Path, tmp_path: P
     assert "step 2 of 2: loss " in result.stderr
     assert f"Model: {out / 'model'}" in result.stderr
     # Six contexts leave one to measure with, and no other to judge its answers by.
-    assert "Calibrated on 2 validation answers. They are too few to say" in result.stderr
+    assert "Calibrated on 2 validation answers, which are too few to measure" in result.stderr
     manifest = Manifest.read(out / "model")
     verify(manifest)
     assert set(manifest.operating_points) == {"precision", "balanced", "recall"}
@@ -176,7 +176,7 @@ def test_from_labelled_answers_to_a_detector(own: Path, start: Path, tmp_path: P
 
     again = invoke(*command, "--device", "cpu", "--steps", 2, "--answers", 2)
     assert again.exit_code == 2
-    assert "holds a run already. Go on with it by --resume" in again.stderr
+    assert "has a run already. Continue it with --resume" in again.stderr
     other = invoke(*command, "--device", "cpu", "--steps", 2, "--answers", 1, "--resume")
     assert other.exit_code == 2
     assert "answers was 2 and is now 1" in other.stderr

@@ -131,7 +131,7 @@ def load_checkpoint(
         UnpinnedModelError: If a hub model comes without the commit.
         SettingError: If a setting is outside its range.
         MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
-        ModelError: If it cannot be fetched, or is no token classifier that we can read.
+        ModelError: If it cannot be fetched, or is not a token classifier.
     """
     opened = open_checkpoint(
         model,
@@ -338,7 +338,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises no narrower class
         raise ModelError(
-            f"{path} is no tokenizer that tokenizers can read: {error}. Save it again with a "
+            f"{path} cannot be read as a tokenizer: {error}. Save it again with a "
             "current version of transformers."
         ) from error
     tokenizer.no_truncation()
@@ -370,7 +370,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError(
-            f"{path.parent} has no {path.name}, so it is no Hugging Face checkpoint. Pass the "
+            f"{path.parent} has no {path.name}, so it is not a Hugging Face checkpoint. Pass the "
             "folder that save_pretrained wrote."
         ) from error
     except ValueError as error:
@@ -378,7 +378,7 @@ def _read_json(path: Path) -> dict[str, Any]:
             f"{path} is not valid JSON: {error}. Fetch or save the model again."
         ) from error
     if not isinstance(content, dict):
-        raise ModelError(f"{path} holds no JSON object. Fetch or save the model again.")
+        raise ModelError(f"{path} does not have a JSON object. Fetch or save the model again.")
     return content
 
 

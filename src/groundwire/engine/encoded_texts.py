@@ -30,16 +30,16 @@ class EncodedTexts:
         turns: Turns,
         counter: Work,
     ) -> None:
-        """Encode nothing yet.
+        """Set up the model and the cache; no text is encoded yet.
 
         Args:
             graph: The reader's graph.
             pieces: Its tokenizer, for the special tokens.
-            namespace: Begins each cache key: tenant, and versions of weights and rules.
-            cache: Keeps what was encoded.
+            namespace: First part of each cache key: tenant, and versions of weights and rules.
+            cache: Cache of encoded texts.
             workers: Threads that encode passages side by side.
             turns: Limits how many texts the model reads at a time.
-            counter: Counts texts and word pieces that were encoded.
+            counter: Counts the texts and word pieces that were encoded.
         """
         self._graph, self._pieces, self._namespace = graph, pieces, namespace
         self._cache, self._workers, self._turns = cache, workers, turns

@@ -127,7 +127,7 @@ def _word_parts(found: list[str]) -> list[int]:
     """
     every: list[int] = []
     for word in found:
-        if word.isascii():  # a character is a byte
+        if word.isascii():  # one byte a character, so parts are cut from the bytes, which is fast
             coded = b"<%b>" % word.encode()
             for n in (3, 4, 5):
                 every += [crc32(coded[i : i + n], _PART) for i in range(len(coded) - n + 1)]

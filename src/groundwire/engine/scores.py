@@ -175,7 +175,7 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # The model's own probability: one raised by another rule is no second opinion.
+            # The model's own probability: one that another rule raised is not a second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))

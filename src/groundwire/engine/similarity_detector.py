@@ -74,7 +74,7 @@ class SimilarityBackend:
     min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
     score: Score = field(default=Score.SIMILARITY, init=False)
-    # A similarity is not a probability, so there is none of the answer.
+    # A similarity is not a probability, so an answer gets no probability.
     answers: None = field(default=None, init=False)
 
     @classmethod

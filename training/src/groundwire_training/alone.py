@@ -1,7 +1,7 @@
-"""One claim with a few lines of its evidence alone, as the explainer reads what is marked.
+"""Training records of one claim and a few lines of its evidence, as the explainer reads claims.
 
-The same sentence of several answers, so that they differ in the mistake; beside them a sentence
-that has nothing to do with these lines.
+The answers are the same sentence of several variants of an answer, so that they differ in the
+mistake alone, and a sentence that is about something else.
 """
 
 import random
@@ -16,11 +16,12 @@ from groundwire.text.segment import segment
 from groundwire_training.corrupt.edits import UNSUPPORTED
 from groundwire_training.corrupt.wording import stems
 
-# Lines to keep, at least: the explainer finds more than one wherever there are more.
+# Fewest lines to keep: the explainer too takes more than one if there are more.
 _LEAST = 2
-# Stems of the sentence that the lines may lack of what the sources have, as a share.
+# Largest share of the sentence's stems that the sources have and the kept lines lack.
 _SLACK = 0.1
-# Of a sentence about something else: stems it has, at least, and shares with the lines, at most.
+# A sentence about something else has at least this many stems, and shares at most this part of
+# them with the lines.
 _STEMS, _COMMON = 2, 0.25
 
 
@@ -30,13 +31,13 @@ def alone(
     """Cut a slot-annotated text down to one claim and a few lines.
 
     Args:
-        record: Its first answer is the faithful one, the others are variants of it.
-        rng: The only source of chance.
-        strangers: Where the sentence about something else comes from.
+        record: A record whose first answer is faithful and whose others are variants of it.
+        rng: The only source of randomness.
+        strangers: Records to take the sentence about something else from.
 
     Returns:
-        A record without a question, each line a source; ``None`` where the evidence of the drawn
-        sentence lies in more places than a few.
+        A record without a question, with each line as a source; ``None`` if a few lines do not
+        hold all evidence of the drawn sentence.
     """
     pieces = [_sentences(answer) for answer in record.answers]
     if not pieces or not pieces[0]:
@@ -56,7 +57,7 @@ def alone(
     variants = [found[at] for found in pieces if len(found) == len(pieces[0])]
     answers = list(dict.fromkeys(variants))
     if stranger := _stranger(_union(chosen), rng, strangers):
-        # No more answers than there were, which the recipe bounds; the faithful one stays.
+        # The recipe limits the number of answers, so the sentence replaces one, never the first.
         answers = [*answers[: max(1, len(record.answers) - 1)], stranger]
     return replace(
         record, sources=read_sources(chosen), question=None, answers=tuple(answers), slots=None
@@ -79,7 +80,7 @@ def _sentences(answer: MarkedAnswer) -> list[MarkedAnswer]:
 def _stranger(
     known: frozenset[str], rng: random.Random, strangers: Sequence[LabelledContext]
 ) -> MarkedAnswer | None:
-    """A sentence of another record about something else; none of its words is supported."""
+    """Find a sentence of another record about something else, and mark all of it unsupported."""
     for other in rng.sample(strangers, len(strangers)):
         sentences = _sentences(rng.choice(other.answers))
         for sentence in rng.sample(sentences, len(sentences)):

@@ -1,7 +1,7 @@
-"""Pretrained encoders to begin with, and files of a reader's weights.
+"""Reads pretrained base encoders, and reads and writes the weights of readers.
 
-Both bases come out with BERT's ids and with positions from 0, so that tokenizer, features, labels
-and graph are the same for all readers.
+Both bases are converted to BERT's word-piece ids and to positions from 0, so tokenizer, features,
+labels and graph are the same for all readers.
 """
 
 import json
@@ -17,12 +17,12 @@ from torch import Tensor
 from groundwire.engine.architecture import MINILM, MPNET, POSITIONS, VOCABULARY, Architecture
 from groundwire_training.model import Reader
 
-# MPNet's tokenizer is BERT's behind four tokens of its own, and begins and ends a text by two of
-# them: <s> <pad> </s> <unk>.
+# MPNet's vocabulary is four tokens of its own, <s> <pad> </s> <unk>, and then BERT's. A text begins
+# with <s> and ends with </s>.
 _MPNET_SHIFT, _MPNET_START, _MPNET_END = 4, 0, 2
-_CLS, _SEP = 101, 102  # of BERT
+_CLS, _SEP = 101, 102  # ids in BERT's vocabulary
 _MPNET_FIRST_POSITION = 2
-# Of https://arxiv.org/abs/1910.10683, as MPNet has them.
+# Distance buckets of https://arxiv.org/abs/1910.10683, with MPNet's numbers.
 _BUCKETS, _FARTHEST = 32, 128
 _BERT = {
     "q": "attention.self.query",
@@ -45,16 +45,16 @@ _METADATA = "architecture"
 
 
 def read_base(path: Path, *, layers: int | None = None, dropout: float = 0.1) -> Reader:
-    """Start from a pretrained encoder.
+    """Make a reader from a pretrained encoder.
 
     Args:
         path: ``model.safetensors`` of all-MiniLM-L6-v2 or of all-mpnet-base-v2.
-        layers: Keep the first so many; ``None`` keeps all.
-        dropout: Share of hidden values that are left out in training.
+        layers: Number of layers to keep, from the first; ``None`` keeps all.
+        dropout: Dropout rate of hidden values in training.
 
     Raises:
-        KeyError: If it is another model.
-        ValueError: If it has fewer layers.
+        KeyError: If the file is of another model.
+        ValueError: If the model has fewer layers.
     """
     weights = {name: tensor.float() for name, tensor in load_file(path).items()}
     is_mpnet = "encoder.relative_attention_bias.weight" in weights
@@ -95,16 +95,16 @@ def _mpnet_words(weights: dict[str, Tensor]) -> Tensor:
 
 
 def relative_bias(buckets: Tensor) -> Tensor:
-    """The bias by distance, as :class:`Reader` keeps it: shape ``(1023, H)``.
+    """Convert MPNet's relative bias to a bias by distance, shape ``(1023, H)``.
 
-    A sentence, its passages and its question are read apart and have no distance. To each other
-    they should be as far away as pretraining knew, where the bias is down to -3 in some heads. What
-    a softmax sees is differences, so that far value is taken from all distances, and texts that
-    are read apart need no bias at all.
+    A sentence, its passages and its question are separate texts, with no distance between them.
+    They should attend to each other as over the largest distance of pretraining, where the bias is
+    down to -3 in some heads. A softmax depends on differences alone, so that bias is subtracted
+    from all distances, and attention between separate texts needs no bias.
 
     Args:
-        buckets: MPNet's table, shape ``(32, H)``: 16 buckets for what stands before, 16 for what
-            stands after.
+        buckets: MPNet's table, shape ``(32, H)``: 16 buckets for keys before the query and 16 for
+            keys after it.
     """
     distance = torch.arange(-(POSITIONS - 1), POSITIONS)
     half = _BUCKETS // 2
@@ -118,23 +118,23 @@ def relative_bias(buckets: Tensor) -> Tensor:
 
 
 def save_weights(model: Reader, weights: dict[str, Tensor], path: Path) -> None:
-    """Write the weights of a reader, with its sizes."""
+    """Write weights to a file, with the sizes of the reader in its metadata."""
     stated = {_METADATA: json.dumps(model.sizes.to_dict())}
     save_file({n: t.contiguous() for n, t in weights.items()}, path, metadata=stated)
 
 
 def sizes_of(path: Path) -> Architecture:
-    """The sizes of the reader whose weights a file holds; those of MiniLM if it says nothing."""
+    """Read the sizes of a reader from its file of weights; MiniLM's if the file has none."""
     with safe_open(path, "pt") as file:
         stated = (file.metadata() or {}).get(_METADATA)
     return Architecture(**json.loads(stated)) if stated else MINILM
 
 
 def read_weights(path: Path, *, dropout: float = 0.1) -> Reader:
-    """A reader with the weights of a file.
+    """Make a reader with the weights of a file.
 
     Raises:
-        RuntimeError: If they are no reader's.
+        RuntimeError: If they are not the weights of a reader.
     """
     model = Reader(sizes_of(path), dropout=dropout)
     model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})

@@ -2,10 +2,10 @@
 
 ``python -m groundwire_training.calibrate --data DIR --model DIR [--compare DIR] [--json FILE]``
 reads validation answers through the engine, as the detector does (int8, selection, claim by claim),
-fits the maps from logits to probabilities, chooses thresholds on whole answers, and writes all of
-it into the manifest. What it prints is cross-fitted: each answer is judged with numbers fitted on
-the answers to other contexts. ``--compare`` scores a second folder beside it, such as the same
-weights in fp32.
+fits the maps from logits to probabilities, chooses thresholds on whole answers, and writes both
+into the manifest. The scores that it prints are cross-fitted: each answer is judged with numbers
+fitted on the answers to other contexts. ``--compare`` scores a second folder too, such as one with
+the same weights in fp32.
 """
 
 import argparse
@@ -40,10 +40,10 @@ from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
 
-#: The second look is taken as it would be near the balanced threshold.
+#: Threshold of the second look while reading; close to the ``balanced`` thresholds.
 _SECOND_LOOK_AT = 0.3
 #: Share of hallucinated answers that ``balanced`` is chosen for: that of RAGTruth's test set
-#: (https://arxiv.org/abs/2401.00396); half of the validation answers are hallucinated.
+#: (https://arxiv.org/abs/2401.00396). Of the validation answers, half are hallucinated.
 _PREVALENCE = 0.35
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
@@ -51,31 +51,31 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
-# Of a context's answers, each so many-th is also read by lines alone, which takes as long again.
+# Every second answer of a context is also read by lines alone, which takes as long again.
 _LINES_EVERY = 2
-#: Weights of the cross-encoder's logits beside the reader's that are tried.
+#: Weights to try for the cross-encoder's logits.
 _WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
-#: Upper ends of the buckets of passages that calibration is looked at in.
+#: Upper ends of the groups, by number of passages, that are reported.
 _BUCKETS = (1, 3, 6, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """One validation answer, read.
+    """One validation answer with the reader's scores.
 
     Attributes:
-        context: Which context it answers to; answers to one are not independent.
-        task: Where it comes from.
-        n_passages: Passages of its context.
-        answer: Its text and the stretches that are marked.
-        logits: log-odds of not supported of each word piece, uncalibrated, shape ``(n,)``.
-        labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
-        contradicted: P(contradicted) given that it is not supported, shape ``(n,)``.
+        context: Id of its context; answers to one context are not independent.
+        task: Data set or task of the answer.
+        n_passages: Number of passages of its context.
+        answer: Its text and gold spans.
+        logits: Log-odds of not supported of each word piece, uncalibrated, shape ``(n,)``.
+        labels: Gold labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
+        contradicted: P(contradicted) given that the piece is not supported, shape ``(n,)``.
         offsets: Character ranges in the answer, shape ``(n, 2)``.
-        conflicts: What rules find wrong in it, and count where the model doubts enough.
-        settled: Ranges of it that plainly follow.
-        claims: What the reader says of its claims as a whole.
+        conflicts: Conflicts with the evidence that rules find.
+        settled: Ranges that plainly follow from the evidence, by the rules.
+        claims: Scores of its claims as a whole.
         models: Logits of each model, uncalibrated, each of shape ``(n, 3)``.
     """
 
@@ -93,7 +93,7 @@ class Scored:
     models: tuple[NDArray[np.float32], ...] = ()
 
     def mixed(self, weights: CrossWeights) -> "Scored":
-        """The same answer with other weights of the cross-encoder, if there is one."""
+        """The same answer with these weights of the cross-encoder, if there is one."""
         if len(self.models) < 3:
             return self
         reader, pieces, claim = (logits.astype(np.float64) for logits in self.models)
@@ -103,15 +103,15 @@ class Scored:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether a word piece is marked."""
+        """Whether any word piece is marked."""
         return bool((self.labels > 0).any())
 
 
 def validation_records(folder: Path) -> Iterator[LabelledContext]:
-    """What training holds out.
+    """Read the records that training holds out.
 
-    Of a folder of sets, contexts of RAGTruth's training part and the validation part of the slots;
-    of a file of one's own, a tenth of its contexts.
+    Of a folder of sets, these are contexts of RAGTruth's training part and the validation part of
+    the slots; of a user's own file, a tenth of its contexts.
     """
     if folder.is_file():
         yield from rows.split(folder, rows.read(folder))[0]
@@ -125,7 +125,7 @@ def validation_records(folder: Path) -> Iterator[LabelledContext]:
 
 
 def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
-    """Read answers as the detector does."""
+    """Score answers with the reader, as the detector does."""
     plain = sentences.without_calibration(replace(reader, calibration=Calibration()))
     scored = []
     for record in records:
@@ -176,7 +176,7 @@ def _claim(
     place: Segment,
     scores: ClaimScores,
 ) -> ScoredClaim:
-    """What is said of a claim as a whole, as it was read and by its best lines alone."""
+    """Scores of a claim as a whole: with its passages, and by its best lines alone."""
     assert scores.entailment is not None
     shares = [scores.entailment.of(label) for label in _LABELS]
     claim = Claim(
@@ -202,14 +202,14 @@ def _claim(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What turns logits into probabilities and verdicts.
+    """Fitted maps from logits to probabilities, and thresholds.
 
     Attributes:
-        pieces: Platt's map (1999) on word pieces.
-        answers: The same on the highest of an answer's pieces.
-        thresholds: By name of the operating point.
-        whole: The map for claims as they were read; ``None`` if nothing could be fitted.
-        lines: The map for claims that are read with a few lines alone.
+        pieces: Platt's map (1999) for word pieces.
+        answers: Platt's map for the highest probability of an answer's pieces.
+        thresholds: Thresholds by name of the operating point.
+        whole: The map for claims read with their passages; ``None`` if it could not be fitted.
+        lines: The map for claims read with a few lines alone; ``None`` likewise.
     """
 
     pieces: Calibration
@@ -220,7 +220,7 @@ class Fitted:
 
     @classmethod
     def on(cls, scored: Sequence[Scored]) -> Self:
-        """Fit on answers of both kinds."""
+        """Fit on answers, of which some are hallucinated and some are not."""
         logits = np.concatenate([answer.logits for answer in scored])
         targets = np.concatenate([answer.labels for answer in scored]) > 0
         scale, offset = _platt(logits, targets)
@@ -253,12 +253,12 @@ def _platt(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> tuple[flo
 
 
 def can_fit(scored: Sequence[Scored]) -> bool:
-    """Whether some answers are hallucinated and some are not: a threshold parts the two."""
+    """Whether some answers are hallucinated and some are not, as fitting needs."""
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
 def choose_weights(scored: Sequence[Scored]) -> CrossWeights:
-    """The weights of the cross-encoder by which word pieces and answers are told apart best."""
+    """Choose the cross-encoder's weights with the least cross entropy of pieces and answers."""
     gold = np.array([answer.is_hallucinated for answer in scored])
     targets = np.concatenate([answer.labels for answer in scored]) > 0
 
@@ -277,11 +277,12 @@ def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> f
 
 
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
-    """Thresholds by name.
+    """Choose thresholds by name.
 
-    ``balanced`` has the best mean of two scores, of whole answers (F1, were as many hallucinated as
-    in RAGTruth's test set) and of marked characters (F1); ``precision`` flags at most 2 % of
-    grounded answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than it must.
+    ``balanced`` has the best mean of two scores: F1 of whole answers, weighted to the share of
+    hallucinated answers in RAGTruth's test set, and F1 of marked characters. ``precision`` is the
+    lowest threshold that flags at most 2 % of grounded answers. ``recall`` is the highest that
+    finds at least 90 % of hallucinated ones.
     """
     tops = np.array([piece_probabilities(answer, calibration).max() for answer in scored])
     gold = np.array([answer.is_hallucinated for answer in scored])
@@ -301,8 +302,8 @@ def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, floa
 
 
 def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
-    """P(not supported) of each word piece as it is used, with what rules found; shape ``(n,)``."""
-    # A sigmoid that does not overflow, however steep the map is.
+    """P(not supported) of each word piece, with the findings of the rules; shape ``(n,)``."""
+    # A sigmoid in a form that does not overflow for steep maps.
     odds = calibration.scale * answer.logits + calibration.offset
     doubt = np.exp(-np.logaddexp(0, -odds))
     if not (answer.conflicts or answer.settled):
@@ -318,7 +319,7 @@ def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.
 
 
 def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
-    """Characters that are flagged and marked, flagged, and marked."""
+    """Count characters: flagged and marked, flagged, and marked."""
     hit = piece_probabilities(answer, calibration) >= threshold
     ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
     gold = [(start, end) for start, end, _ in answer.answer.spans]
@@ -334,7 +335,7 @@ def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: 
 def calibrate(
     folder: Path, scored: Sequence[Scored], *, weights: CrossWeights | None = None
 ) -> Fitted:
-    """Fit on answers that a folder has read, and write what was fitted into its manifest.
+    """Fit on answers that a folder's model has scored, and write the maps into its manifest.
 
     Raises:
         ValueError: If the answers are all hallucinated, or none is.
@@ -356,18 +357,18 @@ def calibrate(
     return fitted
 
 
-# What it is worth.
+# Measuring.
 
 
 def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
-    """Each answer with what was fitted on the answers to other contexts."""
+    """Pair each answer with the maps fitted on the answers to other contexts."""
     folds = _folds(scored)
     fitted = [Fitted.on(rest) for rest in _rests(scored)]
     return [(answer, fitted[fold]) for answer, fold in zip(scored, folds, strict=True)]
 
 
 def can_cross_fit(scored: Sequence[Scored]) -> bool:
-    """Whether both kinds are left whichever fold is held out."""
+    """Whether fitting is possible whichever fold is held out."""
     return all(map(can_fit, _rests(scored)))
 
 
@@ -387,7 +388,7 @@ def _folds(scored: Sequence[Scored]) -> list[int]:
 
 
 def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
-    """Scores of answers with the numbers that each is judged by; shares in [0, 1]."""
+    """Scores of answers, each judged with its own maps; shares in [0, 1]."""
     gold = np.array([answer.is_hallucinated for answer, _ in judged])
     tops = np.array([piece_probabilities(a, fitted.pieces).max() for a, fitted in judged])
     bootstrap = Bootstrap.of([answer.context for answer, _ in judged])
@@ -433,7 +434,7 @@ def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
 
 
 def report(scored: Sequence[Scored]) -> dict[str, Any]:
-    """Cross-fitted scores: of all answers, by task, and by how many passages there were."""
+    """Cross-fitted scores: of all answers, by task, and by number of passages."""
     judged = cross_fitted(scored)
     groups = {"all": judged}
     if any(answer.task == "slots" for answer in scored):
@@ -459,7 +460,7 @@ def report(scored: Sequence[Scored]) -> dict[str, Any]:
 
 
 def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
-    """Scores of claims as a whole, in both ways of reading: of all, and of those marked."""
+    """Scores of claims as a whole, read with passages and by lines: of all, and of the marked."""
     claims = [
         (claim, fitted, claim.doubt >= marked_from(fitted.thresholds["balanced"], fitted.pieces))
         for answer, fitted in judged
@@ -482,7 +483,7 @@ def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
 
 
 def table(measured: dict[str, Any]) -> str:
-    """The report for people, in per cent."""
+    """The report as a text table, in per cent."""
     lines = [
         "group              n  halluc.  AUROC    F1 (95 %)          P    R    FPR  flag all"
         "  char. F1 (95 %)     ECE answer (chance)/piece  skill answer/piece"
@@ -515,7 +516,7 @@ def table(measured: dict[str, Any]) -> str:
 
 
 def open_reader(folder: Path, threads: int) -> Reader:
-    """The engine's reader of a folder."""
+    """Open the reader of a folder."""
     return Reader.load_alone(Manifest.read(folder), threads=threads, cache_bytes=512_000_000)
 
 
@@ -524,10 +525,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--compare", type=Path, help="another folder, read beside it")
+    parser.add_argument("--compare", type=Path, help="another folder to score")
     parser.add_argument("--json", type=Path, help="where to write the scores")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--contexts", type=int, help="only so many, for a quick look")
+    parser.add_argument("--contexts", type=int, help="number of contexts to read, for a quick run")
     options = parser.parse_args()
     records = list(validation_records(options.data))
     if options.contexts:
@@ -549,7 +550,7 @@ def main() -> None:
 
 
 def _defined(value: Any) -> Any:  # noqa: ANN401  # JSON data
-    """With ``None`` for what is not a number: JSON has none."""
+    """Replace NaN by ``None`` in JSON data, since JSON has no NaN."""
     if isinstance(value, dict):
         return {key: _defined(item) for key, item in value.items()}
     return None if isinstance(value, float) and isnan(value) else value

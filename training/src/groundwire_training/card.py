@@ -1,7 +1,7 @@
-"""The model card, with its numbers taken from the files that measured them.
+"""Writes the model card, with numbers from the files of measurements.
 
 ``python -m groundwire_training.card --model DIR --validation FILE --report TITLE=FILE ...`` reads
-what ``groundwire_training.calibrate --json`` and ``groundwire evaluate --json`` wrote,
+the files that ``groundwire_training.calibrate --json`` and ``groundwire evaluate --json`` wrote,
 writes ``MODEL_CARD.md`` into the model folder, and its hash into the manifest.
 """
 
@@ -101,7 +101,7 @@ the table above at the thresholds that calibration gave.
 
 
 def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
-    """Cross-fitted scores, a row a group."""
+    """Table of cross-fitted scores, a row for each group."""
     head = (
         "| Answers | n | hallucinated | AUROC | F1 | precision | recall | flag everything, F1 | "
         "characters, F1 | ECE of answers (by chance) | ECE of pieces from 0.1 |\n"
@@ -122,7 +122,7 @@ def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def report_table(report: Mapping[str, Any]) -> str:
-    """Scores on a labelled file at the default operating point, a row a task."""
+    """Table of scores on a labelled file at the default operating point, a row for each task."""
     head = (
         "| Answers | n | hallucinated | precision | recall | F1 | flag everything, F1 | AUROC | "
         "grounded answers flagged | characters, F1 | as LettuceDetect counts |\n"
@@ -141,7 +141,7 @@ def report_table(report: Mapping[str, Any]) -> str:
 
 
 def _interval(point: Mapping[str, float | None]) -> str:
-    """F1 with its ends, which too few contexts do not have."""
+    """F1 with the ends of its interval, if there are contexts enough for one."""
     if point["low"] is None or point["high"] is None:
         return f"{100 * (point['f1'] or 0):.1f}"
     return f"{100 * (point['f1'] or 0):.1f} ({100 * point['low']:.1f} to {100 * point['high']:.1f})"
@@ -153,14 +153,14 @@ def write_card(
     reports: Sequence[str],
     shipped: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the card of a model folder, and the manifest anew.
+    """Write the card of a model folder, and its hash into the manifest.
 
     Args:
         model: The folder.
-        validation: What ``calibrate --json`` wrote; ``other`` is the same weights in fp32.
+        validation: Scores from ``calibrate --json``; ``other`` has those of the weights in fp32.
         reports: Sections on other labelled files, in Markdown.
-        shipped: What ``groundwire evaluate --json`` wrote of the validation answers, if
-            ``balanced`` is not what calibration gave.
+        shipped: Scores of the validation answers from ``groundwire evaluate --json``, if the
+            ``balanced`` threshold is not that of the calibration.
     """
     manifest = Manifest.read(model)
     measured = validation["model"]

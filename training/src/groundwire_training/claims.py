@@ -1,8 +1,8 @@
-"""Claims that were judged as a whole: a premise, and sentences that follow from it or do not.
+"""Reads data sets that label whole claims: a premise, and sentences about it.
 
-Which words of a sentence are wrong is not said. Where a supported sentence about the same premise
-differs in a few words from a wrong one, those are its span; elsewhere the sentence has its label
-and its words have none.
+These sets do not mark the wrong words. If a supported sentence about the same premise differs from
+a wrong one in a few words, these words become the span of the wrong one. Otherwise only the
+sentence has a label, and its words have none.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from groundwire.evaluation.datasets.sets import (
     read_rows,
 )
 
-#: Sets under ``nli/`` and the parts of each that are for training: InfoTabs
+#: Sets under ``nli/``, each with its parts that are used for training: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL
 #: (https://arxiv.org/abs/2011.04864), symmetric FEVER (https://aclanthology.org/D19-1341).
 SETS: Mapping[str, frozenset[str]] = {
@@ -34,16 +34,17 @@ _LABELS = {
     "contradiction": 2,
     "REFUTES": 2,
 }
-# Two sentences tell which words are wrong if this share of their words is the same and the rest
-# stands in one place.
+# Two sentences show which words are wrong if at least this share of their words is the same and
+# the others are in one place.
 _SAME_WORDS = 0.7
 
 
 def claims(folder: Path) -> list[LabelledContext]:
-    """The claims of all :data:`SETS`, grouped by premise.
+    """Read the claims of all :data:`SETS`, grouped by premise.
 
     Args:
-        folder: Has ``NAME.jsonl.gz`` of each, with ``split``, ``context``, ``answer``, ``label``.
+        folder: Has a file ``NAME.jsonl.gz`` for each set, whose rows have ``split``, ``context``,
+            ``answer`` and ``label``.
     """
     return [
         record
@@ -72,10 +73,10 @@ def _grouped(
 
 
 def judged(sentences: Sequence[tuple[str, int]]) -> list[MarkedAnswer]:
-    """Sentences about one premise, with spans where they are known.
+    """Mark the wrong words of sentences about one premise, where they are known.
 
     Args:
-        sentences: Each with its label: 0 supported, 1 unsupported, 2 contradicted.
+        sentences: Sentences with labels: 0 supported, 1 unsupported, 2 contradicted.
     """
     right = [text for text, label in sentences if not label]
     marked = []

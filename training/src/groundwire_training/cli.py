@@ -1,4 +1,4 @@
-"""``groundwire train``: reader, cross-encoder, an encoder of one's choice, explainer, or gate."""
+"""The command ``groundwire train``: reader, cross-encoder, encoder, explainer and gate."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ DATA = FilePath(exists=True, readable=True, path_type=Path)
 FOLDER = FilePath(file_okay=False, path_type=Path)
 WEIGHTS = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 
-#: What the extra ``train`` brings; looked for, not imported.
+#: Packages of the extra ``train``. The command checks that they are there, without importing them.
 _PACKAGES = ("torch", "safetensors", "sklearn", "onnx", "transformers", "accelerate", "peft")
 
 _FROM = (
@@ -33,13 +33,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def described(kind: type) -> dict[str, str]:
-    """What the docstring of a class says of each of its attributes."""
+    """Read the texts of a class's attributes from its docstring."""
     found = _ATTRIBUTE.findall(kind.__doc__ or "")
     return {name: " ".join(text.replace("``", "").split()) for name, text in found}
 
 
 def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
-    """An option for each number of a recipe, with its default and what its docstring says."""
+    """Add an option for each field of a recipe, with its default and its docstring as help."""
     texts = described(kind)
 
     def add(command: _F) -> _F:
@@ -58,7 +58,7 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
 
 
 def _range(name: str, default: object) -> click.IntRange | FiniteRange:
-    """What a number may be: a share is at most 1, and of what there must be there is at least 1."""
+    """The valid range of a field: a share is at most 1, a count at least 1."""
     if name.endswith("_per_step"):
         return FiniteRange(0, None)
     if isinstance(default, int):
@@ -88,7 +88,7 @@ def read_class_weights(
 
 
 def data_option(text: str) -> Callable[[_F], _F]:
-    """What to learn from."""
+    """Add the option ``--data``."""
     return click.option("--data", type=DATA, metavar="PATH", required=True, help=text)
 
 
@@ -98,17 +98,61 @@ labelled_answers = data_option(
 )
 
 
+out_option = click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Where checkpoints go, and the model: DIR/model.",
+)
+resume_option = click.option(
+    "--resume", is_flag=True, help="Continue from the last checkpoint in --out."
+)
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads."
+)
+layers_option = click.option(
+    "--layers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the first N layers of --base.  [default: all]",
+)
+curve_option = click.option(
+    "--curve-contexts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Validation contexts of each kind that are scored during training.  [default: all]",
+)
+version_option = click.option(
+    "--version",
+    metavar="TEXT",
+    default="0.1.0",
+    show_default=True,
+    callback=refuse_empty,
+    help="Version of the weights, for the manifest.",
+)
+revision_option = click.option(
+    "--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits."
+)
+
+
+def checkpoint_option(default: int, text: str = "") -> Callable[[_F], _F]:
+    """Add the option ``--checkpoint-every``."""
+    return click.option(
+        "--checkpoint-every",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=default,
+        show_default=True,
+        help=f"Steps between two checkpoints{text}.",
+    )
+
+
 def common_options(command: _F) -> _F:
-    """What most kinds of training have in common."""
+    """Add the options that most kinds of training share."""
     options = (
-        click.option(
-            "--out",
-            type=FOLDER,
-            metavar="DIR",
-            required=True,
-            help="Where checkpoints go, and the model: DIR/model.",
-        ),
-        click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --out."),
+        out_option,
+        resume_option,
         click.option(
             "--device",
             type=click.Choice(["auto", "cpu", "cuda"]),
@@ -116,11 +160,11 @@ def common_options(command: _F) -> _F:
             show_default=True,
             help="Where to train. auto: on a GPU if PyTorch finds one.",
         ),
-        click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads."),
+        threads_option,
         click.option(
             "--lora",
             is_flag=True,
-            help="Train low-rank adapters and heads in place of all weights; they are merged in "
+            help="Train low-rank adapters and heads in place of all weights; they are merged at "
             "the end.",
         ),
         options_of(Lora, prefix="lora-"),
@@ -161,53 +205,29 @@ def train() -> None:
     metavar="FILE",
     help="model.safetensors of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin without a reader.",
 )
-@click.option(
-    "--layers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the first N layers of --base.  [default: all]",
-)
+@layers_option
 @click.option(
     "--tables",
     type=FilePath(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Folder with tokenizer.json and words.npz.  [default: those of the embedded reader]",
 )
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=100,
-    show_default=True,
-    help="Steps between two checkpoints; every third is scored on validation.",
-)
-@click.option(
-    "--curve-contexts",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Validation contexts of each kind that are scored on the way.  [default: all]",
-)
+@checkpoint_option(100, "; every third is scored on validation")
+@curve_option
 @click.option(
     "--precision",
     type=click.Choice(["auto", "fp32", "bf16"]),
     default="auto",
     show_default=True,
-    help="Of products. auto: bf16 on hardware that multiplies in it.",
+    help="Precision of matrix products. auto: bf16 on hardware that multiplies in it.",
 )
-@click.option(
-    "--version",
-    metavar="TEXT",
-    default="0.1.0",
-    show_default=True,
-    callback=refuse_empty,
-    help="Of the weights, for the manifest.",
-)
+@version_option
 @options_of(Recipe)
 def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401  # as click passes it
     """Train the reader, export it in int8, and calibrate it.
 
-    DIR/model is then a model folder with its manifest. A run that was interrupted goes on when
-    the same command is given again with --resume, and ends with the same weights.
+    The model folder is DIR/model. To continue an interrupted run, repeat the command with
+    --resume; it ends with the same weights.
     """
     if options["start"] and options["base"]:
         raise click.UsageError("--start excludes --base, which begins anew.")
@@ -221,27 +241,21 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     from groundwire_training.run import ReaderRun, train_reader
 
     run = ReaderRun(
-        recipe=taken(Recipe, options),
-        lora=taken(Lora, options, prefix="lora_") if lora else None,
+        recipe=recipe_of(Recipe, options),
+        lora=recipe_of(Lora, options, prefix="lora_") if lora else None,
         device=find_device(device),
         **{name: value for name, value in options.items() if name in _names(ReaderRun)},
     )
-    with told() as report:
+    with progress() as report:
         folder = train_reader(run, report)
     click.echo(f"Model: {folder}", err=True)
 
 
 @train.command()
 @labelled_answers
-@click.option(
-    "--out",
-    type=FOLDER,
-    metavar="DIR",
-    required=True,
-    help="Where checkpoints go, and the model: DIR/model.",
-)
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --out.")
-@click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads.")
+@out_option
+@resume_option
+@threads_option
 @click.option(
     "--base",
     type=WEIGHTS,
@@ -253,52 +267,29 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     "--start",
     type=WEIGHTS,
     metavar="FILE",
-    help="What an earlier run has learned, to go on from: its adapters.safetensors.",
+    help="The adapters.safetensors of an earlier run, to train further.",
 )
-@click.option(
-    "--layers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the first N layers of --base.  [default: all]",
-)
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Steps between two checkpoints; every third is scored on validation.",
-)
-@click.option(
-    "--curve-contexts",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Validation contexts of each kind that are scored on the way.  [default: all]",
-)
-@click.option(
-    "--version",
-    metavar="TEXT",
-    default="0.1.0",
-    show_default=True,
-    callback=refuse_empty,
-    help="Of the weights, for the manifest.",
-)
+@layers_option
+@checkpoint_option(20, "; every third is scored on validation")
+@curve_option
+@version_option
 @options_of(Lora, prefix="lora-")
 @options_of(Recipe)
 def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
-    """Train a cross-encoder: it reads each claim together with its closest lines.
+    """Train a cross-encoder, which reads each claim with its closest lines.
 
-    It is calibrated beside the embedded reader. DIR/model is then a folder for --detector.
+    It is calibrated together with the embedded reader. The model folder for --detector is
+    DIR/model.
     """
     require_packages("Training the cross-encoder")
     from groundwire_training.cross_run import CrossRun, train_cross
 
     run = CrossRun(
-        recipe=taken(Recipe, options),
-        lora=taken(Lora, options, prefix="lora_"),
+        recipe=recipe_of(Recipe, options),
+        lora=recipe_of(Lora, options, prefix="lora_"),
         **{name: value for name, value in options.items() if name in _names(CrossRun)},
     )
-    with told() as report:
+    with progress() as report:
         folder = train_cross(run, report)
     click.echo(f"Model: {folder}", err=True)
 
@@ -313,7 +304,7 @@ def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
     callback=refuse_empty,
     help="The encoder: a folder that save_pretrained wrote, or the id of a hub model.",
 )
-@click.option("--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits.")
+@revision_option
 @click.option(
     "--labels",
     "n_labels",
@@ -330,45 +321,34 @@ def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
     show_default=True,
     help="none, balanced (a class weighs more the rarer it is), or a number for each class: 1,3",
 )
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=500,
-    show_default=True,
-    help="Steps between two checkpoints.",
-)
+@checkpoint_option(500)
 @options_of(EncoderRecipe)
 def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None:  # noqa: ANN401
     """Fine-tune an encoder of the Hugging Face hub into a detector of your own.
 
-    It learns from [CLS] context [SEP] question [SEP] answer [SEP], as it will be read. DIR/model
-    is then a folder for groundwire check --detector.
+    Its input is [CLS] context [SEP] question [SEP] answer [SEP]. The folder for groundwire check
+    --detector is DIR/model.
     """
     require_packages("Training an encoder")
     from groundwire_training.devices import find_device
     from groundwire_training.encoder import EncoderRun, train_encoder
 
     run = EncoderRun(
-        recipe=taken(EncoderRecipe, options),
-        lora=taken(Lora, options, prefix="lora_") if lora else None,
+        recipe=recipe_of(EncoderRecipe, options),
+        lora=recipe_of(Lora, options, prefix="lora_") if lora else None,
         device=find_device(device),
         n_labels=int(n_labels),
         **{name: value for name, value in options.items() if name in _names(EncoderRun)},
     )
-    with told() as report:
+    with progress() as report:
         folder = train_encoder(run, report)
     click.echo(f"Model: {folder}", err=True)
 
 
 @train.command()
-@click.option(
-    "--data",
-    type=DATA,
-    metavar="PATH",
-    required=True,
-    help="A JSON Lines file with prompt and label (1 needs a check, 0 does not), or a folder with "
-    "prompts/ and published/.",
+@data_option(
+    "A JSON Lines file with prompt and label (1 needs a check, 0 does not), or a folder with "
+    "prompts/ and published/."
 )
 @click.option(
     "--out",
@@ -380,7 +360,7 @@ def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None: 
 @click.option(
     "--leave-sources-out",
     is_flag=True,
-    help="Also measure on each set what a gate that has seen nothing of it does; takes long.",
+    help="Also measure, for each set, a gate that was trained without it; takes long.",
 )
 @click.option(
     "--base",
@@ -388,8 +368,8 @@ def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None: 
     callback=refuse_empty,
     help="Fine-tune this encoder by the published recipe instead (LoRA, class weights).",
 )
-@click.option("--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits.")
-@click.option("--resume", is_flag=True, help="With --base: go on from the last checkpoint.")
+@revision_option
+@click.option("--resume", is_flag=True, help="With --base: continue from the last checkpoint.")
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
@@ -409,11 +389,11 @@ def gate(
 ) -> None:
     """Train the gate: a small head on the embedded encoder.
 
-    DIR/model is then a folder for groundwire gate --model. A second run finds the embeddings of
-    the first in DIR. With --base the published recipe is used: LoRA of rank 16, 3 epochs of at
-    most 50,000 prompts; DIR/model is then a sequence classifier for transformers.
+    The folder for groundwire gate --model is DIR/model. A second run reuses the embeddings of the
+    first, in DIR. With --base the published recipe is used: LoRA of rank 16, 3 epochs of at most
+    50,000 prompts; DIR/model is then a sequence classifier for transformers.
     """
-    recipe, data, out = taken(GateRecipe, options), options["data"], options["out"]
+    recipe, data, out = recipe_of(GateRecipe, options), options["data"], options["out"]
     if base is None:
         if not all(map(find_spec, ("sklearn", "scipy"))):
             raise MissingExtraError("Training the gate", "train")
@@ -426,7 +406,7 @@ def gate(
         from groundwire_training.devices import find_device
         from groundwire_training.gate_encoder import GateEncoderRun, train_gate_encoder
 
-        with told() as report:
+        with progress() as report:
             folder = train_gate_encoder(
                 GateEncoderRun(
                     base=base,
@@ -454,43 +434,36 @@ def gate(
     callback=refuse_empty,
     help="The encoder to fine-tune: a folder that save_pretrained wrote, or the id of a hub model.",
 )
-@click.option("--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits.")
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=500,
-    show_default=True,
-    help="Steps between two checkpoints.",
-)
+@revision_option
+@checkpoint_option(500)
 @options_of(EncoderRecipe)
 def explainer(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401
-    """Fine-tune an encoder into an explainer: does the evidence entail a claim, or contradict it.
+    """Fine-tune an encoder into an explainer of marked claims.
 
-    DIR/model is then a folder for groundwire explain --model. Without --base nothing is trained:
-    the probabilities of the embedded sentence head are fitted to your claims. The head itself is
-    trained with the reader.
+    It tells whether evidence entails a claim or contradicts it. The folder for groundwire explain
+    --model is DIR/model. Without --base no weights are trained: the embedded explainer's
+    probabilities are calibrated on your claims. Its weights are trained with the reader.
     """
     require_packages("Training an explainer")
     from groundwire_training.devices import find_device
     from groundwire_training.explainer import ExplainerRun, train_explainer
 
     run = ExplainerRun(
-        recipe=taken(EncoderRecipe, options),
-        lora=taken(Lora, options, prefix="lora_") if lora else None,
+        recipe=recipe_of(EncoderRecipe, options),
+        lora=recipe_of(Lora, options, prefix="lora_") if lora else None,
         device=find_device(device),
         **{name: value for name, value in options.items() if name in _names(ExplainerRun)},
     )
-    with told() as report:
+    with progress() as report:
         folder = train_explainer(run, report)
     click.echo(f"Model: {folder}", err=True)
 
 
 def require_packages(what: str) -> None:
-    """Refuse to begin without the packages of the extra.
+    """Check that the packages of the extra ``train`` are installed.
 
     Raises:
-        MissingExtraError: If one is not installed.
+        MissingExtraError: If one is not.
     """
     if not all(map(find_spec, _PACKAGES)):
         raise MissingExtraError(what, "train")
@@ -499,8 +472,8 @@ def require_packages(what: str) -> None:
 _R = TypeVar("_R", Recipe, EncoderRecipe, GateRecipe, Lora)
 
 
-def taken(kind: type[_R], options: Mapping[str, Any], *, prefix: str = "") -> _R:
-    """A recipe of the options that :func:`options_of` made."""
+def recipe_of(kind: type[_R], options: Mapping[str, Any], *, prefix: str = "") -> _R:
+    """Make a recipe from the values of the options that :func:`options_of` added."""
     return kind(**{name: options[prefix + name] for name in _names(kind)})
 
 
@@ -509,8 +482,8 @@ def _names(kind: type) -> list[str]:
 
 
 @contextmanager
-def told() -> Iterator[Steps]:
-    """Show progress; where a run is interrupted, say how it goes on."""
+def progress() -> Iterator[Steps]:
+    """Show progress; after an interrupt, tell how to continue the run."""
     with steps() as report:
         try:
             yield report

@@ -1,9 +1,10 @@
-"""Short claims beside their evidence, right and wrong by a few words.
+"""Reads data sets of short claims in pairs: one right, one wrong in a few words.
 
-Three sets of the folder ``pairs``: TabFact's claims about tables (https://arxiv.org/abs/1909.02164),
-image captions with human counterfactual edits (https://arxiv.org/abs/1909.12434), and records with
-the places of their values (E2E https://arxiv.org/abs/1706.09254, DART
-https://arxiv.org/abs/2007.02871), into which another value is put.
+There are three in the folder ``pairs``: TabFact's claims about tables
+(https://arxiv.org/abs/1909.02164), image captions with counterfactual edits by people
+(https://arxiv.org/abs/1909.12434), and records with sentences in which the values are marked (E2E
+https://arxiv.org/abs/1706.09254, DART https://arxiv.org/abs/2007.02871), where one value is
+replaced.
 """
 
 import random
@@ -17,18 +18,18 @@ from groundwire_training.claims import judged
 
 _CONFLICT, _BASELESS = 2, 1
 _LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}
-#: Longer tables take more time to read than their one claim is worth.
+#: Longer tables are left out: they take more time to read than their one claim is worth.
 _MAX_TABLE_CHARS = 1_600
 #: Claims about one image caption, at most.
 _MAX_CLAIMS = 8
 
 
 def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
-    """The training parts of all three sets, by name.
+    """Read the training parts of all three sets, by name.
 
     Args:
-        folder: Has ``tabfact``, ``cad_nli`` and ``records`` as ``.jsonl.gz``.
-        seed: Of the values that are put into records.
+        folder: Has the files ``tabfact``, ``cad_nli`` and ``records``, each ``.jsonl.gz``.
+        seed: Seed for the choice of replaced values.
     """
     return {
         "tables": list(_tables(read_rows(folder / "tabfact.jsonl.gz"))),
@@ -38,11 +39,11 @@ def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
 
 
 def with_stranger(record: LabelledContext, others: Iterable[LabelledContext]) -> LabelledContext:
-    """A record with one more claim, which is about something else, so none of it is supported.
+    """Replace a record's last claim by one about something else, which is all unsupported.
 
     Args:
-        record: Its sources stay as they are.
-        others: Records to take the claim from; the first that has other sources gives it.
+        record: The record; its sources stay as they are.
+        others: Records to take the claim from: the first that has other sources.
     """
     for other in others:
         if other.sources != record.sources:
@@ -89,7 +90,7 @@ def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[Lab
 def _another_value(
     row: dict[str, Any], values: dict[tuple[str, str], list[str]], rng: random.Random
 ) -> MarkedAnswer | None:
-    """The sentence with the value of another record in one field."""
+    """Replace one value of a sentence by that of another record, in the same field."""
     good = row["good"]
     for value in rng.sample(row["values"], len(row["values"])):
         start, end = value["start"], value["end"]

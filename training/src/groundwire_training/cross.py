@@ -1,6 +1,6 @@
-"""Train the cross-encoder: each claim is read together with a few lines of its evidence.
+"""The model and the training loop of the cross-encoder, which reads a claim with its closest lines.
 
-The data are those of the reader (:class:`groundwire_training.loop.Loader`), sentence by sentence.
+Its data are those of the reader (:class:`groundwire_training.loop.Loader`), claim by claim.
 """
 
 import random
@@ -27,7 +27,7 @@ from groundwire.evaluation.metrics import Ranking
 from groundwire.text.segment import segment
 from groundwire_training import data
 from groundwire_training.loop import Loader, optimizer_of, trained_part
-from groundwire_training.model import N_LABELS, Look, Reader
+from groundwire_training.model import N_LABELS, AttentionInput, Reader
 from groundwire_training.recipe import Recipe
 from groundwire_training.report import Report
 
@@ -35,20 +35,21 @@ from groundwire_training.report import Report
 _LEAST_LINES = 80
 #: Word pieces of one forward pass, padding included.
 _PASS_PIECES = 2_048
+#: Most wrong claims of a record in one step, and word pieces of a claim in training.
 _MAX_WRONG, _MAX_CLAIM = 6, 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossExample:
-    """One claim with its lines, and what should be said of it.
+    """One claim with its lines, and its labels.
 
     Attributes:
-        ids: The row that is read, shape ``(n,)``.
-        roles: Of each piece, shape ``(n,)``.
+        ids: Word pieces of the whole sequence, shape ``(n,)``.
+        roles: Role of each piece, shape ``(n,)``.
         features: Match features, shape ``(n, F)``.
-        labels: 0 supported, 1 unsupported, 2 contradicted, -1 not known, -100 no piece of the
+        labels: 0 supported, 1 unsupported, 2 contradicted, -1 unknown, -100 for pieces outside the
             claim; shape ``(n,)``.
-        label: Of the claim; -100 not known.
+        label: Label of the claim; -100 unknown.
         answer: Index of its answer.
     """
 
@@ -62,7 +63,7 @@ class CrossExample:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several rows of about one length; shapes ``(B, L)``, ``(B, L, F)`` and ``(B,)``."""
+    """Several sequences of similar length; shapes ``(B, L)``, ``(B, L, F)`` and ``(B,)``."""
 
     ids: Tensor
     roles: Tensor
@@ -73,7 +74,7 @@ class Batch:
 
 
 class CrossModel(Reader):
-    """The reader's layers over one row: all of it attends to all of it, as in pretraining."""
+    """The reader's layers with full attention within one sequence, as in pretraining."""
 
     def __init__(self, sizes: Architecture, *, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout=dropout)
@@ -90,7 +91,7 @@ class CrossModel(Reader):
         x = x.to(dtype)
         for layer in self.typed_layers():
             keys, values = layer.keys_values(x)
-            x = layer.attend(x, [Look(slice(None), keys, values, bias)])
+            x = layer.attend(x, [AttentionInput(slice(None), keys, values, bias)])
         claim = ((batch.labels != data.IGNORED)[..., None]).to(x.dtype)
         mean = (x * claim).sum(1) / claim.sum(1).clamp_min(1)
         return self.head(x), self.sentence_head(torch.cat([x[:, 0], mean], 1))
@@ -99,12 +100,13 @@ class CrossModel(Reader):
 def examples_of(
     record: LabelledContext, loader: Loader, rng: random.Random | None
 ) -> list[CrossExample]:
-    """Every claim of a record's answers with its lines, as in deployment.
+    """Make an example of every claim of a record's answers, with its lines as in deployment.
 
     Args:
         record: Labelled answers to one context.
-        loader: Has tokenizer, word weights and recipe.
-        rng: Draws how many lines are read and whether there is a question; ``None`` takes all.
+        loader: Gives tokenizer, word weights and recipe.
+        rng: Draws the number of lines, and whether the question is left out. ``None`` keeps the
+            question and all lines.
     """
     pieces = loader.pieces
     evidence = data.evidence_of(record, pieces, loader.words)
@@ -149,7 +151,7 @@ def examples_of(
 
 
 def sampled(examples: Sequence[CrossExample], rng: random.Random) -> list[CrossExample]:
-    """Wrong claims, and about as many that are not: half of these are the most like them."""
+    """Draw wrong claims and about as many right ones, half of them the most similar ones."""
     distinct = {(e.ids.tobytes(), e.labels.tobytes()): e for e in examples}
     wrong = [e for e in distinct.values() if e.label > 0]
     right = [e for e in distinct.values() if e.label == 0]
@@ -173,7 +175,7 @@ def _likeness(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def batches(examples: Sequence[CrossExample]) -> Iterator[Batch]:
-    """Rows of like lengths together, as many as one pass takes."""
+    """Group examples of similar length into batches that fit one pass."""
     ordered = sorted(examples, key=lambda e: -len(e.ids))
     while ordered:
         length = -(-len(ordered[0].ids) // 16) * 16
@@ -196,10 +198,10 @@ def _batch(examples: Sequence[CrossExample], length: int) -> Batch:
 
 
 def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
-    """The losses of all claims, added up.
+    """The sum of the losses of all claims.
 
-    Of each: the mean cross entropy of its word pieces, that of the claim as a whole, and that of
-    its most doubtful piece, which is what an answer is flagged by.
+    The loss of a claim is the mean cross entropy of its word pieces, plus that of the claim as a
+    whole and that of its most doubtful piece, which decides whether an answer is flagged.
     """
     with torch.autocast("cpu", dtype=torch.bfloat16):
         pieces, claims = model.judge(batch)
@@ -223,7 +225,7 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
 
 @torch.inference_mode()
 def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Tensor], Tensor]:
-    """Of each example the doubt of its claim's pieces, and of the claim as a whole: log-odds."""
+    """Log-odds of not supported, for the pieces of each claim and for each claim as a whole."""
     model.eval()
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
     found: list[Tensor] = []
@@ -240,7 +242,7 @@ def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Te
 
 
 def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
-    """AUROC of answers, claims and word pieces; of claims also by the claim head."""
+    """AUROC of answers, of claims (by their pieces and by the claim head) and of word pieces."""
     examples = [e for found in records for e in found]
     by_piece, by_claim = doubts(model, examples)
     answer_of = [(n, e.answer) for n, found in enumerate(records) for e in found]
@@ -276,7 +278,7 @@ def train(
     curve_contexts: int | None,
     report: Report,
 ) -> None:
-    """Run the recipe; checkpoints hold the trained weights and the optimizer."""
+    """Train by a recipe; checkpoints have the trained weights and the state of the optimizer."""
     optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"

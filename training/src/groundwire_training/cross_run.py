@@ -1,4 +1,4 @@
-"""One run of the cross-encoder: train, export, calibrate beside the embedded reader."""
+"""A training run of the cross-encoder: train, export, calibrate with the embedded reader."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,33 +17,33 @@ from groundwire_training.cross import CrossModel, train
 from groundwire_training.loop import Loader, trained_part
 from groundwire_training.lora import add_adapters, merged
 from groundwire_training.package import package_cross
-from groundwire_training.recipe import Lora, Recipe, settle
+from groundwire_training.recipe import Lora, Recipe, begin_run
 from groundwire_training.report import Report
 
 _STATE, _ADAPTERS, _MODEL = "state.pt", "adapters.safetensors", "model"
-#: Heads of a base are for something else: ours are drawn anew.
+#: Weights that are not taken from the base: the new model has heads of its own.
 _HEADS = ("head.", "sentence_head.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossRun:
-    """What to train the cross-encoder with, and where to.
+    """Settings of a training run of the cross-encoder.
 
     Attributes:
         data: A folder of sets, or a file of labelled answers.
-        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        out: Folder for recipe, checkpoints, and the model folder ``model``.
         recipe: Every number of the run.
         base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2.
-        layers: Keep the first so many layers of ``base``; ``None`` keeps all.
-        lora: Adapters. Beside them, heads and small tables learn.
-        start: What an earlier run with the same base, layers and adapters has learned, to go on
-            from: its ``adapters.safetensors``.
-        threads: CPU threads; ``None`` leaves it to PyTorch.
+        layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
+        lora: Adapters to train. Heads and small tables are trained too.
+        start: ``adapters.safetensors`` of an earlier run with the same base, layers and adapters,
+            to train further.
+        threads: CPU threads; ``None`` leaves the number to PyTorch.
         checkpoint_every: Steps between two checkpoints.
-        curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
-            all.
-        resume: Go on from the last checkpoint, if there is one.
-        version: Of the weights, for the manifest.
+        curve_contexts: Validation contexts of each kind that are scored during training; ``None``
+            is all.
+        resume: Whether to continue from the last checkpoint, if there is one.
+        version: Version of the weights, for the manifest.
     """
 
     data: Path
@@ -61,16 +61,16 @@ class CrossRun:
 
 
 def train_cross(run: CrossRun, report: Report) -> Path:
-    """Train, export in int8 and calibrate; an interrupted run goes on where it stopped.
+    """Train, export in int8 and calibrate; an interrupted run can be resumed.
 
     Returns:
         The model folder, ``out / "model"``.
 
     Raises:
         InputError: If the data cannot be used, or ``out`` holds another run.
-        ModelError: If the base is another model.
+        ModelError: If the base cannot be used.
     """
-    settle(run.out, numbers_of(run), is_begun=(run.out / _STATE).exists(), resume=run.resume)
+    begin_run(run.out, numbers_of(run), is_begun=(run.out / _STATE).exists(), resume=run.resume)
     tables = find_model().folder
     loader = Loader(
         run.data, WordPieces(tables / "tokenizer.json"), WordWeights.load(tables), run.recipe
@@ -108,10 +108,10 @@ def train_cross(run: CrossRun, report: Report) -> Path:
 
 
 def first_model(run: CrossRun) -> CrossModel:
-    """The model as the first step finds it: the base in bfloat16, and adapters.
+    """Make the model for the first step: the base in bfloat16, and adapters.
 
     Raises:
-        ModelError: If the base is another model, or the adapters are those of another.
+        ModelError: If the base is another model, or ``start`` has adapters of other sizes.
     """
     torch.manual_seed(run.recipe.seed)
     try:
@@ -126,7 +126,7 @@ def first_model(run: CrossRun) -> CrossModel:
     model.load_state_dict(known, strict=False)
     add_adapters(model, run.lora)
     for name, part in model.named_parameters():
-        if ".base_layer." in name:  # frozen: a copy in float32 would be rounded at every step
+        if ".base_layer." in name:  # frozen weights; in float32 they would be cast in every pass
             part.data = part.data.bfloat16()
     if run.start:
         learned = load_file(run.start)
@@ -142,6 +142,6 @@ def first_model(run: CrossRun) -> CrossModel:
 
 
 def numbers_of(run: CrossRun) -> dict[str, object]:
-    """What must be the same for a run to go on; more steps may be asked for."""
+    """Settings that a resumed run must not change; the number of steps may change."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
     return {**numbers, "lora": asdict(run.lora), "layers": run.layers}

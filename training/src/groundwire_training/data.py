@@ -1,4 +1,4 @@
-"""From labelled answers to tensors, through the same stages that the deployed reader uses."""
+"""Turns labelled answers into tensors, through the stages of the deployed reader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,15 +18,22 @@ from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.model import Group
 
-#: What no loss is taken of; and a word piece that is wrong or not, nobody said.
+#: Labels of pieces without a loss: pieces outside of sentences, and pieces of unknown label.
 IGNORED, UNKNOWN = -100, -1
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What the reader gets to see of one sentence, and what it should say.
+    """Input and labels of the reader for one sentence.
 
-    ``label`` is that of the sentence: of its worst word piece, where those are known.
+    Attributes:
+        ids: Word pieces, shape ``(n,)``.
+        features: Match features, shape ``(n, F)``.
+        labels: Label of each word piece.
+        label: Label of the sentence: the highest of its word pieces, if these are known.
+        reads: Indices of the passages that it attends to.
+        answer: Index of its answer.
+        offsets: Character ranges of the pieces in the answer, shape ``(n, 2)``.
     """
 
     ids: NDArray[np.int32]
@@ -39,7 +46,7 @@ class Sentence:
 
 
 def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]]) -> list[int]:
-    """The label of each word piece: that of a span it shares a character with.
+    """Label word pieces: each has the label of the span it overlaps, or 0.
 
     Args:
         offsets: Character ranges in the answer, shape ``(n, 2)``.
@@ -52,7 +59,7 @@ def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]])
 
 
 def sentence_labels(part: ClaimPart, answer: MarkedAnswer) -> tuple[list[int], int]:
-    """The label of each word piece of a sentence, and of the sentence as a whole."""
+    """Labels of the word pieces of a sentence, and of the sentence as a whole."""
     labels = labels_of(part.ranges, answer.spans)
     label = max(labels, default=0)
     offsets = part.ranges
@@ -72,7 +79,7 @@ def sentence_labels(part: ClaimPart, answer: MarkedAnswer) -> tuple[list[int], i
 def sentences_of(
     record: LabelledContext, evidence: Evidence, pieces: WordPieces, *, question: bool = True
 ) -> list[Sentence]:
-    """Cut the answers of a record as the detector does, and look up what each sentence reads."""
+    """Cut the answers of a record as the detector does, and select passages for each sentence."""
     asked = pieces.encode(record.question or "").ids if question else np.empty(0, np.int32)
     sentences = []
     for index, answer in enumerate(record.answers):
@@ -106,14 +113,14 @@ def group_of(
     *,
     device: str = "cpu",
 ) -> Group:
-    """Put sentences and what they read into tensors, in lengths that come again.
+    """Put sentences, their passages and the question into tensors of few distinct lengths.
 
     Args:
-        sentences: In order, answer by answer; ``reads`` counts in ``passages``.
-        passages: What they read.
-        question: Word pieces of the question, perhaps none.
-        pieces: Knows the special tokens.
-        device: Where the tensors go.
+        sentences: Sentences in order, answer by answer; ``reads`` has indices of ``passages``.
+        passages: Passages that the sentences attend to.
+        question: Word pieces of the question; may be empty.
+        pieces: The tokenizer, for its special tokens.
+        device: Device of the tensors.
     """
     table = np.zeros((len(passages), _up(max(p.n_read for p in passages))), np.int64)
     mask = np.zeros(table.shape, bool)
@@ -154,7 +161,7 @@ def group_of(
 
 
 def _up(n: int) -> int:
-    # Kernels are compiled for each shape, and slow for odd ones: few distinct lengths.
+    # Round up to a multiple of 32: kernels are compiled for each shape, and slow for odd ones.
     return -(-n // 32) * 32
 
 

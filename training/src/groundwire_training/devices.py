@@ -1,4 +1,4 @@
-"""Where tensors live: on the CPU, or on a GPU that PyTorch finds."""
+"""Device and precision of training: the CPU, or a GPU that PyTorch finds."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -8,10 +8,10 @@ from groundwire.errors import SettingError
 
 
 def find_device(choice: str) -> str:
-    """``cpu`` or ``cuda``.
+    """Choose ``cpu`` or ``cuda``; ``auto`` takes a GPU if there is one.
 
     Raises:
-        SettingError: If a GPU is asked for that PyTorch does not find.
+        SettingError: If ``choice`` is ``cuda`` and PyTorch finds no GPU.
     """
     has_gpu = torch.cuda.is_available()
     if choice == "cuda" and not has_gpu:
@@ -22,16 +22,16 @@ def find_device(choice: str) -> str:
 
 
 def placed(device: str) -> AbstractContextManager[object]:
-    """Tensors that the model makes on its way are made on the device."""
+    """A context in which the model makes its own tensors on the device."""
     return nullcontext() if device == "cpu" else torch.device(device)
 
 
 def is_mixed(precision: str, device: str) -> bool:
-    """Whether products are computed in bfloat16.
+    """Whether to compute matrix products in bfloat16.
 
     Args:
-        precision: ``fp32``, ``bf16`` or ``auto``. A CPU without instructions for bfloat16 takes
-            nearly twice as long with it.
+        precision: ``fp32``, ``bf16``, or ``auto``: bfloat16 if the device has instructions for it.
+            Without these, a CPU takes nearly twice as long in bfloat16.
         device: ``cpu`` or ``cuda``.
     """
     if precision != "auto":

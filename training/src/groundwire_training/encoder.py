@@ -1,10 +1,9 @@
-"""Fine-tune a Hugging Face encoder into a token classifier that :mod:`.windowing` runs.
+"""Fine-tunes a Hugging Face encoder into a token classifier that :mod:`.windowing` runs.
 
-It reads ``[CLS] context [SEP] question [SEP] answer [SEP]``, as LettuceDetect and HaluGate do.
-
-The loop is ``transformers.Trainer``: it knows the devices, precisions and checkpoints that users of
-such models have, and restores the state of every random generator when it resumes. What is ours is
-what goes in: the sequences are those that the deployed model is fed.
+Its input is ``[CLS] context [SEP] question [SEP] answer [SEP]``, as with LettuceDetect and
+HaluGate. The training loop is ``transformers.Trainer``, which knows the devices, precisions and
+checkpoints of such models, and restores the state of all random generators when it resumes. This
+module makes the input: the same sequences that the deployed model reads.
 """
 
 import random
@@ -40,10 +39,10 @@ from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import rows
 from groundwire_training.data import labels_of
 from groundwire_training.loop import VALIDATION_CONTEXTS
-from groundwire_training.recipe import EncoderRecipe, Lora, settle
+from groundwire_training.recipe import EncoderRecipe, Lora, begin_run
 from groundwire_training.report import Report
 
-#: Names of the classes, by how many there are. The engine tells from them what is not supported.
+#: Names of the classes, by their number. The engine finds the unsupported classes by these names.
 LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "contradicted")}
 #: Variants of a slot-annotated answer, the faithful one included.
 _VARIANTS = 4
@@ -53,22 +52,22 @@ CHECKPOINTS, MODEL = "checkpoints", "model"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderRun:
-    """What to fine-tune, with what, and where to.
+    """Settings of a run that fine-tunes an encoder.
 
     Attributes:
         base: A folder that ``save_pretrained`` wrote, or the id of a hub model.
         revision: Commit of a hub model, 40 hexadecimal digits.
         data: A folder of sets, or a file of labelled answers.
-        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        out: Folder for recipe, checkpoints, and the model folder ``model``.
         recipe: Every number of the run.
-        n_labels: 2 classes or 3, as :data:`LABELS` names them.
-        class_weights: ``none``, ``balanced`` (rare classes weigh more, by their share), or a
-            weight for each class.
+        n_labels: Number of classes, 2 or 3; see :data:`LABELS`.
+        class_weights: ``none``, ``balanced`` (inverse to a class's share), or a weight for each
+            class.
         lora: Adapters in all linear layers; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
-        threads: CPU threads; ``None`` leaves it to PyTorch.
+        threads: CPU threads; ``None`` leaves the number to PyTorch.
         checkpoint_every: Steps between two checkpoints.
-        resume: Go on from the last checkpoint, if there is one.
+        resume: Whether to continue from the last checkpoint, if there is one.
     """
 
     base: str
@@ -87,7 +86,7 @@ class EncoderRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """One sequence to learn from.
+    """One training sequence.
 
     Attributes:
         ids: Word pieces with special tokens, shape ``(n,)``.
@@ -102,13 +101,13 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Makes of an answer the sequences that the deployed model is fed with.
+    """Cuts answers into the sequences that the deployed model reads.
 
     Attributes:
-        tokenizer: As the engine opens it: special tokens written in a text are text.
+        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
         frame: The special tokens around the texts.
-        max_length: Word pieces of one sequence.
-        n_labels: 2 classes or 3.
+        max_length: Largest number of word pieces of one sequence.
+        n_labels: Number of classes, 2 or 3.
     """
 
     tokenizer: Tokenizer
@@ -117,11 +116,11 @@ class Inputs:
     n_labels: int
 
     def sequences(self, record: LabelledContext) -> Iterator[Lesson]:
-        """The sequences of a record.
+        """Make the sequences of a record.
 
-        Of a context that takes several windows one is learned from, for each stretch of the
-        answer: that which shares most word pieces with it. In use a word counts as supported if
-        one window supports it, so the others need not, and their labels are unknown.
+        If the context takes several windows, each part of the answer is trained with one of them:
+        the window that shares most word pieces with it. The deployed model calls a word supported
+        if one window supports it, so the right labels for the other windows are unknown.
         """
         context = self._ids(TokenClassifierSession.join(record.sources))
         asked = self._question(record.question)
@@ -147,7 +146,7 @@ class Inputs:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _question(self, question: str | None) -> list[int]:
-        """A long question without its middle, as :class:`.windowing.TokenClassifier`."""
+        """Cut the middle out of a long question, as :class:`.windowing.TokenClassifier` does."""
         ids = self._ids(question) if question else []
         limit = int(self.max_length * QUESTION_SHARE)
         head = limit // 2
@@ -157,7 +156,7 @@ class Inputs:
 def nearest(
     windows: Sequence[Window], context: Sequence[int], answer: Sequence[int]
 ) -> Iterator[Window]:
-    """Of the windows of each stretch of the answer, the one whose context is most like it."""
+    """Choose for each part of the answer the window whose context shares most pieces with it."""
     for stretch in dict.fromkeys(window.answer for window in windows):
         said = set(answer[slice(*stretch)])
         mine = [window for window in windows if window.answer == stretch]
@@ -165,21 +164,21 @@ def nearest(
 
 
 def train_encoder(run: EncoderRun, report: Report) -> Path:
-    """Fine-tune, and save a folder that the engine opens; adapters are merged into it.
+    """Fine-tune an encoder, and save it as a folder for the engine, with adapters merged.
 
     Returns:
         The model folder, ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds another run.
-        UnpinnedModelError: If a hub model comes without its commit.
-        ModelError: If the base is no encoder that transformers can load.
+        InputError: If the data cannot be used, or ``out`` has another run.
+        UnpinnedModelError: If a hub model is given without its commit.
+        ModelError: If transformers cannot load the base as an encoder.
     """
     checkpoints = run.out / CHECKPOINTS
     last = None
     if checkpoints.is_dir():
         last = get_last_checkpoint(str(checkpoints))  # type: ignore[no-untyped-call]
-    settle(run.out, numbers_of(run), is_begun=last is not None, resume=run.resume)
+    begin_run(run.out, numbers_of(run), is_begun=last is not None, resume=run.resume)
     if run.threads:
         torch.set_num_threads(run.threads)
     torch.manual_seed(run.recipe.seed)
@@ -190,7 +189,7 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         tokenizer.model_max_length,
         run.n_labels,
     )
-    held: Any  # a list is all that Trainer needs of a Dataset
+    held: Any  # Trainer accepts a list as a Dataset
     held, known = (
         [sequence for record in records for sequence in inputs.sequences(record)]
         for records in records_of(run.data, run.recipe.seed)
@@ -207,7 +206,7 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         compute_loss_func=Loss(None if weights is None else torch.tensor(weights)),
         preprocess_logits_for_metrics=not_supported,
         compute_metrics=scores_of,
-        callbacks=[Told(report)],
+        callbacks=[ReportCallback(report)],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last)
@@ -224,11 +223,11 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
 
 
 def load_base(run: EncoderRun) -> tuple[Any, Any]:
-    """The encoder with a new classifier, and its tokenizer.
+    """Load the encoder, with a new classifier, and its tokenizer.
 
     Raises:
-        UnpinnedModelError: If a hub model comes without its commit.
-        ModelError: If it is no encoder that transformers can load.
+        UnpinnedModelError: If a hub model is given without its commit.
+        ModelError: If transformers cannot load it as an encoder.
     """
     is_folder = Path(run.base).is_dir()
     where: dict[str, Any] = {"trust_remote_code": False}
@@ -242,7 +241,7 @@ def load_base(run: EncoderRun) -> tuple[Any, Any]:
             num_labels=run.n_labels,
             id2label=dict(enumerate(labels)),
             label2id={label: i for i, label in enumerate(labels)},
-            ignore_mismatched_sizes=True,  # the classifier of another task is replaced
+            ignore_mismatched_sizes=True,  # a classifier for another task is replaced
             use_safetensors=True,
             **where,
         )
@@ -260,7 +259,7 @@ def load_base(run: EncoderRun) -> tuple[Any, Any]:
 
 
 def open_tokenizer(tokenizer: Any) -> Tokenizer:  # noqa: ANN401  # transformers' own
-    """A copy of the fast tokenizer, set as the engine sets it."""
+    """Copy the fast tokenizer, with the settings that the engine uses."""
     opened = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     opened.no_truncation()
     opened.no_padding()
@@ -269,13 +268,13 @@ def open_tokenizer(tokenizer: Any) -> Tokenizer:  # noqa: ANN401  # transformers
 
 
 def frame_of(tokenizer: Any) -> Frame:  # noqa: ANN401  # transformers' own
-    """How the tokenizer joins texts, found out as the engine does."""
+    """The special tokens with which the tokenizer joins texts."""
     named = {"cls_token": tokenizer.cls_token, "sep_token": tokenizer.sep_token}
     return Frame.of(open_tokenizer(tokenizer), named)
 
 
 def records_of(data: Path, seed: int) -> tuple[list[LabelledContext], list[LabelledContext]]:
-    """Records to measure with and records to train with; slots are written out.
+    """Read records to measure with and records to train with; slots are filled in.
 
     Raises:
         InputError: If the data cannot be used.
@@ -291,7 +290,9 @@ def records_of(data: Path, seed: int) -> tuple[list[LabelledContext], list[Label
         if path.exists():
             part += [sets.draw(record, _VARIANTS, rng) for record in sets.slots(path)]
     if not parts[1]:
-        raise InputError(f"{data} has no more than {len(records)} contexts: none is left to train.")
+        raise InputError(
+            f"{data} has only {len(records)} contexts, and all are held out. Add more for training."
+        )
     return parts[0], parts[1]
 
 
@@ -301,7 +302,7 @@ def with_adapters(
     *,
     task: str = "TOKEN_CLS",
 ) -> Any:  # noqa: ANN401
-    """Adapters in all linear layers; the classifier is trained whole."""
+    """Add adapters to all linear layers; all weights of the classifier are trained."""
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
@@ -316,10 +317,10 @@ def with_adapters(
 
 
 def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] | None:
-    """A weight for each class, or none.
+    """The weight of each class; ``None`` if they count alike.
 
     Raises:
-        InputError: If they are not as many as the classes.
+        InputError: If the number of weights is not that of the classes.
     """
     if run.class_weights == "none":
         return None
@@ -336,7 +337,7 @@ def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] |
 
 
 def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
-    """The numbers of a run as ``Trainer`` takes them."""
+    """Arguments of ``Trainer`` for a run."""
     return trainer_arguments(
         run.recipe, run.out, device=run.device, every=run.checkpoint_every, n_sequences=n_sequences
     )
@@ -345,7 +346,7 @@ def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
 def trainer_arguments(
     recipe: EncoderRecipe, out: Path, *, device: str, every: int, n_sequences: int
 ) -> TrainingArguments:
-    """The numbers of a recipe as ``Trainer`` takes them."""
+    """Arguments of ``Trainer`` for a recipe."""
     passes = -(-n_sequences // recipe.batch_size)
     n_steps = -(-passes // recipe.accumulate) * recipe.epochs
     on_gpu = device == "cuda"
@@ -374,7 +375,7 @@ def trainer_arguments(
 
 
 def numbers_of(run: EncoderRun) -> dict[str, object]:
-    """What must be the same for a run to go on."""
+    """Settings that a resumed run must not change."""
     weights = run.class_weights
     return {
         **asdict(run.recipe),
@@ -394,7 +395,7 @@ class Batches:
     names: Sequence[str]
 
     def __call__(self, sequences: Sequence[Lesson]) -> dict[str, Tensor]:
-        """Tensors under the names that the model takes, and the labels."""
+        """Make the tensors of a batch, under the names of the model's inputs, and the labels."""
 
         def padded(arrays: Sequence[NDArray[np.int64]], value: int) -> Tensor:
             tensors = [torch.from_numpy(array) for array in arrays]
@@ -411,7 +412,7 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Cross entropy over the word pieces of answers, over all passes of a step together."""
+    """Cross entropy of the word pieces of answers, averaged over all passes of a step."""
 
     weights: Tensor | None
 
@@ -421,7 +422,7 @@ class Loss:
         labels: Tensor,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Tensor:
-        """The sum over word pieces, by their number in the step."""
+        """The sum over the word pieces of a pass, divided by their number in the whole step."""
         logits = outputs["logits"].float().flatten(0, 1)
         weights = None if self.weights is None else self.weights.to(logits.device)
         total = F.cross_entropy(
@@ -432,13 +433,13 @@ class Loss:
 
 
 def not_supported(logits: Tensor, labels: Tensor) -> Tensor:
-    """P(not supported) of each word piece: all that is kept of the logits."""
+    """P(not supported) of each word piece, which is kept in place of the logits."""
     del labels
     return 1 - logits.float().softmax(-1)[..., 0]
 
 
 def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """How well sequences with a marked word piece are told from those without."""
+    """F1 and AUROC of telling sequences with a marked word piece from those without."""
     real = prediction.label_ids >= 0
     tops = np.where(real, prediction.predictions, 0).max(1)
     gold = (np.where(real, prediction.label_ids, 0) > 0).any(1)
@@ -448,21 +449,21 @@ def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transform
     }
 
 
-class Told(TrainerCallback):
-    """Passes on to a report what ``Trainer`` tells."""
+class ReportCallback(TrainerCallback):
+    """Passes the progress of ``Trainer`` on to a report."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
-        """Steps done, and steps in all."""
+        """Report the number of steps done, and of all steps."""
         self._report.begin(state.global_step, state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401
-        """The loss of a step."""
+        """Report the loss of a step."""
         if logs and "loss" in logs:
             self._report.step(state.global_step, float(logs["loss"]))
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
-        """A checkpoint was written."""
+        """Report that a checkpoint was written."""
         self._report.saved(state.global_step)

@@ -1,7 +1,7 @@
-"""The explainer: any encoder of Hugging Face, fine-tuned to judge claims by their evidence.
+"""Trains the explainer: fine-tunes a Hugging Face encoder to judge claims by their evidence.
 
-Without a base nothing is trained: the sentence head of the embedded reader, which
-``groundwire train reader`` trains, gets the map that makes its probabilities hold for such claims.
+Without a base no weights are trained: the probabilities of the embedded reader's sentence head are
+calibrated on the given claims. The head itself is trained by ``groundwire train reader``.
 """
 
 import random
@@ -32,7 +32,7 @@ from groundwire_training import sentences
 from groundwire_training.encoder import MODEL, frame_of, nearest, open_tokenizer
 from groundwire_training.package import write_manifest
 from groundwire_training.pairs import LABELS, Pair, read_pairs, split_pairs
-from groundwire_training.recipe import EncoderRecipe, Lora, settle
+from groundwire_training.recipe import EncoderRecipe, Lora, begin_run
 from groundwire_training.report import Report
 from groundwire_training.sequences import (
     Lesson,
@@ -50,20 +50,20 @@ _CACHE_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainerRun:
-    """What to fine-tune, with what, and where to.
+    """Settings of a run that trains the explainer.
 
     Attributes:
         base: A folder that ``save_pretrained`` wrote, or the id of a hub model; ``None`` for the
             embedded reader, of which only the calibration is fitted.
         revision: Commit of a hub model, 40 hexadecimal digits.
         data: A file of claims with evidence and labels, or a folder of such files.
-        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        out: Folder for recipe, checkpoints, and the model folder ``model``.
         recipe: Every number of the run.
         lora: Adapters in all linear layers; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
-        threads: CPU threads; ``None`` leaves it to PyTorch.
+        threads: CPU threads; ``None`` leaves the number to PyTorch.
         checkpoint_every: Steps between two checkpoints.
-        resume: Go on from the last checkpoint, if there is one.
+        resume: Whether to continue from the last checkpoint, if there is one.
     """
 
     base: str | None
@@ -79,17 +79,17 @@ class ExplainerRun:
 
 
 def train_explainer(run: ExplainerRun, report: Report) -> Path:
-    """Fine-tune, and save an NLI model that the engine opens.
+    """Fine-tune an encoder, and save it as an NLI model for the engine.
 
-    A base that is such a model keeps its classifier and the order of its classes.
+    If the base is an NLI model already, its classifier and the order of its classes are kept.
 
     Returns:
         The model folder, ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds another run.
-        UnpinnedModelError: If a hub model comes without its commit.
-        ModelError: If the base is no encoder that transformers can load.
+        InputError: If the data cannot be used, or ``out`` has another run.
+        UnpinnedModelError: If a hub model is given without its commit.
+        ModelError: If transformers cannot load the base as an encoder.
     """
     if run.base is None:
         return fit_embedded(run.data, run.out, report, threads=run.threads)
@@ -100,7 +100,7 @@ def train_explainer(run: ExplainerRun, report: Report) -> Path:
         "revision": run.revision,
         "lora": run.lora and asdict(run.lora),
     }
-    settle(run.out, numbers, is_begun=last is not None, resume=run.resume)
+    begin_run(run.out, numbers, is_begun=last is not None, resume=run.resume)
     if run.threads:
         torch.set_num_threads(run.threads)
     torch.manual_seed(run.recipe.seed)
@@ -132,7 +132,7 @@ def train_explainer(run: ExplainerRun, report: Report) -> Path:
 
 
 def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """Accuracy, and the mean F1 of the classes that were predicted or meant."""
+    """Accuracy, and the mean F1 of all classes that occur in the predictions or the labels."""
     found, wanted = np.asarray(prediction.predictions).argmax(1), prediction.label_ids
     sums = np.array(
         [
@@ -144,9 +144,9 @@ def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transform
 
 
 def _labels(base: str, revision: str | None) -> tuple[str, ...]:
-    """Names of the classes, in the order of the base if it has one.
+    """Names of the classes, in the order of the base's classifier if it is an NLI model.
 
-    Else transformers would put our names on the classes of another order.
+    In another order, transformers would give the classes of that classifier wrong names.
     """
     where: dict[str, Any] = {"trust_remote_code": False}
     if not Path(base).is_dir():
@@ -155,7 +155,8 @@ def _labels(base: str, revision: str | None) -> tuple[str, ...]:
         config = AutoConfig.from_pretrained(base, **where).to_dict()
         order = entailment_labels(config)
     except (OSError, ValueError, ModelError):
-        return LABELS  # what cannot be loaded says so when it is; what is no NLI model gets ours
+        # Not an NLI model, or a base that cannot be loaded, which fails later with a message.
+        return LABELS
     names = sorted(zip(order, LABELS, strict=True))
     return tuple(name for _, name in names)
 
@@ -172,9 +173,10 @@ def _lessons(
     labels: Sequence[str],
     longest: int,
 ) -> list[Lesson]:
-    """The sequences that the deployed model is fed with.
+    """Make the sequences that the deployed model reads.
 
-    Of evidence in several windows, that which shares most word pieces with the claim.
+    If the evidence takes several windows, the one that shares most word pieces with the claim is
+    used.
     """
     opened, frame = open_tokenizer(tokenizer), frame_of(tokenizer)
     names = set(tokenizer.model_input_names)
@@ -204,20 +206,20 @@ def _lessons(
 
 
 def fit_embedded(data: Path, out: Path, report: Report, *, threads: int | None = None) -> Path:
-    """Fit the calibration of the embedded sentence head; its weights stay as they are.
+    """Calibrate the embedded sentence head; its weights stay as they are.
 
     Args:
         data: Claims with evidence and labels.
-        out: Gets ``model``, a reader's folder with the new numbers in its manifest.
-        report: Hears what they are worth, cross-fitted by evidence.
+        out: Folder to write ``model`` into: a reader with the new calibration in its manifest.
+        report: Receives scores of the calibration, cross-fitted by evidence.
         threads: CPU threads.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds a model.
+        InputError: If the data cannot be used, or ``out`` has a model already.
     """
     folder = out / MODEL
     if (folder / MANIFEST_NAME).exists():
-        raise InputError(f"{folder} is there already. Name another --out.")
+        raise InputError(f"{folder} exists already. Name another --out.")
     manifest = find_model()
     reader = sentences.without_calibration(
         Reader.load_alone(manifest, threads=threads, cache_bytes=_CACHE_BYTES)
@@ -227,8 +229,8 @@ def fit_embedded(data: Path, out: Path, report: Report, *, threads: int | None =
     known = [(pair, logits) for pair, logits in read if logits is not None]
     if len({pair.label > 0 for pair, _ in known}) < 2:
         raise InputError(
-            f"Of the {len(pairs)} claims in {data}, all that the model can read are entailed, or "
-            "none is: there is nothing to fit. Add claims of the other kind."
+            f"{data} has {len(pairs)} claims, and of those that the model can read, all or none "
+            "are entailed. Both kinds are needed: add claims of the other kind."
         )
     fold_of = _folds([pair.evidence for pair, _ in known])
     judged = []
@@ -250,7 +252,7 @@ def fit_embedded(data: Path, out: Path, report: Report, *, threads: int | None =
 
 
 def write_lines_calibration(folder: Path, fitted: SentenceCalibration) -> None:
-    """Write the map into the manifest of a folder; all else in it stays."""
+    """Write the calibration of claims read by lines into a manifest; the rest of it stays."""
     manifest = Manifest.read(folder)
     write_manifest(
         folder,
@@ -278,7 +280,7 @@ def _folds(contexts: Sequence[str]) -> dict[str, int]:
 
 
 def _by_lines(reader: Reader, pair: Pair) -> Any:  # noqa: ANN401  # an array, or None
-    """Log-shares of a claim beside the lines that would be chosen for it."""
+    """Log-probabilities of a claim, read with the lines that the explainer would choose for it."""
     source = Source(id="S0", text=pair.evidence)
     evidence = reader.open([source], None, threshold=1.0, tenant="").evidence
     query = Query.of(reader.pieces.encode(pair.claim).ids)

@@ -1,8 +1,8 @@
-"""From PyTorch weights to the graph that ships: one ONNX file, fp32 or int8.
+"""Exports PyTorch weights as the graph that ships: one ONNX file, fp32 or int8.
 
-The graph is written out node by node rather than traced. It is small, stays readable, has no shape
-baked in, and uses what a tracer would not find: scores over past and own keys meet in one softmax
-without concatenating the keys, and int8 weights keep a scale for each column.
+The graph is built node by node rather than traced. So it is small and readable, has no fixed
+shapes, and does two things that a tracer would not find: one softmax over past and own scores
+without joining the keys, and int8 weights with a scale for each column.
 
 ============== ========================= =====================================================
 Input          Shape, type               Meaning
@@ -11,16 +11,16 @@ ids            ``(L,)`` int64            word pieces with [CLS] and [SEP]
 roles          ``(L,)`` int64            :class:`groundwire.engine.roles.TextRole`
 positions      ``(L,)`` int64            0-255, for a sentence 256-511
 features       ``(L, 6)`` int64          match features; the last row means none
-past_key_i     ``(H, P, W)`` float16     keys of layer i that are attended to, ``P >= 0``
+past_key_i     ``(H, P, W)`` float16     past keys of layer i, ``P >= 0``
 past_value_i   the same                  values
 ============== ========================= =====================================================
 
 Outputs: ``logits`` ``(L, 3)``, ``sentence`` ``(1, 3)`` (of the first piece), and ``keys`` and
 ``values`` ``(layers, H, L, W)`` float16, for H heads of width W.
 
-The encoder, the unmodified base, is the same without what the reader adds: ``ids`` ``(L,)`` go in,
-and ``embedding`` ``(D,)`` float32 comes out, the mean of the last layer over all word pieces,
-[CLS] and [SEP] among them as sentence-transformers has it, of length 1.
+The graph of the encoder, the unmodified base, has the input ``ids`` ``(L,)`` and the output
+``embedding`` ``(D,)`` float32: the mean of the last layer over all word pieces, [CLS] and [SEP]
+included as in sentence-transformers, scaled to length 1.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ ENCODER_PIECES = 256
 
 
 class _Graph:
-    """Nodes and weights, collected."""
+    """A graph under construction: its nodes and weights."""
 
     def __init__(self, sizes: Architecture) -> None:
         self.sizes = sizes
@@ -61,7 +61,7 @@ class _Graph:
         out: str | Sequence[str],
         **attributes: int | float | list[int],
     ) -> str:
-        """Append a node; returns its first output."""
+        """Append a node, and return its first output."""
         outputs = [out] if isinstance(out, str) else list(out)
         ours = {"FusedMatMul", "BiasGelu", "DynamicQuantizeMatMul"}
         domain = _MS if op in ours else ""
@@ -71,7 +71,7 @@ class _Graph:
         return outputs[0]
 
     def weight(self, name: str, array: NDArray[np.generic]) -> str:
-        """Keep an array under a name, once."""
+        """Add an array under a name, unless the name is known, and return the name."""
         if name not in self._known:
             self._known.add(name)
             self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
@@ -79,13 +79,13 @@ class _Graph:
 
 
 def build(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onnx.ModelProto:
-    """Write the graph of a reader.
+    """Build the graph of a reader.
 
     Args:
         weights: The state of a :class:`groundwire_training.model.Reader`.
-        sizes: Of that reader.
-        int8: Whether matrices and the word table are kept in int8, with a scale for each column
-            of a matrix and each row of the table. Activations are then quantised as they come.
+        sizes: Sizes of that reader.
+        int8: Whether matrices and the word table are stored in int8, with a scale for each column
+            of a matrix and each row of the table. Activations are then quantised at run time.
     """
     w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
     g = _Graph(sizes)
@@ -110,22 +110,22 @@ def build(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onn
 
 
 def export(weights: dict[str, Tensor], sizes: Architecture, path: Path, *, int8: bool) -> None:
-    """Write the graph of a reader to a file, checked."""
+    """Check the graph of a reader, and write it to a file."""
     model = build(weights, sizes, int8=int8)
     onnx.checker.check_model(model)
     path.write_bytes(model.SerializeToString())
 
 
 def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onnx.ModelProto:
-    """Write the graph of a cross-encoder: one row of a claim and its lines to the claim's logits.
+    """Build the graph of a cross-encoder, from a sequence of claim and lines to the claim's logits.
 
-    Inputs are ``ids``, ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``, one
-    past the claim's last piece; outputs are ``logits`` ``(claim_end - 1, 3)`` and ``claim``
-    ``(1, 3)``, from the first piece and the mean of the claim's.
+    Inputs are ``ids`` and ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``,
+    the index after the claim's last piece. Outputs are ``logits`` ``(claim_end - 1, 3)``, and
+    ``claim`` ``(1, 3)`` from the first piece and the mean of the claim's pieces.
 
     Args:
         weights: The state of a :class:`groundwire_training.cross.CrossModel`.
-        sizes: Of that model.
+        sizes: Sizes of that model.
         int8: As in :func:`build`.
     """
     w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
@@ -165,9 +165,9 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
 def export_cross(
     weights: dict[str, Tensor], sizes: Architecture, folder: Path, *, int8: bool
 ) -> None:
-    """Write the graph of a cross-encoder, its table of word pieces in a file of its own.
+    """Check and write the graph of a cross-encoder.
 
-    So no file is larger than package indexes take.
+    Its table of word pieces is a file of its own, so no file exceeds the limit of package indexes.
     """
     model = build_cross(weights, sizes, int8=int8)
     table = next(tensor for tensor in model.graph.initializer if tensor.name == "word")
@@ -182,12 +182,12 @@ def export_cross(
 def build_encoder(
     weights: dict[str, Tensor], sizes: Architecture, *, int8: bool
 ) -> onnx.ModelProto:
-    """Write the graph of the base: one text to its embedding.
+    """Build the graph of the base, from a text to its embedding.
 
     Args:
         weights: The state of a :class:`groundwire_training.model.Reader` that was made from the
-            base and not trained; its role of a source is the base's first token type.
-        sizes: Of that reader, which has no relative bias.
+            base and not trained. Its embedding of the role SOURCE is the base's first token type.
+        sizes: Sizes of that reader, which has no relative bias.
         int8: As in :func:`build`.
     """
     w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
@@ -213,7 +213,7 @@ def build_encoder(
 def export_encoder(
     weights: dict[str, Tensor], sizes: Architecture, path: Path, *, int8: bool
 ) -> None:
-    """Write the graph of the base to a file, checked."""
+    """Check the graph of the base, and write it to a file."""
     model = build_encoder(weights, sizes, int8=int8)
     onnx.checker.check_model(model)
     path.write_bytes(model.SerializeToString())
@@ -255,7 +255,7 @@ def _layer(
     has_past: bool,
 ) -> str:
     p = f"layers.{i}."
-    # The scale of the dot product goes into the query's weights.
+    # The query's weights include the scale of the dot product.
     scale = np.float32(g.sizes.head_width**-0.5)
     matrix = np.concatenate([w[p + "q.weight"] * scale, w[p + "k.weight"], w[p + "v.weight"]])
     bias = np.concatenate([w[p + "q.bias"] * scale, w[p + "k.bias"], w[p + "v.bias"]])
@@ -278,7 +278,7 @@ def _layer(
 
 
 def _relative_bias(g: _Graph, w: dict[str, NDArray[np.float32]]) -> None:
-    """What distance adds to the scores inside a text, the same in every layer: ``(H, L, L)``."""
+    """Add the relative bias of scores inside a text, ``(H, L, L)``, the same in every layer."""
     axes = [g.weight(f"axis_{axis}", np.array([axis], np.int64)) for axis in (0, 1)]
     g.add("Unsqueeze", ["positions", axes[0]], "key_places")
     g.add("Unsqueeze", ["positions", axes[1]], "query_places")
@@ -323,7 +323,7 @@ def _rows(g: _Graph, i: int) -> str:
 def _residual(
     g: _Graph, w: dict[str, NDArray[np.float32]], x: str, skip: str, bias: str, norm: str, out: str
 ) -> str:
-    # ONNX Runtime's own SkipLayerNormalization does this in one node, and takes four times as long.
+    # ONNX Runtime's SkipLayerNormalization is one node for this, and takes four times as long.
     g.add("Add", [x, g.weight(bias, w[bias])], f"{out}_biased")
     g.add("Add", [f"{out}_biased", skip], f"{out}_sum")
     scale = [g.weight(name, w[name]) for name in (f"{norm}.weight", f"{norm}.bias")]
@@ -357,7 +357,7 @@ def _head(g: _Graph, w: dict[str, NDArray[np.float32]], name: str, x: str, out: 
 def quantise(
     matrix: NDArray[np.float32], *, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Symmetric int8 with one scale for each slice.
+    """Quantise to symmetric int8, with one scale for each slice.
 
     Args:
         matrix: Shape ``(n, m)``.

@@ -1,6 +1,6 @@
-"""The gate's head: load, split, embed and count, fit, calibrate, report, write.
+"""Trains the gate's head: reads prompts, computes features, fits, calibrates, reports, writes.
 
-Needs scikit-learn and no PyTorch. ``groundwire train gate`` is the command.
+``groundwire train gate`` is the command. It needs scikit-learn, and no PyTorch.
 """
 
 import json
@@ -32,21 +32,22 @@ from groundwire.evaluation.intervals import wilson
 from groundwire.policy.gate import HEAD, THRESHOLD
 from groundwire.text.cues import language, plain, words
 from groundwire_training import prompts as sets
-from groundwire_training.described import described
+from groundwire_training.file_entry import file_entry
 from groundwire_training.prompts import OWN, Prompt
 from groundwire_training.recipe import GateRecipe
 
 CARD = "MODEL_CARD.md"
 _FOLDS = 8
-#: Own prompts in a block that stays on one side: neighbours are often two prompts on one topic.
+#: Own prompts that are kept in one fold: neighbours are often two prompts on one topic.
 _NEIGHBOURS = 16
 _BLOCK = 512
 #: Share of prompts that need a check, as the authors of the Sentinel found in production: "about
 #: 35 % of production queries are non-factual".
 PREVALENCE = 0.65
-#: Of the map that knows the sets, and of the switch; chosen on folds of what is learned from.
+#: Weight and regularisation of the map for the sets, and regularisation of the switch; chosen by
+#: cross-validation on the training prompts.
 _SET_WEIGHT, _SET_SOFTNESS, _SWITCH_SOFTNESS = 500.0, 0.5, 1.0
-#: The switch is made steep, and believes the map of own prompts in doubt.
+#: Slope and offset of the switch, which prefers the map of own prompts when in doubt.
 _SHARPNESS, _TRUST = 2.0, 3.0
 
 Say = Callable[[str], None]
@@ -56,7 +57,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRun:
-    """One training of the gate: see ``groundwire train gate``."""
+    """Settings of a training run of the gate.
+
+    Attributes:
+        data: A file of prompts, or a folder of sets.
+        out: Folder for embeddings, the report and the model folder ``model``.
+        recipe: Every number of the run.
+        leave_sources_out: Whether to measure, for each set, a gate trained without it.
+    """
 
     data: Path
     out: Path
@@ -72,23 +80,23 @@ class Table:
     features: csr_matrix
 
     def at(self, rows: Bools) -> "Table":
-        """Some of its rows."""
+        """The table of some rows."""
         chosen = [p for p, kept in zip(self.prompts, rows, strict=True) if kept]
         return Table(chosen, self.features[np.flatnonzero(rows)])
 
     @property
     def due(self) -> Bools:
-        """Whether each calls for a check."""
+        """Whether each prompt needs a check."""
         return np.array([prompt.is_due for prompt in self.prompts], bool)
 
     @property
     def sources(self) -> NDArray[np.str_]:
-        """The set of each."""
+        """The set of each prompt."""
         return np.array([prompt.source for prompt in self.prompts])
 
 
 def train_gate(run: GateRun, say: Say) -> Path:
-    """Fit the head, print what it is worth, and write a model folder: ``out / "model"``.
+    """Fit the head, report its scores, and write a model folder: ``out / "model"``.
 
     Raises:
         InputError: If the data cannot be used.
@@ -133,10 +141,10 @@ def train_gate(run: GateRun, say: Say) -> Path:
 
 
 def load(data: Path, recipe: GateRecipe) -> tuple[list[Prompt], list[Prompt]]:
-    """Prompts to learn from, and prompts to show how good it is.
+    """Read prompts to train with, and prompts to measure with.
 
     Raises:
-        InputError: If there are not both kinds.
+        InputError: If the prompts to train with are all of one kind.
     """
     if data.is_file():
         return _both_kinds(sets.own(data), data), []
@@ -153,7 +161,7 @@ def load(data: Path, recipe: GateRecipe) -> tuple[list[Prompt], list[Prompt]]:
 
 
 def load_withheld(data: Path, recipe: GateRecipe) -> list[Prompt]:
-    """Prompts of sets that are not learned from, for their terms; to measure on."""
+    """Read prompts of sets whose terms forbid training, to measure with."""
     folder = data / "prompts" if (data / "prompts").is_dir() else data
     mixed = [
         p for path in folder.glob("by_source.jsonl*") for p in sets.by_source(path, withheld=True)
@@ -171,7 +179,7 @@ def _both_kinds(known: list[Prompt], data: Path) -> list[Prompt]:
 
 
 def tabulate(known: Sequence[Prompt], out: Path, say: Say) -> Table:
-    """Features of prompts. Embeddings are kept in ``out``, so a second run is quick."""
+    """Compute the features of prompts; embeddings are stored in ``out`` for a second run."""
     texts = list(dict.fromkeys(prompt.text for prompt in known))
     places = {text: i for i, text in enumerate(texts)}
     vectors = embed(texts, out / "embeddings.npz", say)
@@ -192,7 +200,7 @@ def tabulate(known: Sequence[Prompt], out: Path, say: Say) -> Table:
 
 
 def embed(texts: Sequence[str], kept: Path, say: Say) -> NDArray[np.float32]:
-    """Embeddings by the deployed encoder, each text by itself."""
+    """Embed texts with the deployed encoder, each text alone."""
     encoder = find_model(ENCODER)
     known: dict[str, NDArray[np.float32]] = {}
     if kept.is_file():
@@ -213,7 +221,7 @@ def embed(texts: Sequence[str], kept: Path, say: Say) -> NDArray[np.float32]:
 
 
 def _keep(known: dict[str, NDArray[np.float32]], revision: str, kept: Path) -> None:
-    # As bytes: a fixed-width array of texts would be as wide as the longest of them.
+    # Texts are stored as bytes: a numpy array of texts would be as wide as the longest text.
     fresh = kept.with_suffix(".new.npz")
     np.savez(
         fresh,
@@ -225,7 +233,7 @@ def _keep(known: dict[str, NDArray[np.float32]], revision: str, kept: Path) -> N
 
 
 def fold(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A fold for each row: own prompts by blocks of neighbours, the rest by chance."""
+    """Assign rows to folds: own prompts by blocks of neighbours, the rest at random."""
     folds = rng.integers(_FOLDS, size=len(table.prompts))
     own = np.flatnonzero(table.sources == OWN)
     folds[own] = np.arange(len(own)) // min(_NEIGHBOURS, max(len(own) // _FOLDS, 1)) % _FOLDS
@@ -233,7 +241,7 @@ def fold(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def fit(table: Table, recipe: GateRecipe) -> Floats:
-    """Weights of the three maps of a head, the offset of each as its last; shape ``(3, n + 1)``."""
+    """Fit the three maps of a head; weights of shape ``(3, n + 1)``, the last one the offset."""
     own = table.sources == OWN
     near = _fit(table, table.due, _weights(table, recipe.own_weight, recipe.source_weight), recipe)
     if own.all() or not own.any():
@@ -263,16 +271,17 @@ def _fit(
 
 
 def scores(maps: Floats, table: Table) -> Floats:
-    """Log odds of each row, not calibrated."""
+    """Log-odds of each row, uncalibrated."""
     near, far, switch = (table.features @ weights[:-1] + weights[-1] for weights in maps)
     return np.asarray(blended(near, far, switch), np.float64)
 
 
 def calibrate(logits: Floats, table: Table) -> tuple[float, float]:
-    """Platt's map, on log odds of prompts that were not learned from.
+    """Fit Platt's map on log-odds of prompts that were not trained with.
 
-    Own prompts count as much as all others together: they are near the border and the sets far
-    from it; what users write lies between. Of both, :data:`PREVALENCE` needs a check.
+    Own prompts count as much as all others together: they are near the border and the sets are far
+    from it, and the prompts of users lie between. Both are weighted so that :data:`PREVALENCE` of
+    them need a check.
     """
     own = table.sources == OWN
     weights = np.zeros(len(logits))
@@ -283,16 +292,16 @@ def calibrate(logits: Floats, table: Table) -> tuple[float, float]:
 
 
 def prevalence_weights(due: Bools) -> Floats:
-    """Weights under which :data:`PREVALENCE` of the rows needs a check; their sum is 1,000."""
+    """Weights with which :data:`PREVALENCE` of the rows need a check; their sum is 1,000."""
     share = np.clip(due.mean() if len(due) else 0.5, 1e-6, 1 - 1e-6)
     weights = np.where(due, PREVALENCE / share, (1 - PREVALENCE) / (1 - share))
     return np.asarray(1000 * weights / max(len(due), 1))
 
 
 def worth(logits: Floats, due: Bools) -> dict[str, Any]:
-    """How good decisions at the default threshold are, and how true the probabilities.
+    """Scores of the decisions at the default threshold, and the calibration error.
 
-    The error of calibration is that at :data:`PREVALENCE`; everything else counts as it comes.
+    The calibration error is weighted to :data:`PREVALENCE`; all other scores are unweighted.
     """
     p = 1 / (1 + np.exp(-logits))
     found = p >= THRESHOLD
@@ -310,7 +319,7 @@ def worth(logits: Floats, due: Bools) -> dict[str, Any]:
 
 
 def validated(logits: Floats, table: Table) -> dict[str, Any]:
-    """What validation prompts say, in all, by language and by category."""
+    """Scores of validation prompts: of all, by language, and by category."""
     categories = np.array([prompt.category for prompt in table.prompts])
     return {
         "validation": worth(logits, table.due),
@@ -320,13 +329,13 @@ def validated(logits: Floats, table: Table) -> dict[str, Any]:
 
 
 def by_language(logits: Floats, table: Table) -> dict[str, Any]:
-    """Right decisions in each language; see :func:`by_group`."""
+    """Count the right decisions in each language; see :func:`by_group`."""
     languages = np.array([language_of(prompt) for prompt in table.prompts])
     return by_group(logits, table.due, languages)
 
 
 def by_group(logits: Floats, due: Bools, groups: NDArray[np.str_]) -> dict[str, Any]:
-    """Right decisions in each group: how many, of how many, with the interval that holds 95 %."""
+    """Count the right decisions in each group; the share has its 95 % interval."""
     right = (1 / (1 + np.exp(-logits)) >= THRESHOLD) == due
     found = {}
     for name in sorted(set(groups.tolist())):
@@ -343,7 +352,7 @@ def by_group(logits: Floats, due: Bools, groups: NDArray[np.str_]) -> dict[str, 
 
 
 def language_of(prompt: Prompt) -> str:
-    """As its category says, else as its words do."""
+    """The language of a prompt: that of its category, else that of its words."""
     _, named, code = prompt.category.partition("multilingual_")
     return code if named else language(words(plain(prompt.text)))
 
@@ -351,7 +360,7 @@ def language_of(prompt: Prompt) -> str:
 def left_out(
     table: Table, recipe: GateRecipe, calibration: tuple[float, float], say: Say
 ) -> dict[str, Any]:
-    """Accuracy on each set when nothing of it was learned from."""
+    """Accuracy on each set of a gate that was trained without it."""
     scale, offset = calibration
     found = {}
     for name in sorted(set(table.sources.tolist()) - {OWN}):
@@ -364,7 +373,7 @@ def left_out(
 
 
 def write(maps: Floats, folder: Path, *, calibration: dict[str, float]) -> None:
-    """Write a model folder; a model card that is there already is kept."""
+    """Write a model folder; an existing model card is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     views, hashed, offsets = np.split(maps.astype(np.float32), [-1 - N_HASHED, -1], axis=1)
     head = PromptHead(
@@ -379,7 +388,7 @@ def write(maps: Floats, folder: Path, *, calibration: dict[str, float]) -> None:
 
 
 def write_manifest(folder: Path, *, calibration: dict[str, float]) -> None:
-    """Describe a model folder, with the hash of every file as it is now."""
+    """Write the manifest of a model folder, with the present hash of every file."""
     names = [name for name in (HEAD, CARD) if (folder / name).exists()]
     manifest = {
         "name": GATE,
@@ -392,7 +401,7 @@ def write_manifest(folder: Path, *, calibration: dict[str, float]) -> None:
         "prompt_rules": PROMPT_RULES,
         "operating_points": {"balanced": THRESHOLD},
         "calibration": calibration,
-        "files": {name: described(folder / name) for name in names},
+        "files": {name: file_entry(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")

@@ -1,7 +1,8 @@
-"""The gate by the published recipe: any encoder of Hugging Face, fine-tuned to classify prompts.
+"""Trains a gate by the published recipe: fine-tunes a Hugging Face encoder to classify prompts.
 
-HaluGate's Sentinel: LoRA of rank 16, alpha 32, dropout 0.1; cross entropy weighted by class; AdamW
-at 2e-5; 3 epochs of at most 50,000 prompts. The loop is that of ``encoder.py``.
+The recipe is that of HaluGate's Sentinel: LoRA of rank 16, alpha 32, dropout 0.1; cross entropy
+weighted by class; AdamW at 2e-5; 3 epochs of at most 50,000 prompts. The training loop is that of
+``encoder.py``.
 """
 
 import random
@@ -15,7 +16,7 @@ import torch
 from groundwire_training.encoder import MODEL
 from groundwire_training.gate import load
 from groundwire_training.prompts import Prompt
-from groundwire_training.recipe import EncoderRecipe, GateRecipe, Lora, settle
+from groundwire_training.recipe import EncoderRecipe, GateRecipe, Lora, begin_run
 from groundwire_training.report import Report
 from groundwire_training.sequences import (
     Lesson,
@@ -27,15 +28,15 @@ from groundwire_training.sequences import (
     load_classifier,
 )
 
-#: Prompts, at most.
+#: Largest number of prompts.
 MOST = 50_000
-#: As the Sentinel's are called.
+#: Names of the classes, as in the Sentinel.
 LABELS = ("NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateEncoderRun:
-    """What to fine-tune, with what, and where to; attributes as in ``EncoderRun``."""
+    """Settings of a run that fine-tunes a gate; attributes are those of ``EncoderRun``."""
 
     base: str
     revision: str | None = None
@@ -53,12 +54,12 @@ def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
     """Fine-tune, and save a sequence classifier with its adapters merged: ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds another run.
+        InputError: If the data cannot be used, or ``out`` has another run.
         ModelError: If the base cannot be loaded.
     """
     last = last_checkpoint(run.out)
     numbers = {**asdict(run.recipe), "base": run.base, "lora": asdict(run.lora)}
-    settle(run.out, numbers, is_begun=last is not None, resume=run.resume)
+    begin_run(run.out, numbers, is_begun=last is not None, resume=run.resume)
     torch.manual_seed(run.recipe.seed)
     known, _ = load(run.data, run.prompts)
     random.Random(run.recipe.seed).shuffle(known)

@@ -1,7 +1,7 @@
-"""The training loop of the reader; ``groundwire train reader`` runs it.
+"""The training loop of the reader, which ``groundwire train reader`` runs.
 
-Each step reads a few contexts with several answers each, RAGTruth and slot-annotated ones mixed,
-through the stages of the deployed reader. A checkpoint holds all that the run needs to go on.
+Each step reads a few contexts of several data sets, with several answers each, through the stages
+of the deployed reader. A checkpoint has all that is needed to resume the run.
 """
 
 import random
@@ -36,12 +36,12 @@ from groundwire_training.report import Logged, Report
 from groundwire_training.unlabelled import without_unlabelled
 from groundwire_training.withheld import withheld
 
-#: Contexts of the training part that are held out.
+#: Contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
 
 
 class Loader:
-    """Draws groups of tensors from records: of a folder of sets, or of a file of one's own."""
+    """Draws training data for each step, from a folder of data sets or a user's own file."""
 
     def __init__(
         self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
@@ -80,7 +80,7 @@ class Loader:
         self._orders: dict[str, dict[int, list[int]]] = {}
 
     def _not_held_out(self, records: list[LabelledContext]) -> list[LabelledContext]:
-        """Records that share no text with those that are measured with."""
+        """The records that share no text with validation records."""
         held_out = [*self.validation, *self.slots_validation]
         shared = sets.shares_text(records, held_out)
         return [r for r, is_shared in zip(records, shared, strict=True) if not is_shared]
@@ -92,7 +92,7 @@ class Loader:
         return [group for group in groups if group is not None]
 
     def records(self, number: int) -> list[LabelledContext]:
-        """The records of one step, as they are drawn for it."""
+        """The records of one step; the same for the same number and seed."""
         return self._records(number, random.Random(self.recipe.seed * 1_000_003 + number))
 
     def _records(self, number: int, rng: random.Random) -> list[LabelledContext]:
@@ -113,18 +113,18 @@ class Loader:
         return [self._withheld(self._reformatted(record, rng), rng) for record in records]
 
     def mixed_in(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """A record with sources of others among its own, now and then."""
+        """Sometimes add sources of other records to a record."""
         return self._padded(record, rng) if rng.random() < self.recipe.padded_share else record
 
     def whole(self, record: LabelledContext) -> tuple[Group, LabelledContext] | None:
-        """A record as it is deployed: nothing mixed in, every passage that is selected."""
+        """Make the tensors of an unmodified record, with all selected passages; for validation."""
         group = self._group(record, None)
         return None if group is None else (group, record)
 
     def _turn(
         self, name: str, records: list[LabelledContext], step: int, n: float
     ) -> list[LabelledContext]:
-        """Every record once before any comes again, in another order each time."""
+        """Take the next records of a set: all of them once, then again in another order."""
         chosen = []
         for place in range(int(step * n), int((step + 1) * n)):
             epoch, at = divmod(place, len(records))
@@ -136,7 +136,7 @@ class Loader:
         return chosen
 
     def _contrasting(self, step: int) -> list[LabelledContext]:
-        """Pairs of each set in turn, so that a small set is not drowned by a large one."""
+        """Take contrasts from each set in turn, so that small sets count as much as large ones."""
         n, names = self.recipe.contrasts_per_step, sorted(self.contrasts)
         return [
             self._turn(name, self.contrasts[name], place // len(names), 1)[0]
@@ -145,13 +145,13 @@ class Loader:
         ]
 
     def _strange(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """One claim about something else in place of the last, now and then."""
+        """Sometimes replace the last claim by one about something else."""
         if not self._drawn(self.recipe.stranger_share, rng):
             return record
         return with_stranger(record, rng.sample(self.contrasts[record.task.split("-")[1]], 4))
 
     def _reformatted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """Some answers with their values in other formats."""
+        """Sometimes write the values of an answer in other formats."""
         share = self.recipe.reformatted_share
         answers = [
             reformatted(answer, rng) if rng.random() < share else answer
@@ -160,7 +160,7 @@ class Loader:
         return replace(record, answers=tuple(answers))
 
     def _corrupted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """The last answer with a mistake put in, or a question that asserts one."""
+        """Sometimes put a mistake into the last answer, or into the question."""
         if rng.random() < self.recipe.premise_share:
             return false_premise(record, rng) or record
         if rng.random() >= self.recipe.corrupted_share:
@@ -171,31 +171,31 @@ class Loader:
 
     @staticmethod
     def _drawn(share: float, rng: random.Random) -> bool:
-        # Nothing is drawn for what a recipe leaves out: older ones come out as they did.
+        # For a share of 0 no number is drawn, so that older recipes give the same run as before.
         return share > 0 and rng.random() < share
 
     def _quoted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """The last answer of a slot-annotated text for a sentence of its sources, now and then."""
+        """Sometimes replace the last answer of a slot-annotated text by a source's sentence."""
         if record.slots is None or not self._drawn(self.recipe.quoted_share, rng):
             return record
         quotation = quoted(record, rng)
         return record.with_last(quotation) if quotation else record
 
     def _alone(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """One claim of a slot-annotated text with a few lines, now and then."""
+        """Sometimes cut a slot-annotated text down to one claim with a few lines."""
         if record.slots is None or not self._drawn(self.recipe.alone_share, rng):
             return record
         strangers = rng.sample(self.slots, min(8, len(self.slots)))
         return alone(record, rng, strangers) or record
 
     def _withheld(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """Without what a sentence rests on, now and then."""
+        """Sometimes remove the evidence of one sentence."""
         if rng.random() >= self.recipe.withheld_share:
             return record
         return withheld(record, rng) or record
 
     def _padded(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """Sources of other records among its own, as a retriever's misses are."""
+        """Add sources of other records, like the wrong passages that a retriever finds."""
         known = [*self.ragtruth, *self.slots]
         others = rng.sample(known, min(rng.randint(1, self.recipe.max_padding), len(known)))
         strangers = [rng.choice(other.sources) for other in others]
@@ -213,7 +213,7 @@ class Loader:
             return None
         used = sorted({i for sentence in sentences for i in sentence.reads})
         if rng is not None and len(used) > self.recipe.max_passages:
-            # What most sentences read stays: a sentence whose passages are not there is left out.
+            # The passages that most sentences select stay; sentences that need others are dropped.
             times = Counter(i for sentence in sentences for i in sentence.reads)
             used = sorted(sorted(used, key=lambda i: -times[i])[: self.recipe.max_passages])
             sentences = [s for s in sentences if set(s.reads) <= set(used)]
@@ -227,16 +227,16 @@ class Loader:
 
 
 def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False) -> Tensor:
-    """Cross entropy over word pieces, over sentences, and over the worst piece of each sentence.
+    """Cross entropy of word pieces, of sentences, and of the most doubtful piece of each sentence.
 
-    The third is what an answer is flagged by: one piece too many in a faithful sentence costs as
-    much there as in use.
+    The third decides whether an answer is flagged, so a single wrongly flagged piece of a faithful
+    sentence costs much in training too.
 
     Args:
-        model: Of the reader.
+        model: The reader.
         group: Answers to one context.
-        recipe: Has the weights of the three.
-        mixed: Whether products are computed in bfloat16.
+        recipe: Has the weights of the three losses.
+        mixed: Whether to compute matrix products in bfloat16.
     """
     with torch.autocast(group.ids.device.type, dtype=torch.bfloat16, enabled=mixed):
         pieces, sentences = model(group)
@@ -258,7 +258,7 @@ def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False)
 
 
 def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross entropy over what has a label; 0 if nothing has."""
+    """Mean cross entropy of the items that have a label; 0 if there are none."""
     known = labels >= 0
     return F.cross_entropy(logits[known], labels[known], reduction="sum") / known.sum().clamp_min(1)
 
@@ -267,7 +267,7 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def evaluate(
     model: Reader, groups: list[tuple[Group, LabelledContext]], *, mixed: bool = False
 ) -> str:
-    """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
+    """Validation scores as text: F1 of answers at its best threshold, AUROC of answers, pieces."""
     model.eval()
     device = model.head.weight.device.type
     tops, golds, tasks, scores, targets = [], [], [], [], []
@@ -300,10 +300,10 @@ def evaluate(
 
 
 def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.AdamW:
-    """AdamW; heads and the table of features have a rate of their own, vectors no decay.
+    """AdamW with another learning rate for heads and feature table, and no decay for vectors.
 
-    The table of word pieces stays as it is: most pieces are rare, and its gradient would be written
-    out whole at every step. So does the relative bias, whose gradient is as wide as the scores.
+    The table of word pieces is not trained: most pieces are rare, and its whole gradient would be
+    written at every step. Nor is the relative bias, whose gradient is as large as the scores.
     """
     model.word.weight.requires_grad_(False)
     if model.near is not None:
@@ -323,12 +323,12 @@ def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.Ad
 
 
 def moved(group: Group, device: str) -> Group:
-    """The same group on a device."""
+    """Move a group to a device."""
     return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
 
 
 def has_both_kinds(groups: Sequence[tuple[Group, LabelledContext]]) -> bool:
-    """Whether some answers are marked and some are not: without both there is no score."""
+    """Whether some answers have marks and some have none, as scores need."""
     return len({bool(answer.spans) for _, record in groups for answer in record.answers}) == 2
 
 
@@ -345,21 +345,21 @@ def train(
     curve_contexts: int | None = None,
     report: Report | None = None,
 ) -> None:
-    """Run the recipe; now and then a checkpoint and the scores.
+    """Train by a recipe, with regular checkpoints and validation scores.
 
     Args:
         recipe: Every number of the run.
         loader: Draws the groups of each step.
-        model: What is trained, in place.
-        out: An existing folder. ``reader.safetensors`` has the weights, adapters merged, as of
-            the last scores; ``state.pt`` all that the run needs to go on beside what it began with.
-        resume: Go on from ``state.pt``, if it is there.
+        model: The model, which is trained in place.
+        out: An existing folder. ``reader.safetensors`` gets the weights at the last scores, with
+            adapters merged; ``state.pt`` gets trained weights, optimizer and step, to resume.
+        resume: Whether to continue from ``state.pt``, if it exists.
         checkpoint_every: Steps between two checkpoints; the last step has one too. Every third is
             scored.
         device: ``cpu`` or ``cuda``.
-        mixed: Whether products are computed in bfloat16.
+        mixed: Whether to compute matrix products in bfloat16.
         curve_contexts: Validation contexts of each kind that are scored; ``None`` is all.
-        report: Hears of every step; by default the log does.
+        report: Receives the progress; by default it is logged.
     """
     report = report or Logged()
     model.to(device)
@@ -412,6 +412,6 @@ def train(
 
 
 def trained_part(model: Reader) -> dict[str, Tensor]:
-    """The weights that learn: what a run with adapters adds to its base is small."""
+    """The weights that are trained; with adapters, a small part of all weights."""
     learning = {name for name, part in model.named_parameters() if part.requires_grad}
     return {name: tensor for name, tensor in model.state_dict().items() if name in learning}

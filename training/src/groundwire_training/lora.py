@@ -1,4 +1,4 @@
-"""Adapters in the reader: small matrices learn beside large ones that stay as they are."""
+"""Low-rank adapters in the reader: small matrices are trained, the large ones are not."""
 
 import torch
 from torch import Tensor
@@ -6,17 +6,17 @@ from torch import Tensor
 from groundwire_training.model import Reader
 from groundwire_training.recipe import Lora
 
-#: Of each layer: attention and feed-forward.
+#: Matrices of each layer that get adapters: attention and feed-forward.
 TARGETS = ("q", "k", "v", "o", "f1", "f2")
 _ADAPTER = "default"
 
 
 def add_adapters(model: Reader, lora: Lora) -> None:
-    """Put adapters into every layer; only they, the heads and the small tables learn from now on.
+    """Add adapters to every layer; from then on only they, heads and small tables are trained.
 
-    They begin as nothing: the model says the same as before.
+    They begin at zero, so the output of the model does not change.
     """
-    from peft import LoraConfig, inject_adapter_in_model  # takes seconds
+    from peft import LoraConfig, inject_adapter_in_model  # imported here, as it takes seconds
 
     config = LoraConfig(
         r=lora.rank,
@@ -31,7 +31,7 @@ def add_adapters(model: Reader, lora: Lora) -> None:
 
 @torch.no_grad()
 def merged(model: Reader) -> dict[str, Tensor]:
-    """The weights of a reader under their own names, adapters added to what they adapt."""
+    """The weights of a reader under their original names, with adapters merged."""
     weights = {
         name.replace(".base_layer.", "."): tensor
         for name, tensor in model.state_dict().items()

@@ -1,7 +1,7 @@
-"""The second encoder that ships: the unmodified base, as a graph of its own with its manifest.
+"""Packages the encoder that ships beside the reader: the unmodified base, with its manifest.
 
-``python -m groundwire_training.minilm --base model.safetensors --out DIR`` writes it, the same
-bytes each time. ``--compare FILE`` then says how close int8 stays to fp32 on the lines of a file.
+``python -m groundwire_training.minilm --base model.safetensors --out DIR`` writes the folder, the
+same bytes each time. ``--compare FILE`` also compares int8 with fp32 on the lines of a file.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from groundwire.engine.embedder import GRAPH, Encoder, NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
 from groundwire.engine.tokenizer import WordPieces
 from groundwire_training.bases import read_base
-from groundwire_training.described import described
 from groundwire_training.export import export_encoder
+from groundwire_training.file_entry import file_entry
 
 CARD = "MODEL_CARD.md"
 
@@ -29,9 +29,9 @@ def package(base: Path, out: Path, *, int8: bool = True) -> None:
 
     Args:
         base: ``model.safetensors`` of all-MiniLM-L6-v2.
-        out: The folder to write. A model card and the thresholds of a manifest that are there
-            already are kept.
-        int8: Whether to quantise.
+        out: The folder to write. An existing model card, and the thresholds of an existing
+            manifest, are kept.
+        int8: Whether to quantise to int8.
     """
     out.mkdir(parents=True, exist_ok=True)
     known = Manifest.read(out).operating_points if (out / MANIFEST_NAME).exists() else {}
@@ -40,11 +40,11 @@ def package(base: Path, out: Path, *, int8: bool = True) -> None:
 
 
 def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> None:
-    """Describe a model folder, with the hash of every file as it is now.
+    """Write the manifest of a model folder, with the present hash of every file.
 
     Args:
-        folder: Where the graph is, and perhaps a model card.
-        operating_points: Of the similarity detector: a claim below one is unsupported.
+        folder: The folder of the graph.
+        operating_points: Thresholds of the similarity detector; a claim below one is unsupported.
     """
     tokenizer = find_model(DEFAULT_MODEL).files["tokenizer.json"]
     names = [name for name in (GRAPH, CARD) if (folder / name).exists()]
@@ -58,19 +58,19 @@ def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> No
         # One file serves both encoders.
         "tokenizer": {"model": DEFAULT_MODEL, "sha256": tokenizer.sha256},
         "operating_points": dict(operating_points),
-        "files": {name: described(folder / name) for name in names},
+        "files": {name: file_entry(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
 
 
 def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each pair of unit rows, shape ``(n,)``."""
+    """Cosine of each pair of rows of length 1, shape ``(n,)``."""
     return np.asarray((first * second).sum(axis=1))
 
 
 def compare(folder: Path, base: Path, texts: list[str]) -> NDArray[np.float32]:
-    """Cosines between the embeddings of a folder and those of the base in fp32, shape ``(n,)``."""
+    """Cosines between the embeddings of a folder and of the base in fp32, shape ``(n,)``."""
     pieces = WordPieces(find_model(DEFAULT_MODEL).folder / "tokenizer.json")
     with tempfile.TemporaryDirectory() as temporary:
         exact = Path(temporary) / GRAPH

@@ -1,8 +1,8 @@
-"""The reader in PyTorch: sources are read alone, a sentence attends to them in every layer.
+"""The reader in PyTorch: sources are encoded alone, and sentences attend to them in every layer.
 
-What the deployed graph does with past keys and values, one sentence at a time, is done here for all
-sentences of several answers at once, with masks. Shapes: C passages of L word pieces, T word pieces
-of all sentences in a row, H heads of width W, D = H * W.
+The deployed graph reads one sentence at a time, with past keys and values. Here all sentences of
+several answers are read at once, with masks. Shapes: C passages of L word pieces, T word pieces of
+all sentences one after the other, H heads of width W, D = H * W.
 """
 
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ class Group:
 
     Attributes:
         passages: Word pieces with [CLS] and [SEP], padded; ``(C, L)``.
-        passage_mask: Which are real; ``(C, L)``.
-        question: Padded, ``(1, Q)``, perhaps ``Q = 0``.
-        question_length: How much of it is real; a scalar.
-        ids: Word pieces of all sentences in a row, each with [CLS] and [SEP]; ``(T,)``.
-        places: Place of each piece in its sentence, from 0; ``(T,)``.
-        sentence: Index of its sentence; ``(T,)``; -1 is padding.
+        passage_mask: False at padding; ``(C, L)``.
+        question: Word pieces of the question, padded; ``(1, Q)``, where Q may be 0.
+        question_length: Length of the question without padding; a scalar.
+        ids: Word pieces of all sentences, each with [CLS] and [SEP]; ``(T,)``.
+        places: Position of each piece in its sentence, from 0; ``(T,)``.
+        sentence: Index of its sentence, -1 for padding; ``(T,)``.
         features: Match features; ``(T, F)``.
-        reads: Which passages a sentence attends to; ``(S, C)``.
-        recalls: Which earlier sentences it attends to; ``(S, S)``.
-        labels: 0 supported, 1 unsupported, 2 contradicted, -1 not known, -100 no word piece of a
-            sentence; ``(T,)``.
-        sentence_labels: The same for sentences, -100 not known; ``(S,)``.
-        answers: Index of the answer that a sentence belongs to; ``(S,)``.
-        extents: Where each answer begins and ends in the row, padding included; ``(A, 2)``.
+        reads: Whether a sentence attends to a passage; ``(S, C)``.
+        recalls: Whether a sentence attends to an earlier sentence; ``(S, S)``.
+        labels: 0 supported, 1 unsupported, 2 contradicted, -1 unknown, -100 for special tokens and
+            padding; ``(T,)``.
+        sentence_labels: Labels of sentences, -100 if unknown; ``(S,)``.
+        answers: Index of the answer of each sentence; ``(S,)``.
+        extents: Start and end of each answer in ``ids``, padding included; ``(A, 2)``.
     """
 
     passages: Tensor
@@ -59,15 +59,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a stretch of a text attends to.
+class AttentionInput:
+    """Keys, values and bias that a part of a text attends to.
 
     Attributes:
-        rows: The stretch.
-        keys: ``(B, H, K, W)``.
-        values: The same shape.
-        bias: Added to the scores: minus infinity where nothing may be seen, and what distance does
-            where the base has a relative bias; ``(B, 1, L, K)``, or ``(B, H, L, K)``.
+        rows: The part of the text.
+        keys: Keys, ``(B, H, K, W)``.
+        values: Values, of the same shape.
+        bias: Bias of the scores, ``(B, 1, L, K)`` or ``(B, H, L, K)``: minus infinity for masked
+            keys, and the relative bias if the base has one.
     """
 
     rows: slice
@@ -76,25 +76,25 @@ class Look:
     bias: Tensor
 
 
-def attention(queries: Tensor, look: Look) -> Tensor:
+def attention(queries: Tensor, given: AttentionInput) -> Tensor:
     """Softmax attention, ``(B, H, L, W)``.
 
-    On a CPU two batched products take a third of the time of PyTorch's fused kernel, forward and
-    backward (a row of 1,024 against 2,080 keys in bfloat16, one core of an EPYC: 93 ms, 218 ms).
+    On a CPU, two batched products take less than half the time of PyTorch's fused kernel, forward
+    and backward (1,024 queries and 2,080 keys in bfloat16 on one core of an EPYC: 93 and 218 ms).
     """
-    k, v = look.keys, look.values
+    k, v = given.keys, given.values
     if queries.is_cuda:
-        return F.scaled_dot_product_attention(queries, k, v, attn_mask=look.bias)
+        return F.scaled_dot_product_attention(queries, k, v, attn_mask=given.bias)
     batch, heads, length, width = queries.shape
     with torch.autocast("cpu", enabled=False):
-        bias = look.bias.expand(batch, heads, length, k.shape[2]).flatten(0, 1)
+        bias = given.bias.expand(batch, heads, length, k.shape[2]).flatten(0, 1)
         q, k, v = (t.flatten(0, 1) for t in (queries, k, v))
         scores = torch.baddbmm(bias, q, k.transpose(1, 2), alpha=width**-0.5)
         return torch.bmm(scores.softmax(-1), v).view(batch, heads, length, width)
 
 
 class Layer(nn.Module):
-    """One encoder layer of BERT, with keys and values from outside."""
+    """One encoder layer of BERT, which attends to given keys and values."""
 
     def __init__(self, sizes: Architecture, dropout: float) -> None:
         super().__init__()
@@ -106,13 +106,13 @@ class Layer(nn.Module):
         self.drop = _dropout(dropout)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """``(B, L, D)`` to keys and values ``(B, H, L, W)``."""
+        """Keys and values ``(B, H, L, W)`` of hidden states ``(B, L, D)``."""
         return self._split(self.k(x)), self._split(self.v(x))
 
-    def attend(self, x: Tensor, looks: Sequence[Look]) -> Tensor:
-        """One layer over ``x`` ``(B, L, D)``; the looks cover its length, one after the other."""
+    def attend(self, x: Tensor, parts: Sequence[AttentionInput]) -> Tensor:
+        """Apply the layer to ``x`` ``(B, L, D)``; the parts cover its length, one by one."""
         q = self._split(self.q(x))
-        seen = torch.cat([attention(q[:, :, look.rows], look) for look in looks], 2)
+        seen = torch.cat([attention(q[:, :, part.rows], part) for part in parts], 2)
         x = self.ln1(x + self.drop(self.o(seen.transpose(1, 2).reshape(x.shape))))
         out: Tensor = self.ln2(x + self.drop(self.f2(F.gelu(self.f1(x)))))
         return out
@@ -122,26 +122,26 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """Word pieces of sentences with their evidence, to logits.
+    """The reader: word pieces of sentences and their evidence in, logits out.
 
-    ``near`` is the relative bias of a base that has one, by distance: row 511 + d is what a head
-    adds to the score of a key d places after the query. Texts that are read apart have no distance:
-    see :mod:`groundwire_training.bases`.
+    ``near`` is the relative bias by distance, if the base has one: row 511 + d is added to the
+    score of a key d positions after the query. It applies inside a text alone:
+    :func:`groundwire_training.bases.relative_bias` says why.
     """
 
     def __init__(self, sizes: Architecture = MINILM, *, dropout: float = 0.1) -> None:
-        """Weights drawn by chance, and features that say nothing yet.
+        """Make a reader with random weights, and feature embeddings of zero.
 
         Args:
-            sizes: Of the encoder.
-            dropout: Share of hidden values that are left out in training, in [0, 1).
+            sizes: Sizes of the encoder.
+            dropout: Dropout rate of hidden values in training, in [0, 1).
         """
         super().__init__()
         self.sizes, d = sizes, sizes.width
         self.word, self.pos = nn.Embedding(VOCABULARY, d), nn.Embedding(POSITIONS, d)
         self.role = nn.Embedding(N_ROLES, d)
         self.feat = nn.Embedding(TABLE_ROWS, d, padding_idx=_NO_FEATURES)
-        nn.init.zeros_(self.feat.weight)  # starts as the plain base
+        nn.init.zeros_(self.feat.weight)  # so that training starts from the plain base
         self.near: nn.Parameter | None = None
         if sizes.has_relative_bias:
             self.near = nn.Parameter(torch.zeros(2 * POSITIONS - 1, sizes.heads))
@@ -162,7 +162,7 @@ class Reader(nn.Module):
         asked = torch.arange(group.question.shape[1])
         passages = self.embed(group.passages, places, TextRole.SOURCE, None)
         question = self.embed(group.question, asked, TextRole.QUESTION, None)
-        # Without history nothing of it is read, and no key is added: rows of length 0.
+        # A reader that does not recall has an empty history, which adds no keys.
         recalled = group.ids if self.sizes.recalls else group.ids[:0]
         recalled_at = group.places[: len(recalled)]
         history = self.embed(recalled[None], recalled_at[None], TextRole.HISTORY, None)
@@ -180,20 +180,24 @@ class Reader(nn.Module):
             kh, vh = layer.keys_values(history)
             ka, va = layer.keys_values(answer)
             kc, vc = torch.cat([_flat(kp), kq], 2), torch.cat([_flat(vp), vq], 2)
-            looks, own = [], []
+            everything, own = [], []
             for at, all_keys, same in parts:
                 keys = torch.cat([kc, kh[:, :, at], ka[:, :, at]], 2)
                 values = torch.cat([vc, vh[:, :, at], va[:, :, at]], 2)
-                looks.append(Look(at, keys, values, all_keys))
-                own.append(Look(at, kh[:, :, at], vh[:, :, at], same))
-            answer = layer.attend(answer, looks)
+                everything.append(AttentionInput(at, keys, values, all_keys))
+                own.append(AttentionInput(at, kh[:, :, at], vh[:, :, at], same))
+            answer = layer.attend(answer, everything)
             if i < self.sizes.layers - 1:
-                passages = layer.attend(passages, [Look(slice(None), kp, vp, shut)])
+                passages = layer.attend(passages, [AttentionInput(slice(None), kp, vp, shut)])
                 if len(recalled):
-                    with torch.no_grad():  # a quarter of a step's time, for what is only recalled
+                    with (
+                        torch.no_grad()
+                    ):  # gradients of the history take a quarter of a step's time
                         history = layer.attend(history, own)
                 if question.shape[1]:
-                    question = layer.attend(question, [Look(slice(None), kq, vq, asked_alone)])
+                    question = layer.attend(
+                        question, [AttentionInput(slice(None), kq, vq, asked_alone)]
+                    )
         firsts = answer[0][(group.places == 0) & (group.sentence >= 0)]
         return self.head(self.drop(answer[0])), self.sentence_head(self.drop(firsts))
 
@@ -202,21 +206,21 @@ class Reader(nn.Module):
         return [layer for layer in self.layers if isinstance(layer, Layer)]
 
     def _near(self, places: Tensor, dtype: torch.dtype) -> Tensor:
-        """The relative bias inside a text, ``(1, H, L, L)``; zeros ``(1, 1, 1, 1)`` without one."""
+        """The relative bias inside a text, ``(1, H, L, L)``; zero ``(1, 1, 1, 1)`` if none."""
         if self.near is None:
             return torch.zeros(1, 1, 1, 1, dtype=dtype, device=places.device)
         distance = places[None, :] - places[:, None] + (POSITIONS - 1)
         return self.near[distance].permute(2, 0, 1)[None].to(dtype)
 
     def _parts(self, group: Group, dtype: torch.dtype) -> list[tuple[slice, Tensor, Tensor]]:
-        """Of each answer its place in the row, what it sees of everything, and of itself."""
+        """For each answer: its range, its bias over all keys, and its bias over its own keys."""
         parts = []
         for start, end in group.extents.tolist():
             of = group.sentence[start:end]
             same = of[:, None] == of[None, :]
             real = (of >= 0)[:, None]
             of = of.clamp_min(0)
-            # Padding (sentence -1) sees itself, so that no row of the softmax is empty.
+            # Padding (sentence -1) attends to itself, so that no row of the softmax is empty.
             passages = (group.reads[of][:, :, None] & group.passage_mask[None]).flatten(1) & real
             asked = torch.arange(group.question.shape[1], device=of.device) < group.question_length
             question = asked[None] & real
@@ -231,7 +235,7 @@ class Reader(nn.Module):
 
 
 def _dropout(share: float) -> nn.Module:
-    # Of a share of 0 PyTorch still draws a mask and multiplies by it.
+    # nn.Dropout with a share of 0 would still draw a mask and multiply by it.
     return nn.Dropout(share) if share else nn.Identity()
 
 

@@ -1,4 +1,4 @@
-"""From weights to a model folder: graph, tables, manifest with hashes.
+"""Packages weights as a model folder: graph, tables, manifest with hashes.
 
 ``python -m groundwire_training.package --weights reader.safetensors --tables DIR --out DIR``
 """
@@ -16,10 +16,10 @@ from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import MANIFEST_NAME, find_model
 from groundwire_training.bases import read_weights
-from groundwire_training.described import described
 from groundwire_training.export import export, export_cross
+from groundwire_training.file_entry import file_entry
 
-#: What a model folder takes over from the folder of tables.
+#: Files that a model folder copies from the folder of tables.
 TABLES = ("tokenizer.json", "words.npz")
 GRAPH = "reader.onnx"
 LABELS = ("supported", "unsupported", "contradicted")
@@ -41,8 +41,8 @@ def package(
         weights: A checkpoint of the training loop, ``.safetensors``.
         tables: Folder with ``tokenizer.json`` and ``words.npz``.
         out: The folder to write; may be the same as ``tables``.
-        version: Of the weights.
-        int8: Whether to quantise.
+        version: Version of the weights.
+        int8: Whether to quantise to int8.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: ``scale`` and ``offset`` of the fitted map.
     """
@@ -69,14 +69,14 @@ def package_cross(
     version: str,
     int8: bool = True,
 ) -> None:
-    """Write the folder of a cross-encoder, to be calibrated beside the embedded reader.
+    """Write the folder of a cross-encoder, still to be calibrated with the embedded reader.
 
     Args:
         weights: The state of a :class:`groundwire_training.cross.CrossModel`, adapters merged.
-        sizes: Of that model.
+        sizes: Sizes of that model.
         out: The folder to write.
-        version: Of the weights.
-        int8: Whether to quantise.
+        version: Version of the weights.
+        int8: Whether to quantise to int8.
     """
     out.mkdir(parents=True, exist_ok=True)
     export_cross(dict(weights), sizes, out, int8=int8)
@@ -104,19 +104,19 @@ def write_manifest(
     companion: str | None = None,
     cross_weights: Mapping[str, float] | None = None,
 ) -> None:
-    """Describe a model folder, with the hash of every file as it is now.
+    """Write the manifest of a model folder, with the present hash of every file.
 
     Args:
-        folder: With the files.
-        sizes: Of the reader whose graph it holds.
-        version: Of the weights.
+        folder: The folder, with all other files in it.
+        sizes: Sizes of the model.
+        version: Version of the weights.
         operating_points: Thresholds by name, each in (0, 1].
-        calibration: Of word pieces.
-        answer_calibration: Of answers.
-        sentence_calibration: Of claims, as the detector reads them.
-        lines_calibration: Of claims that are read with a few lines alone.
-        companion: Revision of the embedded reader beside which a cross-encoder was fitted.
-        cross_weights: Of the cross-encoder's logits beside that reader's.
+        calibration: Calibration of word pieces.
+        answer_calibration: Calibration of answers.
+        sentence_calibration: Calibration of claims read with their passages.
+        lines_calibration: Calibration of claims read with a few lines alone.
+        companion: Revision of the embedded reader that a cross-encoder works beside.
+        cross_weights: Weights of the cross-encoder's logits.
     """
     names = [
         name
@@ -143,7 +143,7 @@ def write_manifest(
             if companion
             else {}
         ),
-        "files": {name: described(folder / name) for name in names},
+        "files": {name: file_entry(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Claims with their evidence and what the one means for the other: files of JSON lines.
+"""Reads files of claims with evidence and a label: JSON Lines, for the explainer.
 
-A row has the keys of SNLI and its kin, or ours; docs/training.md lists them.
+Rows have our keys, or those of SNLI and similar sets; docs/training.md lists them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from groundwire.errors import GroundwireError, InputError
 from groundwire_training.rows import RowError, hold_out, lines_of_file, object_of
 
-#: Names of the classes, in SNLI's order, by which its rows may also count them.
+#: Names of the classes, in SNLI's order; rows may also give the index.
 LABELS = ("entailment", "neutral", "contradiction")
 _EVIDENCE = ("evidence", "premise", "context", "sentence1")
 _CLAIM = ("claim", "hypothesis", "answer", "sentence2")
@@ -24,13 +24,13 @@ _NAMES: Mapping[object, int] = {
     "not enough info": 1,
     "refutes": 2,
 }
-#: How SNLI marks rows whose annotators did not agree.
+#: Labels of SNLI for rows whose annotators did not agree.
 _WITHOUT = ("-", -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A claim, its evidence, and what the evidence says of it: 0, 1 or 2 as in :data:`LABELS`."""
+    """A claim with its evidence and label, an index of :data:`LABELS`."""
 
     evidence: str
     claim: str
@@ -38,7 +38,7 @@ class Pair:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read a file, or each file of JSON lines in a folder; rows whose label is open are left out.
+    """Read a file, or each JSON Lines file of a folder; rows without an agreed label are left out.
 
     Raises:
         RowError: At the first line that cannot be used.
@@ -56,13 +56,13 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def split_pairs(path: Path, pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Hold out a tenth of the evidence, the same each time.
+    """Hold out the pairs of a tenth of the evidence texts, the same ones in every run.
 
     Returns:
         Pairs to measure with and pairs to train with.
 
     Raises:
-        TooFewContextsError: If all have the same evidence.
+        TooFewContextsError: If all pairs have the same evidence.
     """
     held = hold_out(path, [pair.evidence for pair in pairs])
     return (
@@ -86,7 +86,7 @@ def _pair(row: Mapping[str, Any]) -> Pair | None:
     if label in _WITHOUT:
         return None
     known = _NAMES.get(label.strip().lower()) if isinstance(label, str) else label
-    # A JSON true is an int of Python.
+    # The type is compared exactly, since True is an int in Python.
     if type(known) is not int or not 0 <= known < len(LABELS):
         raise InputError(
             f"The label is {label!r}. It must be one of {', '.join(LABELS)}, or their numbers "
@@ -101,7 +101,7 @@ def _text(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n".join(value)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"Its {key} is no text, or an empty one. Give a text, or a list of texts.")
+        raise InputError(f"Its {key} is not a text, or is empty. Give a text, or a list of texts.")
     return value
 
 

@@ -1,7 +1,7 @@
-"""Prompts with a label: does an answer to it have to be checked?
+"""Reads prompts with a label that tells whether an answer needs a check.
 
-``1`` if what the answer says can be held against sources: facts, explanations, what a document
-says, summaries. ``0`` if there is nothing to hold: what is made up, code, arithmetic with all
+The label is ``1`` if the answer makes statements that sources can support: facts, explanations,
+the content of a document, summaries. It is ``0`` if it does not: fiction, code, arithmetic with all
 numbers given, rewording, opinions, small talk.
 """
 
@@ -23,10 +23,10 @@ class Prompt:
     """One prompt.
 
     Attributes:
-        text: What a user might write.
-        is_due: Whether an answer has to be checked.
-        source: The set it comes from; ``own`` if its label was given to it alone.
-        category: Of the set.
+        text: The prompt.
+        is_due: Whether the answer needs a check.
+        source: The set it comes from; ``own`` if the prompt was labelled by itself.
+        category: Category within the set.
     """
 
     text: str
@@ -37,13 +37,13 @@ class Prompt:
 
 OWN = "own"
 
-#: Sets of ``by_source`` that are left out, and why.
+#: Sets of ``by_source`` that are left out, with the reason.
 LEFT_OUT = {
     "t0_trec": "asks for the kind of a question, and is labelled as the question itself would be",
     "mt_bench": "68 prompts, labelled by subject; whether they ask for facts differs within one",
 }
-#: What the shipped gate does not learn from, by set and the beginning of the category, and why:
-#: only what is stated to be free for any use, commercial use included, is learned from.
+#: Sets that the shipped gate is not trained on, by set and the beginning of the category, with the
+#: reason. It is trained only on sets whose terms allow any use, commercial use included.
 WITHHELD = {
     "codealpaca": "its data is CC-BY-NC-4.0",
     "dream_dialogue": "DREAM: for non-commercial research",
@@ -63,7 +63,7 @@ WITHHELD = {
     "t0_yelp": "Yelp's terms, for academic use",
     "writingprompts": "posts of Reddit's users; no terms are stated",
 }
-#: Tasks of ``t0_*`` that are left out: they make something up from a text that has facts.
+#: Tasks of ``t0_*`` that are left out: they ask for something invented from a factual text.
 _MADE_UP = (
     "generate_question",
     "Generate_Question",
@@ -78,14 +78,15 @@ _MADE_UP = (
 
 
 def by_source(path: Path, *, withheld: bool = False) -> list[Prompt]:
-    """Prompts labelled by the set they come from, as :data:`LEFT_OUT` and the comments amend it.
+    """Read prompts that are labelled by the set they come from, with our corrections.
 
     Args:
         path: JSON Lines with ``prompt``, ``dataset``, ``category`` and ``needs_fact_check``.
-        withheld: Those of :data:`WITHHELD` alone, to measure on; else all others, to learn from.
+        withheld: Whether to read only the sets of :data:`WITHHELD`, to measure with, or only the
+            others, to train with.
 
     Raises:
-        DatasetError: At the first row that is not as described.
+        DatasetError: At the first row without these keys.
     """
     found = (prompt for row in _lines(path) if (prompt := _amended(path, row)))
     return [prompt for prompt in found if _is_withheld(prompt) == withheld]
@@ -105,17 +106,17 @@ def _amended(path: Path, row: tuple[int, Any]) -> Prompt | None:
     if name in LEFT_OUT or (name.startswith("t0_") and any(task in category for task in _MADE_UP)):
         return None
     if name in {"t0_samsum", "t0_gigaword"}:
-        # Labelled 0; but a summary can say what its text does not. Writing a dialogue from one
-        # makes something up.
+        # The set's label is 0. We use 1, for a summary can state what its text does not; but
+        # writing a dialogue from a summary is fiction.
         is_due = "Write_a_dialogue" not in category
     return Prompt(text=text, is_due=is_due, source=name, category=category)
 
 
 def own(path: Path) -> list[Prompt]:
-    """Prompts that were labelled one by one: JSON Lines with ``prompt``, ``label``, ``category``.
+    """Read prompts with labels of their own: JSON Lines with ``prompt``, ``label``, ``category``.
 
     Raises:
-        DatasetError: At the first row that is not as described.
+        DatasetError: At the first row without these keys.
     """
     found = []
     for number, row in _lines(path):
@@ -131,7 +132,7 @@ def own(path: Path) -> list[Prompt]:
 
 
 def sampled(prompts: Iterable[Prompt], at_most: int, *, seed: int) -> list[Prompt]:
-    """At most so many of each source, each text once, drawn by chance."""
+    """Draw at most this many prompts of each source at random, each text once."""
     groups: dict[str, dict[str, Prompt]] = defaultdict(dict)
     for prompt in prompts:
         groups[prompt.source].setdefault(prompt.text, prompt)
@@ -143,10 +144,10 @@ def sampled(prompts: Iterable[Prompt], at_most: int, *, seed: int) -> list[Promp
     ]
 
 
-# The fourteen sets of HaluGate's Sentinel, as they are published.
+# The fourteen training sets of HaluGate's Sentinel, in their published formats.
 
 
-def _json(path: Path) -> Any:  # noqa: ANN401  # whatever the file holds
+def _json(path: Path) -> Any:  # noqa: ANN401  # JSON data
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -202,7 +203,7 @@ def _dolly(path: Path) -> Iterator[str]:
             yield row["instruction"]
 
 
-#: What an instruction of Alpaca has in it when something is to be made up.
+#: Words of Alpaca's instructions that ask for fiction.
 _CREATIVE = ("poem", "story", "song", "haiku", "joke", "slogan", "imagine", "creative", "fiction")
 
 
@@ -212,7 +213,7 @@ def _alpaca(path: Path) -> Iterator[str]:
             yield f"{row['instruction']}\n{row['input']}".strip()
 
 
-#: Name → the file as it is published, what reads its prompts, and whether they call for a check.
+#: Published sets by name: their files, the function that reads their prompts, and their label.
 PUBLISHED: dict[str, tuple[str, Callable[[Path], Iterator[str]], bool]] = {
     "squad": ("train-v*.json", _squad, True),
     "triviaqa": ("*web-train.json", _triviaqa, True),
@@ -232,10 +233,10 @@ PUBLISHED: dict[str, tuple[str, Callable[[Path], Iterator[str]], bool]] = {
 
 
 def published(folder: Path) -> list[Prompt]:
-    """Prompts of the published sets that a folder has, each in a folder of its own name.
+    """Read the prompts of the published sets in a folder; each has a folder of its own name.
 
     Raises:
-        DatasetError: If a file is not as published.
+        DatasetError: If a file does not have its published format.
     """
     found = []
     for name, (pattern, read, is_due) in PUBLISHED.items():
@@ -246,7 +247,7 @@ def published(folder: Path) -> list[Prompt]:
                 if isinstance(error, InputError):
                     raise
                 raise DatasetError(
-                    path, None, f"it is not as {name} is published ({error!r})"
+                    path, None, f"it does not have the published format of {name} ({error!r})"
                 ) from error
             found += [Prompt(text=text, is_due=is_due, source=name) for text in texts]
     return found
@@ -259,4 +260,4 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
             try:
                 yield number, json.loads(line)
             except ValueError as error:
-                raise DatasetError(path, number, f"it is no JSON ({error})") from error
+                raise DatasetError(path, number, f"it is not valid JSON ({error})") from error

@@ -1,7 +1,7 @@
-"""Sentences of the sources as answers: what stands there word for word is supported.
+"""Makes answers of sentences that the sources have word for word, and that are thus supported.
 
-Slot-annotated answers paraphrase, and a reader that sees nothing but paraphrase doubts a short
-sentence that repeats its evidence.
+Slot-annotated answers paraphrase their sources. A reader trained on paraphrases alone doubts a
+short sentence that repeats its evidence.
 """
 
 import random
@@ -10,21 +10,21 @@ from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.corrupt import Grounds, corrupt_any
 
-# Words of a sentence that makes an answer by itself.
+# Fewest and most words of such a sentence.
 _LEAST, _MOST = 3, 30
-# How often the sentence is made wrong in one place: what is copied is not always right.
+# Share of sentences that get a mistake, so that a copied sentence is not always right.
 _WRONG_SHARE = 0.3
 
 
 def quoted(record: LabelledContext, rng: random.Random) -> MarkedAnswer | None:
-    """A sentence of a source as an answer, now and then with a mistake put in by program.
+    """Make an answer of a sentence of a source, sometimes with a mistake put in by program.
 
     Args:
-        record: Of any set.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        ``None`` where sources are data or headings alone.
+        The answer; ``None`` if the sources are data, or have no sentence.
     """
     grounds = Grounds([source.text for source in record.sources])
     if grounds.has_data:

@@ -1,6 +1,6 @@
-"""The numbers of a run, which it keeps to when it is resumed.
+"""Recipes: the numbers of a training run, which a resumed run must not change.
 
-PyTorch is not imported here: the command shows the numbers without it.
+PyTorch is not imported here, since the command's help shows the numbers without it.
 """
 
 import json
@@ -14,39 +14,40 @@ from groundwire.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How to train the reader; every number of a run.
+    """Recipe of the reader's training: every number of a run.
 
     Attributes:
         steps: Optimizer steps.
-        rate: Highest learning rate; it rises over ``warmup`` steps, stays, and falls to 2 % in a
-            line over the last ``decay_share`` of all steps.
-        head_rate: The same for the heads and the table of match features, which begin as nothing.
+        rate: Highest learning rate. It rises over ``warmup`` steps, stays constant, and falls
+            linearly to 2 % over the last ``decay_share`` of all steps.
+        head_rate: Highest learning rate of the heads and of the table of match features.
         warmup: Steps until the highest rate.
-        decay_share: Share of the steps over which the rate falls. A run that is to go on later
-            keeps its rate: give it more steps than it will do.
-        ragtruth_per_step: Contexts of RAGTruth in a step, or of a file of your own; 0.5 is one in
+        decay_share: Share of the steps over which the rate falls. To continue a run later at a
+            constant rate, give more steps than it will do.
+        ragtruth_per_step: Contexts of RAGTruth, or of a file of your own, in a step; 0.5 is one in
             every second step.
         slots_per_step: Slot-annotated texts in a step.
         edits_per_step: Articles with edited summaries in a step.
-        claims_per_step: Premises with claims that are judged as a whole in a step.
-        contrasts_per_step: Tables, captions and records with claims that differ in a few words.
-        one_slot_share: How often a variant of such a text is wrong in one slot only.
-        answers: Answers of each context, at most.
-        max_passages: Passages that the answers of a context read together, at most.
-        padded_share: How often sources of other records are mixed in.
-        max_padding: How many of them, at most.
-        no_question_share: How often the question is left out.
-        corrupted_share: How often one of a context's answers has a mistake put in by program.
-        premise_share: How often the question asserts such a mistake.
-        withheld_share: How often what a sentence rests on is taken out of the sources.
-        quoted_share: How often one answer of a slot-annotated text is a sentence of its sources.
-        alone_share: How often a slot-annotated text is one claim with a few lines alone.
-        stranger_share: How often one of these claims is about something else.
-        reformatted_share: How often an answer's numbers and dates are written in other ways.
-        dropout: Share of hidden values that are left out.
+        claims_per_step: Premises in a step, with claims that are labelled as a whole.
+        contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
+            few words.
+        one_slot_share: Share of slot-annotated variants with only one wrong slot.
+        answers: Most answers of each context.
+        max_passages: Most passages that the answers of a context read together.
+        padded_share: Share of records that get sources of other records.
+        max_padding: Most sources that such a record gets.
+        no_question_share: Share of records without their question.
+        corrupted_share: Share of records in which one answer gets a mistake by program.
+        premise_share: Share of records whose question asserts such a mistake.
+        withheld_share: Share of records in which the evidence of one sentence is removed.
+        quoted_share: Share of slot-annotated texts with a sentence of the sources as an answer.
+        alone_share: Share of slot-annotated texts cut down to one claim with a few lines.
+        stranger_share: Share of contrasts with a claim about something else.
+        reformatted_share: Share of answers whose numbers and dates are written in other formats.
+        dropout: Dropout rate of hidden values.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
-        seed: Of the order of records and of all that is drawn.
+        seed: Seed of the order of records and of all random choices.
     """
 
     steps: int = 900
@@ -78,25 +79,25 @@ class Recipe:
     seed: int = 0
 
     def rate_share(self, step: int) -> float:
-        """The share of the highest rate at a step, counted from 0: in [0.02, 1]."""
+        """The learning rate at a step, counted from 0, as a share of the highest: at most 1."""
         falling = (self.steps - step) / max(1.0, self.decay_share * self.steps)
         return min((step + 1) / self.warmup, max(0.02, min(1.0, falling)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderRecipe:
-    """How to fine-tune a Hugging Face encoder.
+    """Recipe for fine-tuning a Hugging Face encoder.
 
     Attributes:
-        epochs: Times that every answer is seen.
-        rate: Highest learning rate of AdamW; it rises over ``warmup_share`` of all steps and falls
-            to 0 in a line.
+        epochs: Number of passes over the data.
+        rate: Highest learning rate of AdamW. It rises over ``warmup_share`` of all steps and falls
+            linearly to 0.
         warmup_share: Share of the steps until the highest rate.
-        weight_decay: Of AdamW.
+        weight_decay: Weight decay of AdamW.
         batch_size: Sequences in one pass.
         accumulate: Passes in one optimizer step.
-        max_length: Word pieces of one sequence, at most; the saved model reads as many in use.
-        seed: Of the order of sequences, of dropout, and of weights that are new.
+        max_length: Most word pieces of one sequence, in training and in use.
+        seed: Seed of the order of sequences, of dropout, and of new weights.
     """
 
     epochs: int = 3
@@ -111,15 +112,15 @@ class EncoderRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRecipe:
-    """How to fit the gate's head.
+    """Recipe for fitting the gate's head.
 
     Attributes:
-        per_source: Prompts of each set, at most.
-        own_weight: What a prompt counts that was labelled by itself.
-        source_weight: What all prompts of a set count together.
+        per_source: Most prompts of each set.
+        own_weight: Weight of a prompt that was labelled by itself.
+        source_weight: Weight of all prompts of a set together.
         softness: Inverse strength of the penalty on large weights.
-        held_out_share: Share of the sets that is held out, drawn by chance.
-        seed: Of what is drawn.
+        held_out_share: Share of the sets' prompts that is held out, drawn at random.
+        seed: Seed of all random choices.
     """
 
     per_source: int = 500
@@ -136,8 +137,8 @@ class Lora:
 
     Attributes:
         rank: Rank of the adapters.
-        alpha: Their weight is ``alpha / rank``.
-        dropout: Of what they read, in [0, 1).
+        alpha: Scale of the adapters; their weight is ``alpha / rank``.
+        dropout: Dropout rate of the adapters' input, in [0, 1).
     """
 
     rank: int = 16
@@ -146,18 +147,18 @@ class Lora:
 
 
 class RunExistsError(InputError):
-    """A run is there already."""
+    """The output folder has a run already."""
 
     def __init__(self, out: Path) -> None:
         super().__init__(out)
         self.out = out
 
     def __str__(self) -> str:
-        return f"{self.out} holds a run already. Go on with it by --resume, or name another --out."
+        return f"{self.out} has a run already. Continue it with --resume, or name another --out."
 
 
 class DifferentRecipeError(InputError):
-    """The run to go on with was started with other numbers."""
+    """The run to resume was started with other numbers."""
 
     def __init__(self, out: Path, differences: Mapping[str, tuple[object, object]]) -> None:
         super().__init__(out, differences)
@@ -169,22 +170,22 @@ class DifferentRecipeError(InputError):
             for name, (before, now) in self.differences.items()
         )
         return (
-            f"The run in {self.out} was started otherwise: {told}. Give the options of the first "
-            "call, or name another --out."
+            f"The run in {self.out} was started with other options: {told}. Give the options of "
+            "the first call, or name another --out."
         )
 
 
-def settle(out: Path, numbers: Mapping[str, object], *, is_begun: bool, resume: bool) -> None:
+def begin_run(out: Path, numbers: Mapping[str, object], *, is_begun: bool, resume: bool) -> None:
     """Make the folder of a run, and write its numbers into ``recipe.json``.
 
     Args:
         out: The folder.
-        numbers: What must be the same for the run to go on.
-        is_begun: Whether it holds a checkpoint.
-        resume: Whether to go on from that.
+        numbers: Numbers that a resumed run must not change.
+        is_begun: Whether the folder has a checkpoint.
+        resume: Whether to continue from that checkpoint.
 
     Raises:
-        RunExistsError: If it holds a run that is not to be resumed.
+        RunExistsError: If there is a checkpoint and ``resume`` is false.
         DifferentRecipeError: If that run has other numbers.
     """
     path = out / "recipe.json"

@@ -1,7 +1,7 @@
-"""The same values written in other ways: what a detector must not flag.
+"""Writes the values of an answer in other formats, which a detector must not flag.
 
-"1,234" for "1234", "5 percent" for "5%", "5 m" for "5 metres", "10:00" for "10 AM", "5 January" for
-"January 5", "three" for "3", bold around a number. Only stretches that are supported are rewritten.
+Such as "1,234" for "1234", "5 percent" for "5%", "5 m" for "5 metres", "10:00" for "10 AM",
+"5 January" for "January 5", "three" for "3", or bold around a number. Marked text stays as it is.
 """
 
 import random
@@ -9,38 +9,14 @@ import re
 from collections.abc import Callable
 
 from groundwire.evaluation.datasets.sets import MarkedAnswer
+from groundwire_training.corrupt.wording import listed
 
-_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_WORDS = listed("zero one two three four five six seven eight nine ten eleven twelve")
+_MONTHS = listed(
+    "January February March April May June July August September October November December"
+)
 _MONTH = "|".join(_MONTHS)
-#: Signs of units that are read aloud as these words, after a number.
+#: Signs of units, with their names.
 _UNITS = {
     "m": "metres",
     "km": "kilometres",
@@ -119,11 +95,11 @@ def _bold(match: re.Match[str]) -> str:
     return f"**{match[0]}**"
 
 
-#: Bold is the change that fits everywhere; it stays the exception that it is in answers.
+#: Bold fits every number, so it is chosen less often than the other changes.
 _BOLD_SHARE = 0.3
 _ALONE = r"(?<![\w.,:/$€£#*-])"
 _END = r"(?![\w%*]|[.,:/-]\d|\s?(?:AM|PM|am|pm|a\.m|p\.m))"
-#: What is rewritten, and how. A four-digit number is grouped only where it is no year.
+#: Patterns to rewrite, and how. A four-digit number that may be a year is not grouped.
 _WAYS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
     (re.compile(pattern), way)
     for pattern, way in (
@@ -152,9 +128,9 @@ def reformatted(answer: MarkedAnswer, rng: random.Random, *, share: float = 0.5)
     """Write about a share of an answer's numbers, dates and times in another way.
 
     Args:
-        answer: Stretches that are marked stay as they are.
-        rng: The only source of chance.
-        share: How often each place is rewritten, in [0, 1].
+        answer: The answer; its marked text stays as it is.
+        rng: The only source of randomness.
+        share: Probability that a value is rewritten, in [0, 1].
     """
     taken = [(start, end) for start, end, _ in answer.spans]
     edits: list[tuple[int, int, str]] = []
@@ -171,7 +147,7 @@ def reformatted(answer: MarkedAnswer, rng: random.Random, *, share: float = 0.5)
 
 def _rewritten(answer: MarkedAnswer, edits: list[tuple[int, int, str]]) -> MarkedAnswer:
     text, at = "", 0
-    moves: list[tuple[int, int]] = []  # places after an edit, and how far they move
+    moves: list[tuple[int, int]] = []  # ends of edits, and how far text after them moves
     for start, end, new in edits:
         text += answer.text[at:start] + new
         at = end

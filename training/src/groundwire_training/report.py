@@ -1,4 +1,4 @@
-"""What a run tells about itself while it goes."""
+"""Reports of the progress of a training run."""
 
 import logging
 import time
@@ -8,39 +8,39 @@ log = logging.getLogger(__name__)
 
 
 class Report(Protocol):
-    """Who wants to know how far a run is."""
+    """Receives the progress of a training run."""
 
     def begin(self, done: int, total: int) -> None:
-        """Steps done by an earlier run, and steps in all."""
+        """Take the number of steps done by an earlier run, and of all steps."""
 
     def step(self, number: int, loss: float) -> None:
-        """A step is done, the first being 1."""
+        """Take the number of a finished step, from 1, and its loss."""
 
     def saved(self, number: int) -> None:
-        """A checkpoint was written after this step."""
+        """Take the number of a step after which a checkpoint was written."""
 
     def say(self, text: str) -> None:
-        """What else there is to know: scores on validation, what comes next."""
+        """Take a message, such as validation scores."""
 
 
 class Logged:
-    """Writes to the log, every tenth step."""
+    """Logs the progress at every tenth step."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
 
     def begin(self, done: int, total: int) -> None:
-        """Steps done by an earlier run, and steps in all."""
+        """Log the number of steps done by an earlier run, and of all steps."""
         log.info("from step %d to %d", done, total)
 
     def step(self, number: int, loss: float) -> None:
-        """A step is done."""
+        """Log every tenth step."""
         if number % 10 == 0:
             log.info("step %d loss %.4f, %.0f s", number, loss, time.perf_counter() - self._start)
 
     def saved(self, number: int) -> None:
-        """A checkpoint was written."""
+        """Do nothing."""
 
     def say(self, text: str) -> None:
-        """Scores and the like."""
+        """Log a message."""
         log.info("%s", text)

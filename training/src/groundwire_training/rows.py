@@ -1,7 +1,7 @@
-"""Labelled answers of one's own: a file of JSON lines, plain or gzip.
+"""Reads a user's own file of labelled answers: JSON Lines, plain or gzip.
 
-docs/training.md shows the format. What is wrong with a line is told with its number: a line left
-out silently would be missed in the result, not in the file.
+docs/training.md shows the format. A line that cannot be used is an error with its number, never
+skipped silently.
 """
 
 import gzip
@@ -17,9 +17,9 @@ from groundwire.detection.example import Example
 from groundwire.errors import GroundwireError, InputError
 from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 
-#: Labels by name, as :class:`groundwire.evaluation.datasets.sets.MarkedAnswer` counts them.
+#: Numbers of labels in :class:`groundwire.evaluation.datasets.sets.MarkedAnswer`, by name.
 LABELS = {"unsupported": 1, "contradicted": 2}
-#: Share of the contexts that training never sees; at least one, at most :data:`_MAX_HELD`.
+#: Share of the contexts that are held out: at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1
 _MAX_HELD = 150
 
@@ -40,7 +40,7 @@ class RowError(InputError):
 
 
 class TooFewContextsError(InputError):
-    """There is nothing to hold out, or nothing left to train on."""
+    """A file has too few contexts to train with some and measure with others."""
 
     def __init__(self, path: Path, n_contexts: int) -> None:
         super().__init__(path, n_contexts)
@@ -49,13 +49,13 @@ class TooFewContextsError(InputError):
     def __str__(self) -> str:
         return (
             f"{self.path} has {self.n_contexts} different contexts, and at least 2 are needed: one "
-            "to train with, one to measure with. A few hundred are a beginning; add answers over "
-            "other sources."
+            "to train with, one to measure with. Start with a few hundred: add answers to other "
+            "sources."
         )
 
 
 def read(path: Path) -> list[LabelledContext]:
-    """Read a file of labelled answers; answers to one question over one context are one record.
+    """Read a file of labelled answers; answers with equal context and question are one record.
 
     Raises:
         RowError: At the first line that cannot be used.
@@ -78,11 +78,11 @@ def read(path: Path) -> list[LabelledContext]:
 def split(
     path: Path, records: Sequence[LabelledContext]
 ) -> tuple[list[LabelledContext], list[LabelledContext]]:
-    """Hold out a tenth of the contexts, the same each time.
+    """Hold out a tenth of the contexts, the same ones in every run.
 
     Returns:
-        Records to measure with and records to train with. All answers over the same sources are
-        on one side, whatever was asked.
+        Records to measure with and records to train with. All records with the same sources are in
+        one part, whatever their questions.
 
     Raises:
         TooFewContextsError: If there are fewer than two contexts.
@@ -95,10 +95,10 @@ def split(
 
 
 def hold_out(path: Path, contexts: Iterable[_Context]) -> set[_Context]:
-    """Which contexts training never sees; the same of the same each time.
+    """Choose the contexts to hold out; equal contexts give the same choice.
 
     Raises:
-        TooFewContextsError: If there are fewer than two.
+        TooFewContextsError: If there are fewer than two contexts.
     """
     distinct = list(dict.fromkeys(contexts))
     if len(distinct) < 2:
@@ -113,7 +113,7 @@ def _texts(record: LabelledContext) -> tuple[str, ...]:
 
 
 def lines_of_file(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers."""
+    """Read the lines that are not blank, with their numbers."""
     number = 0
     with path.open("rb") as stream:
         is_packed = stream.read(2) == _GZIP_MAGIC
@@ -153,10 +153,10 @@ def _record(line: bytes, number: int) -> LabelledContext:
 
 
 def object_of(line: bytes) -> Mapping[str, Any]:
-    """A line as a JSON object.
+    """Parse a line as a JSON object.
 
     Raises:
-        InputError: If it is none.
+        InputError: If it is not a JSON object.
     """
     try:
         row = json.loads(line.decode("utf-8-sig"))
@@ -171,10 +171,10 @@ def object_of(line: bytes) -> Mapping[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"The row is not JSON that can be read: {error}. Write it with json.dumps."
+            f"The row cannot be parsed as JSON: {error}. Write it with json.dumps."
         ) from error
     if not isinstance(row, dict):
-        raise InputError('The row is no JSON object. Write {"context": ..., "answer": ...}.')
+        raise InputError('The row is not a JSON object. Write {"context": ..., "answer": ...}.')
     return row
 
 
@@ -190,9 +190,9 @@ def _spans(row: Mapping[str, Any], answer: str) -> tuple[tuple[int, int, int], .
 
 def _span(span: object, answer: str) -> tuple[int, int, int]:
     if not isinstance(span, dict):
-        raise InputError(f'The span {span!r} is no object. Write {{"start": 3, "end": 7}}.')
+        raise InputError(f'The span {span!r} is not an object. Write {{"start": 3, "end": 7}}.')
     start, end = span.get("start"), span.get("end")
-    # A JSON true is an int of Python.
+    # The types are compared exactly, since True is an int in Python.
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(answer):
         raise InputError(
             f"A span has start {start!r} and end {end!r}, and the answer {len(answer):,} "

@@ -1,4 +1,4 @@
-"""One run of the reader: train, export, calibrate. What comes out is a model folder."""
+"""A training run of the reader: train, export, calibrate, and write a model folder."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from groundwire_training.loop import Loader, train
 from groundwire_training.lora import add_adapters
 from groundwire_training.model import Reader
 from groundwire_training.package import package
-from groundwire_training.recipe import Lora, Recipe, settle
+from groundwire_training.recipe import Lora, Recipe, begin_run
 from groundwire_training.report import Report
 
 _STATE, _WEIGHTS, _MODEL = "state.pt", "reader.safetensors", "model"
@@ -25,26 +25,26 @@ _STATE, _WEIGHTS, _MODEL = "state.pt", "reader.safetensors", "model"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderRun:
-    """What to train the reader with, and where to.
+    """Settings of a training run of the reader.
 
     Attributes:
         data: A folder of sets, or a file of labelled answers.
-        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        out: Folder for recipe, checkpoints, and the model folder ``model``.
         recipe: Every number of the run.
-        start: Weights of a reader to go on from.
+        start: Weights of a reader to train further.
         base: ``model.safetensors`` of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin with in place
             of ``start``.
-        layers: Keep the first so many layers of ``base``; ``None`` keeps all.
+        layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
         tables: Folder with ``tokenizer.json`` and ``words.npz``; ``None`` is the embedded reader's.
-        lora: Adapters; ``None`` trains whole matrices.
+        lora: Adapters to train; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
-        threads: CPU threads; ``None`` leaves it to PyTorch, and calibrates with one.
-        precision: ``fp32``, ``bf16``, or ``auto``: bf16 where the processor multiplies in it.
+        threads: CPU threads; ``None`` leaves the number to PyTorch, and calibrates with one.
+        precision: ``fp32``, ``bf16``, or ``auto``: bf16 if the device has instructions for it.
         checkpoint_every: Steps between two checkpoints.
-        curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
-            all.
-        resume: Go on from the last checkpoint, if there is one.
-        version: Of the weights, for the manifest.
+        curve_contexts: Validation contexts of each kind that are scored during training; ``None``
+            is all.
+        resume: Whether to continue from the last checkpoint, if there is one.
+        version: Version of the weights, for the manifest.
     """
 
     data: Path
@@ -65,17 +65,17 @@ class ReaderRun:
 
 
 def train_reader(run: ReaderRun, report: Report) -> Path:
-    """Train, export in int8 and calibrate; an interrupted run goes on where it stopped.
+    """Train, export in int8 and calibrate; an interrupted run can be resumed.
 
     Returns:
         The model folder, ``out / "model"``.
 
     Raises:
         InputError: If the data cannot be used, or ``out`` holds another run.
-        ModelError: If the weights to start from are no reader's.
+        ModelError: If the weights to start from cannot be used.
     """
     is_begun = (run.out / _STATE).exists()
-    settle(run.out, numbers_of(run), is_begun=is_begun, resume=run.resume)
+    begin_run(run.out, numbers_of(run), is_begun=is_begun, resume=run.resume)
     tables = run.tables or find_model().folder
     loader = Loader(
         run.data, WordPieces(tables / "tokenizer.json"), WordWeights.load(tables), run.recipe
@@ -98,9 +98,10 @@ def train_reader(run: ReaderRun, report: Report) -> Path:
 
 
 def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
-    """Write the model folder of a run that is trained, and fit its thresholds.
+    """Write the model folder of a trained run, and calibrate it.
 
-    Where the validation part cannot tell them, they stay those of the tables' folder.
+    If the validation answers do not allow that, calibration and thresholds are those of the tables'
+    folder.
     """
     shipped = Manifest.read(tables if (tables / "manifest.json").exists() else find_model().folder)
     folder = run.out / _MODEL
@@ -122,8 +123,8 @@ def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
             report.say(calibrate.table(calibrate.report(scored)))
         else:
             report.say(
-                f"Calibrated on {len(scored)} validation answers. They are too few to say how good "
-                "it is: each would have to be judged by answers over other sources, of both kinds."
+                f"Calibrated on {len(scored)} validation answers, which are too few to measure the "
+                "model: that needs hallucinated and grounded answers to several contexts."
             )
     else:
         n_marked = sum(answer.is_hallucinated for answer in scored)
@@ -136,10 +137,10 @@ def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
 
 
 def first_model(run: ReaderRun) -> Reader:
-    """The model as the first step finds it.
+    """Make the model for the first step.
 
     Raises:
-        ModelError: If a file holds other weights than it should.
+        ModelError: If ``start`` or ``base`` is a file of other weights.
     """
     torch.manual_seed(run.recipe.seed)
     path = run.start or run.base
@@ -162,6 +163,6 @@ def first_model(run: ReaderRun) -> Reader:
 
 
 def numbers_of(run: ReaderRun) -> dict[str, object]:
-    """What must be the same for a run to go on; more steps may be asked for."""
+    """Settings that a resumed run must not change; the number of steps may change."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
     return {**numbers, "lora": run.lora and asdict(run.lora), "layers": run.layers}

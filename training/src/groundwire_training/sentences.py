@@ -1,8 +1,8 @@
-"""Calibration of what the reader says of claims as a whole: three labels, in two ways of reading.
+"""Calibration of the reader's probabilities of whole claims, for each of two ways of reading.
 
-*As it was read*: the sentence output of the pass that judged the claim's words, with its passages,
-the question and what was said before. *By lines*: the claim and a few lines of evidence alone, as
-the explainer reads what another detector has marked.
+*Whole*: the sentence output of the pass that judged the claim's words, with passages, question and
+earlier sentences. *By lines*: the output for the claim and a few lines of evidence alone, as the
+explainer reads claims that another detector has marked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,22 +22,22 @@ from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.metrics import Ranking
 from groundwire.explain.nearby import SourceLines
 
-#: Weight of the squared offsets, for a label that a small file hardly has.
+#: Weight of the penalty on squared offsets, for labels that are rare in a small file.
 _RIDGE = 1e-3
-#: Bounds of the scale: a map may not turn the order round, nor make sure of nothing.
+#: Bounds of the scale, which must keep the order of logits, and not blow up small differences.
 _SCALES = (0.05, 20.0)
 _OFFSETS = (-10.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredClaim:
-    """One claim of a validation answer, read.
+    """One claim of a validation answer with the reader's scores.
 
     Attributes:
-        label: The gravest of its marks: 0 supported, 1 unsupported, 2 contradicted.
-        doubt: log-odds of not supported of its most doubtful word piece, uncalibrated.
-        whole: Log-shares of the three labels as it was read, uncalibrated, shape ``(3,)``.
-        lines: The same by lines of evidence; ``None`` if it has none.
+        label: The highest label of its spans: 0 supported, 1 unsupported, 2 contradicted.
+        doubt: Log-odds of not supported of its most doubtful word piece, uncalibrated.
+        whole: Log-probabilities of the three labels, read whole, uncalibrated, shape ``(3,)``.
+        lines: The same read by lines; ``None`` if it was not.
     """
 
     label: int
@@ -47,8 +47,8 @@ class ScoredClaim:
 
 
 def by_lines(reader: Reader, lines: SourceLines, claim: Claim) -> NDArray[np.float64] | None:
-    """What the reader says of a claim and its best lines alone, as log-shares."""
-    # As a whole, for which words are marked differs from detector to detector.
+    """Log-probabilities of a claim read by its best lines; ``None`` if it cannot be read."""
+    # The span is the whole claim, since detectors differ in the words that they mark.
     span = Span(
         start=claim.start,
         end=claim.end,
@@ -85,7 +85,7 @@ def fit(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> SentenceCalib
 
 
 def of_numbers(numbers: NDArray[np.float64]) -> SentenceCalibration:
-    """A calibration of its three numbers."""
+    """Make a calibration from its scale and two offsets."""
     scale, unsupported, contradicted = map(float, numbers)
     return SentenceCalibration(scale=scale, unsupported=unsupported, contradicted=contradicted)
 
@@ -100,18 +100,18 @@ def log_shares(
 
 
 def fit_whole(claims: Iterable[ScoredClaim]) -> SentenceCalibration | None:
-    """The map for claims as they were read; ``None`` if all are right, or all wrong."""
+    """Fit the map for claims read whole; ``None`` if all are right, or all wrong."""
     return _fitted([(claim.whole, claim.label) for claim in claims])
 
 
 def fit_lines(claims: Iterable[ScoredClaim], *, doubt: float) -> SentenceCalibration | None:
-    """The map for claims by lines, fitted on those that would be marked.
+    """Fit the map for claims read by lines, on the claims that would be marked.
 
-    The explainer reads no others so, and among them far more are wrong.
+    The explainer reads only marked claims, of which far more are wrong than of all claims.
 
     Args:
-        claims: Of all kinds.
-        doubt: log-odds from which a claim would be marked.
+        claims: All claims.
+        doubt: Log-odds from which a claim is marked.
     """
     return _fitted(
         [
@@ -132,7 +132,7 @@ def _fitted(pairs: Sequence[tuple[NDArray[np.float64], int]]) -> SentenceCalibra
 def measure(
     judged: Sequence[tuple[NDArray[np.float64], int, SentenceCalibration | None]],
 ) -> dict[str, Any]:
-    """What probabilities are worth, each with the map that was fitted on other contexts.
+    """Measure probabilities, each with the map that was fitted on other contexts.
 
     Returns:
         n, cross entropy with the map and without, expected calibration error of each label, AUROC
@@ -161,5 +161,5 @@ def measure(
 
 
 def without_calibration(reader: Reader) -> Reader:
-    """A reader whose claims carry what the model says, as it is."""
+    """A copy of a reader that gives uncalibrated probabilities of claims."""
     return replace(reader, sentences=SentenceCalibration(), lines=SentenceCalibration())

@@ -1,6 +1,6 @@
-"""Fine-tuning a Hugging Face encoder into a classifier of whole sequences, with named classes.
+"""Fine-tunes a Hugging Face encoder into a sequence classifier with named classes.
 
-The gate and the explainer are such classifiers; the loop is that of ``encoder.py``.
+The gate and the explainer are such classifiers; the training loop is that of ``encoder.py``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,25 +25,25 @@ from groundwire.errors import ModelError
 from groundwire_training.encoder import (
     CHECKPOINTS,
     MODEL,
-    Told,
+    ReportCallback,
     trainer_arguments,
     with_adapters,
 )
 from groundwire_training.recipe import EncoderRecipe, Lora
 from groundwire_training.report import Report
 
-#: A sequence to learn from, by the names that a model takes, and its class under ``labels``.
+#: A training sequence: values by the names of the model's inputs, and the class under ``labels``.
 Lesson = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lessons:
-    """Sequences to learn from and to measure with.
+    """Sequences to train and to measure with.
 
     Attributes:
-        known: To train with.
-        held: To measure with.
-        weights: What each class counts.
+        known: Sequences to train with.
+        held: Sequences to measure with.
+        weights: Weight of each class in the loss.
     """
 
     known: Sequence[Lesson]
@@ -52,7 +52,7 @@ class Lessons:
 
 
 def last_checkpoint(out: Path) -> str | None:
-    """Where the run in a folder stopped, if it has begun."""
+    """The last checkpoint of the run in a folder; ``None`` if it has none."""
     checkpoints = out / CHECKPOINTS
     if not checkpoints.is_dir():
         return None
@@ -61,10 +61,10 @@ def last_checkpoint(out: Path) -> str | None:
 
 
 def load_classifier(base: str, revision: str | None, labels: Sequence[str]) -> tuple[Any, Any]:
-    """An encoder with a classifier, and its tokenizer.
+    """Load an encoder with a classifier, and its tokenizer.
 
-    A classifier of as many classes is kept, under these names: they have to be in its order. Any
-    other is replaced by a new one.
+    If the base has a classifier with this number of classes, it is kept, so ``labels`` must be in
+    its order. Any other classifier is replaced by a new one.
 
     Args:
         base: A folder that ``save_pretrained`` wrote, or the id of a hub model.
@@ -72,8 +72,8 @@ def load_classifier(base: str, revision: str | None, labels: Sequence[str]) -> t
         labels: Names of the classes.
 
     Raises:
-        UnpinnedModelError: If a hub model comes without its commit.
-        ModelError: If it is no encoder that transformers can load.
+        UnpinnedModelError: If a hub model is given without its commit.
+        ModelError: If transformers cannot load it as an encoder.
     """
     where: dict[str, Any] = {"trust_remote_code": False}
     if not Path(base).is_dir():
@@ -115,20 +115,20 @@ def fine_tune(
     """Train, and save the classifier with its adapters merged: ``out / "model"``.
 
     Args:
-        model: As :func:`load_classifier` gives it.
-        tokenizer: The same.
-        lessons: What to learn from.
+        model: The model of :func:`load_classifier`.
+        tokenizer: The tokenizer of :func:`load_classifier`.
+        lessons: Sequences to train and to measure with.
         recipe: Every number of the run.
         lora: Adapters in all linear layers; ``None`` trains all weights.
-        out: Where checkpoints and the model go.
+        out: Folder for checkpoints and the model.
         device: ``cpu`` or ``cuda``.
         checkpoint_every: Steps between two checkpoints.
-        last: The checkpoint to go on from.
-        report: Hears of every step.
-        scores: Measures predictions, as ``Trainer`` takes it.
+        last: The checkpoint to continue from.
+        report: Receives the progress.
+        scores: Computes scores of a prediction of ``Trainer``.
 
     Returns:
-        The scores on what was held out.
+        The scores on the sequences to measure with.
     """
     weights = torch.tensor(lessons.weights, dtype=torch.float32)
 
@@ -142,11 +142,11 @@ def fine_tune(
         args=trainer_arguments(
             recipe, out, device=device, every=checkpoint_every, n_sequences=len(lessons.known)
         ),
-        train_dataset=list(lessons.known),  # a list is all it needs
+        train_dataset=list(lessons.known),  # Trainer accepts a list
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_loss_func=loss,
         compute_metrics=lambda prediction: dict(scores(prediction)),
-        callbacks=[Told(report)],
+        callbacks=[ReportCallback(report)],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last)
@@ -160,12 +160,12 @@ def fine_tune(
 
 
 def balanced_weights(lessons: Sequence[Lesson], n_labels: int) -> list[float]:
-    """Weights by which a class counts more the rarer it is."""
+    """Weights of the classes, inverse to their shares."""
     counts = np.bincount([lesson["labels"] for lesson in lessons], minlength=n_labels).clip(1)
     return [float(weight) for weight in counts.sum() / (n_labels * counts)]
 
 
 def accuracy(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """The share of sequences whose likeliest class is theirs."""
+    """The share of sequences whose class is predicted right."""
     found = np.asarray(prediction.predictions).argmax(1)
     return {"accuracy": float((found == prediction.label_ids).mean())}

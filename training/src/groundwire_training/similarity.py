@@ -1,11 +1,11 @@
-"""Thresholds of the similarity detector, and what it is worth beside the reader.
+"""Chooses thresholds of the similarity detector, and measures it on validation answers.
 
 ``python -m groundwire_training.similarity --data DIR [--detector NAME] [--write]`` compares the
-held-out answers of RAGTruth, those that the reader is calibrated on, through the engine. It chooses
-thresholds as ``calibrate.py`` does and prints scores: at the thresholds given with
-``--at``, and cross-fitted, each answer judged by a threshold chosen on the answers to other
-contexts. ``--whole`` compares long sources whole too, to see what that is worth. ``--write`` puts
-the thresholds of the neural embedder into its manifest.
+held-out answers of RAGTruth, on which the reader is calibrated too, through the engine. It chooses
+thresholds as ``calibrate.py`` does, and prints scores: at the thresholds given with ``--at``, and
+cross-fitted, where each answer is judged by a threshold chosen on the answers to other contexts.
+``--whole`` compares long sources as a whole too. ``--write`` puts the thresholds of the neural
+embedder into its manifest.
 """
 
 import argparse
@@ -33,23 +33,23 @@ from groundwire.text.segment import segment
 from groundwire_training import minilm
 from groundwire_training.loop import VALIDATION_CONTEXTS
 
-#: As in ``calibrate.py``.
+#: The same numbers as in ``calibrate.py``.
 _PREVALENCE, _MAX_FALSE_POSITIVES, _MIN_RECALL, _FOLDS = 0.35, 0.02, 0.90, 5
-#: A ``precision`` that finds a smaller share of hallucinated answers is of no use, and left out.
+#: If ``precision`` finds a smaller share of hallucinated answers, it is left out as useless.
 _MIN_FOUND = 0.10
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """One validation answer, compared.
+    """One validation answer with the similarities of its claims.
 
     Attributes:
-        context: Which context it answers to; answers to one are not independent.
-        task: Where it comes from.
-        answer: Its text and the stretches that are marked.
-        similarities: Of its claims that have enough words, shape ``(n,)``.
-        ranges: Where these stand in the answer.
+        context: Id of its context; answers to one context are not independent.
+        task: Task of the answer.
+        answer: Its text and gold spans.
+        similarities: Similarities of its claims that have enough words, shape ``(n,)``.
+        ranges: Character ranges of these claims in the answer.
     """
 
     context: str
@@ -60,7 +60,7 @@ class Compared:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether people marked anything."""
+        """Whether annotators marked anything."""
         return bool(self.answer.spans)
 
     @property
@@ -69,7 +69,7 @@ class Compared:
         return float(self.similarities.min(initial=1.0))
 
     def characters(self, threshold: float) -> tuple[int, int, int]:
-        """Characters that are flagged and marked, flagged, and marked."""
+        """Count characters: flagged and marked, flagged, and marked."""
         found = [
             place
             for place, similarity in zip(self.ranges, self.similarities, strict=True)
@@ -80,14 +80,14 @@ class Compared:
 
 
 def held_out(folder: Path) -> list[LabelledContext]:
-    """The contexts of RAGTruth's training part that training holds out."""
+    """Read the contexts of RAGTruth's training part that training holds out."""
     records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
     random.Random(0).shuffle(records)
     return records[:VALIDATION_CONTEXTS]
 
 
 def compare(comparer: SimilarityBackend, records: Iterable[LabelledContext]) -> list[Compared]:
-    """Compare answers as the detector does."""
+    """Compare answers with their sources, as the detector does."""
     compared = []
     for record in records:
         for answer in record.answers:
@@ -108,12 +108,12 @@ def compare(comparer: SimilarityBackend, records: Iterable[LabelledContext]) -> 
 
 
 def choose(compared: Sequence[Compared]) -> dict[str, float]:
-    """Thresholds by name, by the rules of the reader's.
+    """Choose thresholds by name, by the same rules as those of the reader.
 
-    ``balanced`` has the best sum of F1 of answers, were as many hallucinated as in RAGTruth's test
-    set, and F1 of marked characters; ``precision`` flags at most 2 % of grounded answers, if it
-    then finds any number of others; ``recall`` finds at least 90 % of hallucinated ones, and no
-    more than it must.
+    ``balanced`` has the best sum of two scores: F1 of whole answers, weighted to the share of
+    hallucinated answers in RAGTruth's test set, and F1 of marked characters. ``precision`` flags at
+    most 2 % of grounded answers; it is left out if it finds too few others. ``recall`` is the
+    lowest threshold that finds at least 90 % of hallucinated answers.
     """
     lowest = np.array([answer.lowest for answer in compared])
     gold = np.array([answer.is_hallucinated for answer in compared])
@@ -135,17 +135,18 @@ def choose(compared: Sequence[Compared]) -> dict[str, float]:
 
 
 def cross_fitted(compared: Sequence[Compared], name: str) -> list[float]:
-    """For each answer the threshold of this name, chosen on the answers to other contexts."""
+    """Choose a threshold for each answer, by its name, on the answers to other contexts."""
     contexts = sorted({answer.context for answer in compared})
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
     rests = [[a for a in compared if fold_of[a.context] != fold] for fold in range(_FOLDS)]
-    chosen = [choose(rest).get(name, 0.0) for rest in rests]  # 0 flags what is like no source
+    # 0 flags only claims that are similar to no source at all.
+    chosen = [choose(rest).get(name, 0.0) for rest in rests]
     return [chosen[fold_of[answer.context]] for answer in compared]
 
 
 def table(compared: Sequence[Compared], thresholds: Sequence[float]) -> str:
-    """Scores by task and of all, in per cent, each answer judged by its threshold."""
+    """Table of scores by task and of all answers, in per cent, each judged by its threshold."""
     lines = [
         "task           n  halluc.  AUROC (95 %)          F1 (95 %)             P     R"
         "    FPR  flag all  char. F1"
@@ -195,12 +196,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--detector", choices=EMBEDDERS, default="similarity")
     parser.add_argument("--at", type=float, nargs="*", default=[0.7], help="thresholds to show")
-    parser.add_argument("--whole", action="store_true", help="compare long sources whole too")
-    parser.add_argument("--write", action="store_true", help="keep them in the manifest")
+    parser.add_argument("--whole", action="store_true", help="compare long sources as a whole too")
+    parser.add_argument("--write", action="store_true", help="put thresholds into the manifest")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     if options.write and (options.whole or EMBEDDERS[options.detector] != "neural"):
-        parser.error("--write keeps thresholds of the neural embedder, as it ships")
+        parser.error("--write is for the neural embedder, without --whole")
     comparer = open_comparer(options.detector, options.threads)
     if options.whole:
         comparer = replace(comparer, whole_lines=sys.maxsize)

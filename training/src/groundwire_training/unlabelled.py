@@ -1,7 +1,7 @@
-"""Mistakes in summaries that RAGTruth's annotators left unmarked.
+"""Finds sentences of RAGTruth's summaries that may have a mistake its annotators did not mark.
 
-Of the numbers in its summaries that stand nowhere in the article a third is unmarked. Whoever
-learns from these learns to pass them, so sentences with such a number or name are not learned from.
+Of the numbers in its summaries that the article does not have, a third is unmarked. A model trained
+on these would learn to pass them, so sentences with such a number or name are left out of training.
 """
 
 import re
@@ -11,12 +11,12 @@ from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, Marke
 from groundwire.text.segment import segment
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
-#: A capitalised word that does not begin a sentence: in summaries nearly always part of a name.
+#: A capitalised word within a sentence: in summaries nearly always part of a name.
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 
 
 def without_unlabelled(record: LabelledContext) -> LabelledContext:
-    """A summary's record in which sentences that may hold an unmarked mistake are doubtful."""
+    """Mark sentences of summaries that may have an unmarked mistake as doubtful."""
     article = " ".join(source.text for source in record.sources)
     if record.task != "Summary":
         return record

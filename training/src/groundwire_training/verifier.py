@@ -1,15 +1,15 @@
-"""The map of the local verifier: from what the reader says of a claim to P(supported).
+"""Fits the map of the local verifier, from the reader's scores of a claim to P(supported).
 
 ``python -m groundwire_training.verifier --data DIR [--model DIR] [--json FILE] [--dry-run]`` reads
 labelled claims as the verifier does, fits the map, and writes it beside the manifest of the model
-(``verify.json``) with its provenance. What it prints is cross-fitted: a claim is judged with
-numbers fitted on other contexts. ``citations/validation`` is read last; nothing is chosen by it.
+(``verify.json``) with its provenance. The printed scores are cross-fitted: each claim is judged
+with numbers fitted on other contexts. ``citations/validation`` is only measured on.
 
-Three sets count alike, none of which the reader's weights have learned from: ``citations/train``
-(claims with the spans that they rest on), ``slots/validation`` and held-out contexts of RAGTruth's
-training part (claims with whole sources). In each a share of :data:`PREVALENCES` is not supported,
-the highest of these with which at the documented target at least :data:`PASSING` of the supported
-claims pass in every set: labelled sets have far more wrong claims than answers have.
+Three sets have equal weight. The reader was trained on none of them: ``citations/train`` (claims
+with their cited spans), ``slots/validation`` and held-out contexts of RAGTruth's training part
+(claims with whole sources). Labelled sets have far more wrong claims than real answers, so claims
+are weighted to a prevalence of unsupported claims: the highest of :data:`PREVALENCES` with which at
+least :data:`PASSING` of the supported claims of every set reach the documented target.
 """
 
 import argparse
@@ -37,32 +37,32 @@ from groundwire.verify.local import LocalVerifier, Looked, graph_hash, ruled
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire_training.calibrate import validation_records
 
-#: The documented target.
+#: The documented target: a claim passes if P(supported) reaches it.
 TARGET = 0.95
-#: Share of supported claims that pass at the target, at least, in every set.
+#: Least share of supported claims that must pass at the target, in every set.
 PASSING = 0.80
-#: Shares of claims that are not supported, of which one is chosen.
+#: Shares of unsupported claims to choose from.
 PREVALENCES = (0.10, 0.08, 0.06, 0.05, 0.04, 0.035, 0.03, 0.025, 0.02)
-#: Targets that are reported on.
+#: Targets in the report.
 TARGETS = (0.80, 0.90, 0.95, 0.97, 0.98, 0.99)
 _FOLDS = 5
 _RAGTRUTH_ANSWERS = 2
-#: Spread of the weights that is expected (variance); it hardly binds.
+#: Variance of the weights' prior, large enough to have hardly any effect.
 _RIDGE = 1e2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledClaim:
-    """A claim with evidence, and whether that supports it.
+    """A claim with evidence, and whether the evidence supports it.
 
     Attributes:
-        group: The set.
-        context: Claims of one context are not independent.
+        group: Name of the data set.
+        context: Id of the context; claims of one context are not independent.
         text: The claim.
-        evidence: Texts that it is read with; none: it is read alone.
-        is_supported: By these texts.
-        kind: ``right`` or ``wrong`` words with the evidence they belong to; ``elsewhere``: the
-            evidence is another; ``bare``: there is none.
+        evidence: Texts that it is read with; may be empty.
+        is_supported: Whether these texts support it.
+        kind: ``right`` or ``wrong`` for a claim with its own evidence, ``elsewhere`` for one with
+            other evidence, ``bare`` for one without evidence.
     """
 
     group: str
@@ -75,13 +75,13 @@ class LabelledClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredClaim:
-    """A labelled claim, read.
+    """A labelled claim with the reader's scores.
 
     Attributes:
         claim: The claim.
-        measured: What the map weighs.
-        is_denied: Whether a rule finds that it plainly gets something wrong.
-        is_line: Whether a line of its evidence says it word for word.
+        measured: Input of the map.
+        is_denied: Whether a rule finds a conflict with the evidence.
+        is_line: Whether the claim is a line of its evidence, word for word.
     """
 
     claim: LabelledClaim
@@ -90,13 +90,13 @@ class MeasuredClaim:
     is_line: bool = False
 
     def probability(self, fitted: ClaimMap) -> float:
-        """P(supported) as the verifier with this map has it."""
+        """P(supported) by the verifier with this map."""
         p = fitted.probability(self.measured)
         return ruled(p, is_denied=self.is_denied, is_line=self.is_line)
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
-    """Claims of cited answers with the spans they rest on, with those they cite, and alone."""
+    """Read claims of cited answers: with the spans that support them, with others, and alone."""
     for answer in read_cited(path):
         for each in answer.citations:
             text, context = each.claim.text, f"{group}-{answer.id}"
@@ -124,10 +124,10 @@ def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
 
 
 def slots(path: Path) -> Iterator[LabelledClaim]:
-    """Claims of faithful answers, and those with one slot hallucinated, with the whole context."""
+    """Read claims of faithful answers, and wrong claims of their variants, with whole contexts."""
     for answer in read_slots(path):
         text, is_faithful = answer.example.answer, not answer.spans
-        # A row without slots is faithful too; a variant's other claims are those of the faithful.
+        # The other claims of a variant are those of the faithful answer, so they are left out.
         for place in segment(text):
             is_wrong = any(s.start < place.end and s.end > place.start for s in answer.spans)
             if is_faithful or is_wrong:
@@ -142,7 +142,7 @@ def slots(path: Path) -> Iterator[LabelledClaim]:
 
 
 def ragtruth(folder: Path) -> Iterator[LabelledClaim]:
-    """Claims of some answers to each held-out context of RAGTruth's training part."""
+    """Read claims of some answers to each held-out context of RAGTruth's training part."""
     rng = random.Random(0)
     for record in validation_records(folder):
         if record.task.startswith("slots"):
@@ -162,7 +162,7 @@ def ragtruth(folder: Path) -> Iterator[LabelledClaim]:
 
 
 def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[MeasuredClaim]:
-    """Read claims as the verifier does; those that it cannot read are left out."""
+    """Score claims as the verifier does; those that it cannot read are left out."""
     found = []
     for claim in claims:
         looked = verifier.look(claim.text, claim.evidence)
@@ -182,12 +182,12 @@ def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[Measu
 
 
 def fit(claims: Sequence[MeasuredClaim], *, prevalence: float) -> ClaimMap:
-    """Fit the weights, and both offsets.
+    """Fit the weights and both offsets of the map.
 
     Args:
-        claims: Of all sets. Those of the kinds ``right`` and ``wrong`` decide the weights; the
-            ``bare`` decide the offset of claims that are read alone.
-        prevalence: Share of claims that are not supported, in (0, 1).
+        claims: Claims of all sets. The kinds ``right`` and ``wrong`` are used for the weights, the
+            kind ``bare`` for the offset of claims without evidence.
+        prevalence: Share of unsupported claims, in (0, 1).
     """
     shown = [each for each in claims if each.claim.kind in ("right", "wrong")]
     model = LogisticRegression(C=_RIDGE, max_iter=10_000, tol=1e-8).fit(
@@ -208,7 +208,7 @@ def fit(claims: Sequence[MeasuredClaim], *, prevalence: float) -> ClaimMap:
 
 
 def _weights(claims: Sequence[MeasuredClaim], prevalence: float) -> NDArray[np.float64]:
-    """Weights by which all sets count alike and a share of each is not supported; sum 1."""
+    """Weights with which all sets count alike, each with a share of unsupported claims; sum 1."""
     groups = np.array([each.claim.group for each in claims])
     supported = np.array([each.claim.is_supported for each in claims])
     weights = np.zeros(len(claims))
@@ -221,10 +221,10 @@ def _weights(claims: Sequence[MeasuredClaim], prevalence: float) -> NDArray[np.f
 
 
 def _bare_offset(plain: ClaimMap, bare: Sequence[MeasuredClaim]) -> float:
-    """The offset with which claims that are read alone have the mean probability they should.
+    """Fit the offset of claims without evidence, to a mean probability of 1 / (n + 2).
 
-    In none of n contexts does a claim follow from nothing: by Laplace's rule of succession the
-    next does with probability 1 / (n + 2).
+    In none of n contexts does a claim follow without evidence, so by Laplace's rule of succession
+    the next one does with this probability.
     """
     n_contexts = len({each.claim.context for each in bare})
     odds = np.array([plain.log_odds(each.measured) for each in bare])
@@ -236,7 +236,7 @@ def _bare_offset(plain: ClaimMap, bare: Sequence[MeasuredClaim]) -> float:
 
 
 def cross_fitted(claims: Sequence[MeasuredClaim], *, prevalence: float) -> NDArray[np.float64]:
-    """P(supported) of each claim by a map that was fitted on other contexts."""
+    """P(supported) of each claim, by a map that was fitted on other contexts."""
     contexts = sorted({each.claim.context for each in claims})
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
@@ -248,7 +248,7 @@ def cross_fitted(claims: Sequence[MeasuredClaim], *, prevalence: float) -> NDArr
 
 
 def choose(claims: Sequence[MeasuredClaim]) -> float:
-    """The highest prevalence with which enough supported claims pass in every set."""
+    """Choose the highest prevalence with which enough supported claims pass in every set."""
     for prevalence in PREVALENCES:
         p = cross_fitted(claims, prevalence=prevalence)
         if min(passing(claims, p).values()) >= PASSING:
@@ -264,14 +264,14 @@ def passing(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str
     return {group: float((p[right & (of == group)] >= TARGET).mean()) for group in groups}
 
 
-# What it is worth.
+# Measuring.
 
 
 def measure(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str, Any]:
-    """What probabilities of one set are worth.
+    """Measure the probabilities of one set.
 
     Returns:
-        n, AUROC of right against wrong words with its interval, and at each target the share of
+        n, AUROC of right against wrong claims with its interval, and at each target the share of
         claims that pass, by kind, with intervals by context.
     """
     kinds = np.array([each.claim.kind for each in claims])
@@ -308,7 +308,7 @@ def measure(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str
 def calibration_error(
     claims: Sequence[MeasuredClaim], p: NDArray[np.float64], *, prevalence: float
 ) -> float:
-    """Expected calibration error if a share of claims is not supported: by drawing as many."""
+    """Expected calibration error at a prevalence of unsupported claims, by weighted drawing."""
     shown = [i for i, each in enumerate(claims) if each.claim.kind in ("right", "wrong")]
     weights = _weights([claims[i] for i in shown], prevalence)
     drawn = np.random.default_rng(0).choice(shown, size=20_000, p=weights / weights.sum())
@@ -317,7 +317,7 @@ def calibration_error(
 
 
 def written(interval: ScoreInterval) -> dict[str, float | None]:
-    """An interval as data: ``null`` for what is undefined."""
+    """An interval as JSON data, with ``None`` for NaN."""
     found = {name: float(getattr(interval, name)) for name in ("value", "low", "high")}
     return {name: None if isnan(each) else round(each, 4) for name, each in found.items()}
 
@@ -325,7 +325,7 @@ def written(interval: ScoreInterval) -> dict[str, float | None]:
 def report(
     claims: Sequence[MeasuredClaim], blind: Sequence[MeasuredClaim], fitted: ClaimMap, share: float
 ) -> dict[str, Any]:
-    """What the map is worth on the sets it was fitted on, cross-fitted, and on one more."""
+    """Scores of the map: cross-fitted on its own sets, and on a set that it was not fitted on."""
     p = cross_fitted(claims, prevalence=share)
     sets: dict[str, Any] = {}
     for group in sorted({each.claim.group for each in claims}):
@@ -338,16 +338,16 @@ def report(
 
 
 def main() -> None:
-    """Fit the map from the command line, write it, and print what it is worth."""
+    """Fit the map from the command line, write it, and print its scores."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="a folder of sets")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="the folder of a reader")
-    parser.add_argument("--json", type=Path, help="where to write what it is worth")
+    parser.add_argument("--json", type=Path, help="a file to write the scores to")
     parser.add_argument("--dry-run", action="store_true", help="write no map")
     options = parser.parse_args()
     manifest = find_reader(options.model)
     if manifest is None:
-        raise SystemExit(f"{options.model} is no reader")
+        raise SystemExit(f"{options.model} is not the folder of a reader")
     verifier = unfitted(manifest)
     data: Path = options.data
     claims = read(verifier, cited(data / "citations" / "train.jsonl.gz", "citations"))
@@ -374,7 +374,7 @@ def main() -> None:
 
 
 def unfitted(manifest: Manifest) -> LocalVerifier:
-    """A verifier of a reader for which no map is fitted yet: it reads, and measures."""
+    """Make a verifier of a reader whose map is not fitted yet, to score claims with."""
     from groundwire.engine.reader import Reader
 
     nothing = ClaimMap(weights=(1.0, 0.0, 0.0), offset=0.0, bare_offset=0.0, provenance={})
@@ -384,7 +384,7 @@ def unfitted(manifest: Manifest) -> LocalVerifier:
 def provenance_of(
     claims: Sequence[MeasuredClaim], share: float, found: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a map says of itself."""
+    """Describe how a map was fitted, and its main scores, for its file."""
     groups = sorted({each.claim.group for each in claims})
     return {
         "by": "python -m groundwire_training.verifier",

@@ -1,7 +1,7 @@
-"""Evidence taken away: what was supported is on the topic still, and stands nowhere.
+"""Removes the evidence of a sentence from its sources, so that the sentence becomes unsupported.
 
-A faithful sentence whose sentences of the source are gone is the kind of unsupported statement that
-match features do not show (as MiniCheck makes its training data, https://arxiv.org/abs/2404.10774).
+The sentence is then still on the topic of the sources, and match features do not give it away.
+MiniCheck makes training data in this way (https://arxiv.org/abs/2404.10774).
 """
 
 import random
@@ -13,15 +13,15 @@ from groundwire.text.segment import segment
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
 
-# Shares of a sentence's stems that one sentence of the source has: at least this to be its
-# evidence, at most that for nothing to be left, and the least loss that says so.
+# The share of a sentence's stems that one sentence of the sources has. A sentence of the sources is
+# evidence from the first share on. The sentence has lost its evidence if the best share is at most
+# the second after the removal, and has fallen by at least the third.
 _EVIDENCE, _LEFT, _LOSS = 0.4, 0.4, 0.3
-# A loss up to this changes nothing.
+# A fall of up to this does not change the label of a sentence.
 _SLACK = 0.1
-# Stems of a sentence that says enough to be told from another, at least; a passage's own heading
-# ("passage 2:") says nothing.
+# Fewest stems of a sentence whose evidence can be found; a heading such as "passage 2:" has none.
 _STEMS, _HEADING = 4, frozenset({"passa"})
-# Sentences of the sources to take away, at most.
+# Most sentences of the sources to remove.
 _MOST = 4
 
 
@@ -34,16 +34,16 @@ class _Line:
 
 
 def withheld(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take away what one sentence of an answer rests on.
+    """Remove the evidence of one sentence of an answer from the sources.
 
     Args:
-        record: With answers that may have spans.
+        record: The record; its answers may have spans.
         rng: Chooses the sentence.
 
     Returns:
-        The record with shorter sources. A sentence that lost its evidence is doubted as a whole,
-        and one that lost some of it, or is wrong elsewhere, is not judged any more. ``None`` where
-        sources are data, or no sentence has its evidence in a few places.
+        The record with shorter sources. A sentence that lost its evidence is marked as unsupported
+        as a whole; one that lost a part of it, or has a mistake already, as doubtful. ``None`` if
+        the sources are data, or no sentence has its evidence in a few places.
     """
     texts = [source.text for source in record.sources]
     if Grounds(texts).has_data:

@@ -1,4 +1,4 @@
-"""The tables that rank passages without reading them: how rare a word piece is, and what it means.
+"""Makes the tables that rank passages: inverse document frequencies and vectors of word pieces.
 
 ``python -m groundwire_training.words --documents DIR --base model.safetensors --tables DIR`` counts
 word pieces in gzipped JSON lines with a ``text``, reads each word piece of the vocabulary alone
@@ -20,9 +20,9 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import read_rows
 from groundwire_training.bases import read_base
 from groundwire_training.export import quantise
-from groundwire_training.model import Look
+from groundwire_training.model import AttentionInput
 
-#: Word pieces that count as one document: about a passage.
+#: Word pieces of one document for the frequencies: about those of a passage.
 _WINDOW = 200
 _DIMENSIONS = 128
 _MAX_DOCUMENT_CHARS = 8_000
@@ -30,7 +30,7 @@ _MAX_DOCUMENTS = 4_000
 
 
 def texts(folder: Path) -> Iterator[str]:
-    """The documents of a folder, at most 4,000 of each file, each cut at 8,000 characters."""
+    """Read the documents of a folder, at most 4,000 of each file, each cut at 8,000 characters."""
     for path in sorted(folder.glob("*.jsonl.gz")):
         for number, row in enumerate(read_rows(path)):
             if number == _MAX_DOCUMENTS:
@@ -53,7 +53,7 @@ def inverse_frequencies(folder: Path, pieces: WordPieces) -> NDArray[np.float32]
 
 @torch.inference_mode()
 def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
-    """The direction of each word piece on its own; shape ``(vocabulary, 128)``, length 1."""
+    """Compute a vector of length 1 for each word piece alone; shape ``(vocabulary, 128)``."""
     model = read_base(base).eval()
     found = []
     for ids in torch.split(torch.arange(VOCABULARY), 1024):
@@ -64,7 +64,7 @@ def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
         everything = torch.zeros(1, 1, 1, 1)
         for layer in model.typed_layers():
             hidden = layer.attend(
-                hidden, [Look(slice(None), *layer.keys_values(hidden), everything)]
+                hidden, [AttentionInput(slice(None), *layer.keys_values(hidden), everything)]
             )
         found.append(hidden.mean(1))
     vectors = torch.cat(found).numpy()

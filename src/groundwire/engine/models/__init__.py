@@ -96,7 +96,7 @@ class Manifest:
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ModelError(
-                f"{path} is no model manifest ({type(error).__name__}: {error}). It needs name, "
+                f"{path} is not a model manifest ({type(error).__name__}: {error}). It needs name, "
                 "version, kind, licence, and files with their sha256 and bytes."
             ) from error
 
@@ -197,7 +197,7 @@ def verify(manifest: Manifest) -> None:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value
 
 
@@ -214,5 +214,5 @@ def _numbers(values: Mapping[str, object]) -> Mapping[str, float]:
 def _plain_name(name: str) -> str:
     # A manifest may come with a downloaded folder, and must not reach files outside of it.
     if name in {"", ".", ".."} or "/" in name or "\\" in name:
-        raise ValueError(f"{name!r} is no plain file name")
+        raise ValueError(f"{name!r} is not a plain file name")
     return name

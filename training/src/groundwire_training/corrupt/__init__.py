@@ -1,13 +1,13 @@
-"""Mistakes made by program: a supported stretch of an answer becomes a wrong one.
+"""Puts mistakes into answers by program: a supported part of an answer becomes a wrong one.
 
-A kind of mistake is one function in one module: it looks at an answer and at what the sources say
-(``Grounds``), and proposes edits where it can be sure that its text would be wrong. What an edit
-writes is marked to the character; spans that were there are kept, moved, and never touched.
+Each kind of mistake is one function in one module. It reads an answer and the answer's sources
+(``Grounds``), and proposes edits if it can be sure that the new text is wrong. The new text is
+marked to the character. Existing spans are kept, moved with the text, and never edited.
 
-The kinds: ``numbers``, ``dates``, ``units``, ``entities`` (names), ``swaps``, ``negation``,
-``opposites`` and ``foreign`` (a sentence about something else). ``draw`` has the table of them and
-puts their mistakes into answers, ``premises`` into questions. They share ``edits``, ``grounds``,
-``names`` (found by their capital letters) and ``wording``.
+The kinds are ``numbers``, ``dates``, ``units``, ``entities`` (names), ``swaps``, ``negation``,
+``opposites`` and ``foreign`` (a sentence about something else). ``draw`` has the table of kinds and
+puts mistakes into answers, ``premises`` puts them into questions. The modules share ``edits``,
+``grounds``, ``names`` (found by their capital letters) and ``wording``.
 """
 
 from groundwire_training.corrupt.draw import KINDS, corrupt, corrupt_any, draw_corrupted

@@ -1,4 +1,4 @@
-"""A year, month, day, weekday or time of day becomes another."""
+"""Mistakes in dates: a year, month, day, weekday or time of day becomes another."""
 
 import random
 import re
@@ -13,7 +13,7 @@ _MONTHS = listed(
 )
 _DAYS = listed("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 _A_MONTH, _A_DAY = f"(?:{'|'.join(_MONTHS)})", f"(?:{'|'.join(_DAYS)})"
-# "May" and "March" alone may be no months.
+# A month needs a preposition or a number beside it: "May" and "March" are also other words.
 _MONTH = re.compile(rf"(?:(?<=[IiOo]n )|(?<=since )|(?<=until )){_A_MONTH}\b|\b{_A_MONTH}(?=\s\d)")
 _DAY_OF_MONTH = re.compile(rf"\b{_A_MONTH}\s(\d\d?)(?=[\s,.])(?!\s?(?:-|–|to\b|and\b|or\b))")
 _WEEKDAY = re.compile(rf"\b{_A_DAY}(?=s?\b)")
@@ -24,7 +24,7 @@ _EQUAL = (Match.EQUAL, Match.DATE_EQUAL, Match.TIME_EQUAL)
 
 
 def date(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Another year, month, day, weekday, hour, or half of the day."""
+    """Replace a year, month, day, weekday, hour, or AM and PM."""
     options = [
         (match, other) for pattern, other in _OTHERS.items() for match in pattern.finditer(text)
     ]
@@ -35,7 +35,7 @@ def date(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _is_absent(text: str, edit: Edit, grounds: Grounds) -> bool:
-    """Whether the date or time that comes of an edit is none that the sources state."""
+    """Whether the sources do not state the date or time that an edit results in."""
     low = max(0, edit.start - 60)
     near = text[low : edit.start] + edit.text + text[edit.end : edit.end + 60]
     at = edit.start - low
@@ -75,7 +75,7 @@ def _other_day(match: re.Match[str], grounds: Grounds, rng: random.Random) -> Ed
 
 def _other_weekday(match: re.Match[str], grounds: Grounds, rng: random.Random) -> Edit | None:
     before, after = match.string[: match.start()][-12:], match.string[match.end() :][:12]
-    # Of "Monday to Friday" or "Monday and Friday", what is left when one goes may be true.
+    # In "Monday to Friday" or "Monday and Friday", the other day makes the result partly true.
     is_listed = _LISTED_BEFORE.search(before) or _LISTED_AFTER.match(after)
     if is_listed or match[0].lower() not in grounds.words:
         return None

@@ -1,4 +1,4 @@
-"""The table of kinds, and putting their mistakes into answers."""
+"""The table of kinds of mistakes, and functions that put them into answers."""
 
 import random
 from collections.abc import Callable, Collection, Sequence
@@ -22,9 +22,9 @@ class Kind(NamedTuple):
     """A kind of mistake.
 
     Attributes:
-        propose: From an answer's text and what the sources say, mistakes in random order; none
-            where it cannot be sure that its text would be wrong.
-        weight: How often it is tried first, in proportion.
+        propose: Proposes mistakes for an answer's text, in random order; none if it cannot be sure
+            that the new text is wrong.
+        weight: Relative frequency with which this kind is tried first.
     """
 
     propose: Callable[[str, Grounds, random.Random], Mistakes]
@@ -49,9 +49,9 @@ def corrupt(
     """Put one mistake of a kind into an answer.
 
     Args:
-        answer: Text and the spans it has; what is outside them is taken to be supported.
-        grounds: What its sources say.
-        rng: Chooses the place and the mistake; the only source of chance.
+        answer: The answer; text outside its spans is taken to be supported.
+        grounds: The answer's sources.
+        rng: Chooses the place and the mistake; the only source of randomness.
         kind: A key of :data:`KINDS`.
 
     Returns:
@@ -65,7 +65,7 @@ def corrupt(
 
 
 def _is_said(text: str, edit: Edit, grounds: Grounds) -> bool:
-    """Whether the new words stand in the sources between the same neighbours."""
+    """Whether the sources have the new words, with the same words before and after them."""
     before = WORD.findall(text[: edit.start][-40:])[-1:]
     after = WORD.findall(text[edit.end :][:40])[:1]
     return grounds.says(" ".join([*before, edit.text, *after]))
@@ -74,7 +74,7 @@ def _is_said(text: str, edit: Edit, grounds: Grounds) -> bool:
 def corrupt_any(
     answer: MarkedAnswer, grounds: Grounds, rng: random.Random, *, kinds: Collection[str] = KINDS
 ) -> MarkedAnswer | None:
-    """Put one mistake of any of some kinds into an answer, in random order of kinds."""
+    """Put one mistake into an answer, trying kinds in random order by their weights."""
     # Sampling without replacement by weight (Efraimidis and Spirakis, 2006).
     order = sorted(kinds, key=lambda kind: -(rng.random() ** (1 / KINDS[kind].weight)))
     for kind in order:
@@ -86,16 +86,16 @@ def corrupt_any(
 def draw_corrupted(
     record: LabelledContext, n: int, rng: random.Random, strangers: Sequence[LabelledContext]
 ) -> tuple[MarkedAnswer, ...]:
-    """Corrupted versions of a record's answers, those with the fewest spans first.
+    """Make corrupted versions of a record's answers, of those with the fewest spans first.
 
     Args:
-        record: With answers of any kind; they are not changed.
-        n: How many to make, at most. An answer is used again when there are fewer of them.
-        rng: The only source of chance.
-        strangers: Other records, for names and sentences that do not belong here.
+        record: The record; its answers are not changed.
+        n: Largest number of versions. If there are fewer answers, they are used several times.
+        rng: The only source of randomness.
+        strangers: Other records, to take names and sentences about something else from.
 
     Returns:
-        Up to ``n`` answers that differ, with one or two mistakes each.
+        Up to ``n`` different answers, with one or two mistakes each.
     """
     grounds = Grounds([source.text for source in record.sources], strangers)
     answers = sorted(shuffled(record.answers, rng), key=lambda answer: len(answer.spans))

@@ -1,4 +1,4 @@
-"""What a mistake changes, and carrying it out with every span in its place."""
+"""Edits of an answer's text, which keep its spans in place."""
 
 import random
 import re
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``answer[start:end]`` becomes ``text``, which is marked but for the space around it."""
+    """An edit: ``answer[start:end]`` becomes ``text``, which is marked without outer spaces."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Edit:
     label: int = CONTRADICTED
 
     def with_article(self, answer: str) -> "Edit":
-        """The edit, taking "a" or "an" before it along where the other is due."""
+        """The edit, extended to correct an article "a" or "an" before it."""
         article = re.search(r"\b([Aa])(n?) $", answer[: self.start])
         is_vowel = re.match(r"[aeioAEIO]|un(?!i)|8|11(?!\d)|18(?!\d)", self.text) is not None
         if not article or self.start == self.end or is_vowel == bool(article[2]):
@@ -34,7 +34,7 @@ class Edit:
         return replace(self, start=article.start(), text=text)
 
 
-#: Mistakes that a kind proposes, in random order: most are one edit, a swap is two.
+#: Proposed mistakes, in random order. Most are one edit; a swap is two.
 Mistakes = Iterator[tuple[Edit, ...]]
 
 
@@ -44,10 +44,10 @@ def shuffled(values: Sequence[_T], rng: random.Random) -> list[_T]:
 
 
 def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
-    """Carry out edits that touch neither each other nor a span."""
+    """Apply edits that touch neither each other nor a span."""
     text, at = "", 0
     spans = []
-    moves: list[tuple[int, int]] = []  # from here on, so many characters further
+    moves: list[tuple[int, int]] = []  # positions from which text moves, and how far
     for edit in sorted(edits, key=lambda edit: edit.start):
         text += answer.text[at : edit.start]
         start = len(text) + len(edit.text) - len(edit.text.lstrip())
@@ -62,7 +62,7 @@ def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
 
 
 def is_free(answer: MarkedAnswer, edits: Sequence[Edit]) -> bool:
-    """Whether edits leave a character between them and every span, and are apart."""
+    """Whether at least one character lies between any two edits, and between edits and spans."""
     ordered = sorted(edits, key=lambda edit: edit.start)
     return all(a.end < b.start for a, b in pairwise(ordered)) and not any(
         edit.start <= end and start <= edit.end for edit in edits for start, end, _ in answer.spans

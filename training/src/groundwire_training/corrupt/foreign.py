@@ -1,4 +1,4 @@
-"""A sentence of another record's answer stands between two sentences."""
+"""Mistakes of topic: a sentence of another record's answer is put between two sentences."""
 
 import random
 import re
@@ -8,7 +8,7 @@ from groundwire_training.corrupt.edits import UNSUPPORTED, Edit, Mistakes, shuff
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
 
-# Sentences that lean on the one before them, or speak of the task.
+# Sentences that refer to the one before them, or to the task.
 _DEPENDENT = re.compile(
     r"(?:It|They|This|These|Those|That|He|She|His|Her|Its|Their|However|Overall|Additionally|Yes|"
     r"In addition|Based|Therefore|Also|But|And|So|According|Both|Unfortunately|Sorry|I|"
@@ -18,7 +18,7 @@ _ENDS = re.compile(r"(?<=[a-z)%]\.)(?= [A-Z]|\n|$)")
 
 
 def foreign(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """A whole sentence about something else."""
+    """Insert a sentence about something else."""
     if not grounds.strangers:
         return
     other = rng.choice(rng.choice(grounds.strangers).answers)
@@ -35,7 +35,7 @@ def foreign(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _is_foreign(sentence: str, grounds: Grounds) -> bool:
-    """Whether a sentence stands alone and has a name or figure and more that is strange."""
+    """Whether a sentence is complete in itself, and enough of its words are not in the sources."""
     if not 40 <= len(sentence) <= 260 or sentence[-1] != "." or "\n" in sentence:
         return False
     if _DEPENDENT.match(sentence):

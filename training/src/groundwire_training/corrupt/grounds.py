@@ -1,4 +1,4 @@
-"""What the sources of a record say: the measure of what would be wrong."""
+"""The sources of a record, analysed, to decide whether an edited answer is wrong."""
 
 import re
 from bisect import bisect_left
@@ -12,11 +12,11 @@ from groundwire_training.corrupt.wording import FIGURE, WORD, plain, stems
 
 
 class Grounds:
-    """What the sources of a record say, read once for all its answers.
+    """The sources of a record, analysed once for all its answers.
 
     Args:
-        sources: Their texts.
-        strangers: Other records, whose names and sentences do not belong here.
+        sources: Texts of the sources.
+        strangers: Other records, to take names and sentences about something else from.
     """
 
     def __init__(self, sources: Sequence[str], strangers: Sequence[LabelledContext] = ()) -> None:
@@ -35,43 +35,43 @@ class Grounds:
 
     @cached_property
     def _lines(self) -> list[tuple[str, frozenset[str]]]:
-        """Sentences, and fields of what is data, with their stems."""
+        """Sentences and fields of data, each with its stems."""
         lines = re.split(r"(?<=[.!?])\s+|\n+|[{}\[\]]|, (?=['\"])", self.text)
         return [(plain(line), stems(line)) for line in lines if line]
 
     @cached_property
     def found(self) -> tuple[Quantity, ...]:
-        """Numbers, times and dates of the sources."""
+        """Quantities of the sources: numbers, times and dates."""
         return quantities(self.text)
 
     @cached_property
     def index(self) -> QuantityIndex:
-        """The same, to compare with."""
+        """Index of the quantities, to compare others with."""
         return QuantityIndex.of(self.found)
 
     @cached_property
     def numbers(self) -> list[float]:
-        """Every number in figures or words, before and after conversion, ascending."""
+        """All numbers of the sources, in figures or words, as written and in base units, sorted."""
         figures = {float(f.replace(",", "")) for f in FIGURE.findall(self.text) if len(f) < 300}
         read = {n for q in self.found if isinstance(q.value, float) for n in (q.number, q.value)}
         return sorted(figures | read)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Names of the sources, each with what it seems to name."""
+        """Names in the sources, with their kinds; see :func:`names_of`."""
         return names_of(self.text)
 
     def says(self, words: str) -> bool:
-        """Whether some words stand in the sources one after the other."""
+        """Whether the sources have these words, one after the other."""
         return plain(words) in self._plain
 
     def has_number_near(self, value: float, spread: float) -> bool:
-        """Whether a number within ``spread`` of a value stands anywhere in the sources."""
+        """Whether the sources have a number within ``spread`` of a value."""
         place = bisect_left(self.numbers, value - spread)
         return place < len(self.numbers) and self.numbers[place] <= value + spread
 
     def tells(self, words: str, sentence: str, *, share: float) -> bool:
-        """Whether a line with some words has a share of the sentence's other content words."""
+        """Whether a line has these words, and at least a share of the sentence's other stems."""
         wanted, needle = stems(sentence) - stems(words), plain(words)
         return any(
             needle in line and len(wanted & its_stems) >= share * len(wanted)

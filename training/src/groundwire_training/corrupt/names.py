@@ -8,7 +8,8 @@ from groundwire.text.vocabulary import CALENDAR, OFFICES, OPENERS, PEOPLES
 from groundwire_training.corrupt.wording import listed
 
 _NAME = re.compile(r"\b[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?: [A-Z][a-z]+(?:-[A-Z][a-z]+)?)*\b")
-#: Not a name alone: the words of offices, peoples, calendars and of what begins a sentence.
+#: Capitalised words that are not names: offices, peoples, months and days, and words that open a
+#: sentence.
 _NO_NAMES = OFFICES | PEOPLES | OPENERS | CALENDAR
 _PEOPLES = re.compile(r"(?:ian|ean|ish|ese|ans|ians|ists|ism|ites)$")
 _STATES = frozenset(
@@ -42,7 +43,7 @@ _LONGER_AFTER = re.compile(r" [A-Z&(]|, [A-Z]|[-\w’'\"”/]| (?:and|or|of|de|t
 
 
 def name_spans(text: str) -> Iterator[re.Match[str]]:
-    """Runs of one to three capitalised words that may be names, not those of headings."""
+    """Find runs of one to three capitalised words that may be names."""
     for match in _NAME.finditer(text):
         words = match[0].lower().split()
         if len(words) <= 3 and not any(w in _NO_NAMES or _PEOPLES.search(w) for w in words):
@@ -50,9 +51,9 @@ def name_spans(text: str) -> Iterator[re.Match[str]]:
 
 
 def names_of(text: str) -> dict[str, str]:
-    """Names that stand within sentences, their words never written small, with their kind.
+    """Find names within sentences whose words are nowhere in lower case, with their kinds.
 
-    The kind is "person", "place", "organisation", or "" where nothing around the name tells.
+    The kind is "person", "place", "organisation", or "" if the words around the name do not tell.
     """
     votes: dict[str, Counter[str]] = {}
     small = set(re.findall(r"\b[a-z]+\b", text))
@@ -77,13 +78,13 @@ def _kind_at(match: re.Match[str]) -> str:
 
 
 def begins_sentence(text: str, place: int) -> bool:
-    """Whether what stands there has its capital letter from a sentence, heading or list."""
+    """Whether a word here may be capitalised only because it begins a sentence, line or list."""
     before = text[:place].rstrip()
     return not before or before[-1] in ".!?:\n\"'“”‘*-•>#|" or "\n" in text[len(before) : place]
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """Whether two names may name the same: a word or its beginning is shared."""
+    """Whether two names may mean the same: they share a word, or the beginning of one."""
     return any(
         a[:4] == b[:4] or a in b or b in a
         for a in one.lower().replace("-", " ").split()
@@ -92,6 +93,6 @@ def may_be_one(one: str, other: str) -> bool:
 
 
 def touches_name(match: re.Match[str]) -> bool:
-    """Whether a name is part of a longer one, of a list of names or of a place with its state."""
+    """Whether a name is part of a longer name, a list of names, or a place with its state."""
     before = match.string[: match.start()][-12:]
     return bool(_LONGER_BEFORE.search(before) or _LONGER_AFTER.match(match.string, match.end()))

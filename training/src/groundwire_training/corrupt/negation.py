@@ -1,4 +1,4 @@
-"""A "not" comes or goes."""
+"""Mistakes of negation: a "not" is put in or left out."""
 
 import random
 import re
@@ -19,20 +19,20 @@ _REMOVE = re.compile(
     r"(?: not|n['’]t)|(?P<can>cannot|can['’]t)"
     r"|(?P<does>do|does)(?: not|n['’]t) (?P<base>[a-z]+))\b(?= (?P<next>[a-z]+)|[.,;])"
 )
-#: Words whose sentence has a "not" already, or would mean something else with one.
+#: Words of sentences that are negated already, or whose meaning with a "not" is unclear.
 _UNCLEAR = re.compile(
     r"^(?:Yes|No|What|How|Why|Who|Where|Here|Sure|Note)\b|n['’]t"
     r"|(?i:\b(?:not|no|never|none|neither|nor|nothing|without|cannot|only|hardly|lack\w*|few|"
     r"little|if|unless|whether|when|some|several|all|every|each|both|everyone|most|many|also|too|"
     r"already|still|either|any|until|yet|such as|as well|will be\.)\b)"
 )
-#: Words that a sentence may need its "not" for.
+#: Words that may be ungrammatical once the "not" before them is removed.
 _POLAR = re.compile(
     r"\b(?:any|either|until|till|but|yet|ever|or|nor|rather|anymore|instead|as well)\b"
 )
 _CONDITION = re.compile(r"\b(?:if|unless|when|whether)\b", re.I)
 _NOT = re.compile(r"\bnot\b|n['’]t|\bno\b|cannot")
-#: A "not" before one of these negates that word alone, or nothing.
+#: Words that may not follow an added or removed "not", which would negate that word alone.
 _UNNEGATED = frozenset(
     listed("""
     not no never only just always also still already both either neither often sometimes
@@ -46,7 +46,7 @@ _NO_VERB_AFTER = frozenset(listed("the its their and or to of a which special"))
 
 
 def negation(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """A "not" put in or left out."""
+    """Put in or leave out a "not"."""
     options = [(match, _negated) for match in _INSERT.finditer(text)]
     options += [(match, _affirmed) for match in _REMOVE.finditer(text)]
     for match, turn in shuffled(options, rng):
@@ -61,7 +61,7 @@ def _negated(match: re.Match[str], piece: slice) -> str | None:
     before = WORD.findall(match.string[piece.start : match.start()].lower())
     last = before[-1] if before else ""
     if match["third"]:
-        # After these, the word is a noun ("special offers") or not their verb.
+        # After these words, the match is a noun ("special offers") or belongs to another subject.
         is_plural = last.endswith("s") and not last.endswith("ss") and len(before) < 3
         if is_plural or last.endswith("ly") or last in _NO_VERB_AFTER:
             return None

@@ -1,4 +1,4 @@
-"""A number becomes another of the same form."""
+"""Mistakes in numbers: a number becomes another of the same form."""
 
 import random
 import re
@@ -22,7 +22,7 @@ _SCALE_AFTER = re.compile(r"[\s-]*(?:out of|star)")
 
 
 def number(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Another number of the same form, or another word of magnitude."""
+    """Replace a number by one of the same form, or a word such as "million" by another."""
     for quantity in shuffled(quantities(text), rng):
         if is_counted(quantity, text, grounds):
             figures = list(FIGURE.finditer(text, quantity.start, quantity.end))
@@ -36,14 +36,14 @@ def number(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def is_counted(quantity: Quantity, text: str, grounds: Grounds) -> bool:
-    """Whether a quantity is a number that the sources state, and no year, rank or "1"."""
+    """Whether a quantity is a number that the sources state, and not a year, a rank, 0 or 1."""
     before, after = text[: quantity.start][-12:], text[quantity.end :][:12]
     return (
         quantity.kind is QuantityKind.NUMBER
         and quantity.name != "th"
         and quantity.number not in (0.0, 1.0)
         and not YEAR.fullmatch(text, quantity.start, quantity.end)
-        # A part of a range may still be true, and half of a score says little.
+        # Not a part of a range, which may still be true, or of a score such as 3-1.
         and not re.match(rf"{RANGE.pattern}\S?\d", after)
         and not re.search(rf"\d{RANGE.pattern}\S?$", before)
         and grounds.index.match(quantity) is Match.EQUAL
@@ -80,7 +80,7 @@ def _other_figure(
 def _near_misses(
     quantity: Quantity, figure: re.Match[str], grounds: Grounds, rng: random.Random
 ) -> Iterator[str]:
-    """Numbers that look like this one and that the sources do not state here."""
+    """Find similar numbers that the sources do not state about the same subject."""
     text = figure.string
     decimals = len(figure[0].partition(".")[2])
     step = 10.0**-decimals
@@ -97,7 +97,7 @@ def _near_misses(
 
 
 def _candidates(figure: re.Match[str], quantity: Quantity, grounds: Grounds) -> list[float]:
-    """Values to try: where the words around allow a range, only those far outside it."""
+    """Values to try; after words such as "at least" or "about" only those far from the number."""
     before = figure.string[max(0, quantity.start - 20) : quantity.start]
     digits = figure[0].replace(",", "")
     value = float(digits)
@@ -112,14 +112,14 @@ def _candidates(figure: re.Match[str], quantity: Quantity, grounds: Grounds) -> 
         if "." not in digits[i : i + 2] and turned[0] != "0":
             values.append(float(turned))
     values += [n for n in grounds.numbers if 0 < value / 10 < n < value * 10]
-    # What is approximate, or large and so perhaps rounded, is not wrong because of a digit.
+    # A number that is approximate, or large and so perhaps rounded, is wrong only if far off.
     if value >= 1000 or _ABOUT.search(before):
         return [n for n in values if abs(n - value) > 0.3 * value] or [value * 2, value // 2]
     return values
 
 
 def _highest(value: float, quantity: Quantity, text: str) -> float:
-    """The largest number that does not look absurd there."""
+    """The largest value that is still plausible for a quantity."""
     if quantity.unit == "%":
         return max(value, 100.0)
     if _SCALE_AFTER.match(text, quantity.end) or _SCALE_BEFORE.search(text[: quantity.start]):
@@ -128,7 +128,7 @@ def _highest(value: float, quantity: Quantity, text: str) -> float:
 
 
 def _is_elsewhere(number: float, here: str, grounds: Grounds) -> bool:
-    """Whether the sources state a number, but nowhere among words like those around it here."""
+    """Whether the sources state a number, but only among other words than those in ``here``."""
     around = stems(re.sub(r"\d", " ", here))
     places = [q for q in grounds.found if q.kind is QuantityKind.NUMBER and q.number == number]
     return bool(places) and not any(

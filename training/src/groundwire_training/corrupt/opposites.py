@@ -1,4 +1,4 @@
-"""A word of amount, order, direction or certainty becomes its opposite, or says too much."""
+"""Mistakes of meaning: a word becomes its opposite, or a stronger word than the sources support."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from groundwire_training.corrupt.wording import sentence_at, stands
 
 
 class _Turn(NamedTuple):
-    """What a word becomes, between texts that make the result grammatical and wrong."""
+    """A word's replacement, with patterns of the text before and after it that allow it."""
 
     other: str
     before: str = ""
@@ -30,7 +30,7 @@ _SPAN = r"\b(?:years|days|months|weeks|hours|minutes) $"
 _CHANGE = r"\b(?:an?|the|to|can|may|will|and) $"
 _ACTIVE = r"(?<!has)(?<!have)(?<!had)(?<!was)(?<!were)(?<!is)(?<!been)(?<!of) $"
 _TURNS = {
-    # Opposites whatever stands around them, unless an entry below has the word too.
+    # Opposites in any context; an entry below replaces that of the same word here.
     **{one: _Turn(other) for one, other in OPPOSITES},
     **{other: _Turn(one) for one, other in OPPOSITES},
     # Amount.
@@ -77,11 +77,11 @@ _TURNS = {
     "open": _Turn("closed", _IS, r"[ ,.](?!to\b)"),
     "closed": _Turn("open", _IS, r"[ ,.]"),
     "lower": _Turn("higher", after=r" (?!back|case|\d)"),
-    # What was done.
+    # Results.
     "won": _Turn("lost", _ACTIVE, _OBJECT),
     "lost": _Turn("won", _ACTIVE, _OBJECT),
     "supported": _Turn("opposed", r"(?:was|were|is|are|has|have) $"),
-    # Certainty: the sources need not say the contrary.
+    # Certainty. The sources do not say the contrary, so these are unsupported.
     "may": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
     "might": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
     "could": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
@@ -95,7 +95,7 @@ _NOT = re.compile(r"\b(?:not|no|never|neither|nor|without|whether|or)\b|n['’]t
 
 
 def opposite(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Another word, where the sources write this one and not the other."""
+    """Replace a word if the sources use it, in a similar sentence, and not its replacement."""
     for match in shuffled(list(_WORD.finditer(text)), rng):
         word, turn = match[0], _TURNS[match[0]]
         if not re.search(turn.before, text[: match.start()][-24:]):
@@ -104,7 +104,7 @@ def opposite(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
             continue
         sentence = sentence_at(text, match.start())
         if (
-            # A paraphrase may have chosen the word: what the sources write themselves is firm.
+            # The sources must have the word itself: a paraphrase may have chosen it freely.
             grounds.tells(word, sentence, share=0.3)
             and not grounds.tells(turn.other, sentence, share=0.3)
             and not stands(turn.other, sentence)

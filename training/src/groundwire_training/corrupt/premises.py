@@ -1,4 +1,4 @@
-"""Questions that ask whether something false is so."""
+"""Questions with a false premise: they ask whether a wrong sentence is true."""
 
 import random
 import re
@@ -24,7 +24,7 @@ _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|will|would|does|do|did|\w{2,}ed)\b"
 )
 _NO_STATEMENT = re.compile(r"[*|#\n]|^\W|^(?:Here|Yes|No)\b|[Pp]assage|[?:]$")
-# "Roast the pork until it is browned" tells what to do.
+# Instructions, such as "Roast the pork until it is browned".
 _INSTRUCTION = re.compile(r"\w+ (?:the|an?|your|it|them|each|for|in|on)\b")
 _LOWERED = frozenset(
     listed("""
@@ -35,13 +35,15 @@ _LOWERED = frozenset(
 
 
 def false_premise(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Ask whether something false is so: the question repeats it and is no evidence for it.
+    """Give a record a question that asks whether a wrong sentence is true.
+
+    The reader learns from such records that a question is not evidence.
 
     Returns:
-        The record with such a question and two answers: one of its own, faithful, and the false
-        sentence itself, marked. ``None`` if no answer without spans could be corrupted.
+        The record with such a question and two answers: a faithful one of its own, and the wrong
+        sentence, marked. ``None`` if no answer without spans could be corrupted.
     """
-    kinds = [kind for kind in KINDS if kind != "foreign"]  # a set would not repeat its order
+    kinds = [kind for kind in KINDS if kind != "foreign"]  # a list, for a reproducible order
     grounds = Grounds([source.text for source in record.sources])
     for answer in shuffled([answer for answer in record.answers if not answer.spans], rng):
         wrong = corrupt_any(answer, grounds, rng, kinds=kinds)
@@ -66,9 +68,9 @@ def _sentence_with_mistake(wrong: MarkedAnswer) -> MarkedAnswer | None:
 
 
 def _clause(sentence: str, known: str) -> str | None:
-    """A sentence as the clause after "that", unless it is no statement.
+    """Turn a sentence into a clause to put after "that"; ``None`` if it is not a statement.
 
-    ``known`` is text that shows whether its first word is a name: that is never written small.
+    A first word that ``known`` has in lower case is not a name, and is put in lower case.
     """
     clause = _OPENING.sub("", sentence.rstrip(".!"), count=1)
     if _NO_STATEMENT.search(clause) or not _FINITE.search(clause):

@@ -1,4 +1,4 @@
-"""Two figures of one sentence change places."""
+"""Swaps: two figures of one sentence change places."""
 
 import random
 import re
@@ -15,7 +15,7 @@ _JOINT = re.compile(rf"{RANGE.pattern}|\W*(?:and|or|to|the|by|times|x|a|between)
 
 
 def swap(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Two years, or two numbers of one form and unit, with more than a joint between them."""
+    """Swap two years, or two numbers of one form and unit, with more than "and" between them."""
     movable = []
     for quantity in quantities(text):
         written = text[quantity.start : quantity.end]
@@ -37,7 +37,7 @@ def swap(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
                 and one != other
                 and re.search(r"[a-z]{3}", between)
                 and not _JOINT.fullmatch(between)
-                # Nobody would take the number for one that is so much larger.
+                # Numbers of very different size are not a plausible mistake.
                 and max(a.number, b.number) <= 20 * min(a.number, b.number)
             ):
                 yield Edit(a.start, a.end, other), Edit(b.start, b.end, one)

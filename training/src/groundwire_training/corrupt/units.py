@@ -1,4 +1,4 @@
-"""A unit of measure, or the period of a rate, becomes another."""
+"""Mistakes in units: a unit of measure, or the period of a rate, becomes another."""
 
 import random
 import re
@@ -18,7 +18,7 @@ _OTHERS: dict[str, list[str]] = defaultdict(list)
 for _one, _other in _TAKEN_FOR_EACH_OTHER:
     _OTHERS[_one].append(_other)
     _OTHERS[_other].append(_one)
-#: How else a unit is written, besides singular, plural and adverb ("weekly").
+#: Other spellings of units, besides singular, plural and adverb ("weekly").
 _ALSO = dict(
     pairs("""
     miles/mi feet/ft pounds/lbs liters/l euros/eur day/daily days/daily months/mo
@@ -34,7 +34,7 @@ _PERIOD = re.compile(r"\b(?:per|each|every) (day|week|month|year|hour|minute)\b(
 
 
 def unit(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Another unit, where the sources use this one and not the other."""
+    """Replace a unit that the sources use by one that they do not use."""
     options = [(match, _OTHERS[match[1]]) for match in _UNIT.finditer(text)]
     options += [(match, _PERIODS) for match in _PERIOD.finditer(text)]
     for match, others in shuffled(options, rng):
@@ -44,6 +44,6 @@ def unit(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _forms(unit: str) -> set[str]:
-    """A unit as it may be written: singular, plural, adverb and short."""
+    """Spellings of a unit: singular, plural, adverb and abbreviation."""
     one = unit.removesuffix("s")
     return {unit, one, f"{one}s", f"{one}ly", _ALSO.get(unit, unit)}
