@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
-from groundwire.control.keys import Key, Keyring, new_key
+from groundwire.control.keys import Key, new_key
+from groundwire.control.tenants.directory import Directory
 from tests.gateway.keys import KEY, OTHER_KEY
 
 
@@ -23,17 +24,17 @@ def test_a_key_is_found_by_its_hash_alone() -> None:
     config = parse(
         f"tenants: {{acme: {{keys: 'sha256:{key_hash(OTHER_KEY)}'}}, b: {{keys: {KEY}}}}}", name=""
     )
-    keyring = Keyring.of(config)
+    keyring = Directory(config)
     found = keyring.find(OTHER_KEY.encode())
     assert found is not None
     assert found.tenant == "acme"
-    assert keyring.tenants == ("acme", "b")
+    assert set(keyring) == {"acme", "b"}
     assert keyring.find(f"sha256:{key_hash(OTHER_KEY)}".encode()) is None
     assert keyring.find(KEY[:-1].encode()) is None
-    assert KEY not in repr(keyring.keys)
+    assert KEY not in repr(keyring.configured)
 
 
 @given(st.binary(max_size=60))
 def test_no_other_bytes_are_a_key(given_key: bytes) -> None:
-    keyring = Keyring([Key("a", key_hash(KEY))])
+    keyring = Directory(parse(f"tenants: {{a: {{keys: {KEY}}}}}", name=""))
     assert (keyring.find(given_key) is None) == (given_key != KEY.encode())

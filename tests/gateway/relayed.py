@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from groundwire.config import Config, parse
-from groundwire.control.keys import Keyring
+from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
@@ -63,7 +63,7 @@ def relay_app(config: Config) -> Starlette:
         exception_handlers={Problem: _tell},
         middleware=[
             Middleware(Tracing),
-            Middleware(Authentication, keyring=Keyring.of(config), tenants=config.tenants),
+            Middleware(Authentication, keyring=Directory(config), tenants=config.tenants),
             Middleware(
                 RequestLimits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes
             ),

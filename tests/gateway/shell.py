@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from groundwire.config import Config
-from groundwire.control.keys import Keyring
+from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.middleware.auth import Authentication
 from groundwire.gateway.middleware.limits import RequestLimits, read_json
 from groundwire.gateway.middleware.state import caller, trace_id
@@ -36,7 +36,7 @@ def shell(config: Config, *, is_local_demo: bool = False) -> Starlette:
             Middleware(Tracing),
             Middleware(
                 Authentication,
-                keyring=Keyring.of(config),
+                keyring=Directory(config),
                 tenants=config.tenants,
                 is_local_demo=is_local_demo,
             ),

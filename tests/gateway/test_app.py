@@ -7,7 +7,6 @@ import pytest
 
 from groundwire import Pipeline
 from groundwire.config import Config, parse
-from groundwire.control.keys import Key, Keyring
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.app import create_app
@@ -96,14 +95,6 @@ def test_models_that_cannot_be_loaded_make_it_unready(running: Running, tmp_path
 def test_the_app_needs_some_key() -> None:
     with pytest.raises(ConfigError, match="There is no key"):
         create_app(Config())
-
-
-def test_keys_may_come_from_elsewhere_than_the_configuration(
-    running: Running, tmp_path: Path
-) -> None:
-    keyring = Keyring([Key("stored", "00" * 32)])
-    url = running(create_app(config_of(tmp_path), loads=False, keyring=keyring))
-    assert fetch(f"{url}/v1/models", headers=AUTHORIZED).status == 401
 
 
 def test_a_path_that_there_is_not_is_told_with_the_next_step(

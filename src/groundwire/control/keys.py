@@ -6,13 +6,10 @@ A key is 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 import hmac
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
-
-from groundwire.config import Config
-from groundwire.config.keys import hash_of, key_hash
 
 #: The first characters of the keys that we make, for tenants and for the admin plane. Configured
 #: keys may begin otherwise.
@@ -63,22 +60,6 @@ class AdminKey:
     name: str | None = None
 
 
-class Keys(Protocol):
-    """Looks up the keys that are valid now."""
-
-    def find(self, key: bytes) -> Key | None:
-        """Return the key of a tenant with this text, if it is valid now."""
-        ...
-
-    def find_admin(self, key: bytes) -> AdminKey | None:
-        """Return the admin key with this text, if it is valid now."""
-        ...
-
-    def is_ours(self, key: bytes) -> bool:
-        """Return whether it is or was a key of ours: such a key never goes to the upstream."""
-        ...
-
-
 def is_made_here(key: bytes) -> bool:
     """Return whether a text begins like a key that any gateway makes."""
     return key.startswith((PREFIX.encode(), ADMIN_PREFIX.encode()))
@@ -92,38 +73,6 @@ def holds_key(text: str) -> bool:
 def hide_keys(text: str) -> str:
     """Return a text in which what looks like such a key is ``gw_***``."""
     return _MADE_HERE.sub(r"\1***", text)
-
-
-class Keyring:
-    """The keys of a configuration, which never change."""
-
-    def __init__(self, keys: Iterable[Key]) -> None:
-        self.keys = tuple(keys)
-        self._by_hash = {key.sha256: key for key in self.keys}
-
-    @classmethod
-    def of(cls, config: Config) -> "Keyring":
-        """Read the keys of a configuration."""
-        return cls(
-            Key(tenant, hash_of(secret)) for tenant, own in config.keys.items() for secret in own
-        )
-
-    def find(self, key: bytes) -> Key | None:
-        """Return the key of a tenant, in a time that does not tell how much of a key is right."""
-        return find_by_hash(self._by_hash, key_hash(key))
-
-    def find_admin(self, key: bytes) -> AdminKey | None:
-        """Return none: there is no admin plane without a store."""
-        return None
-
-    def is_ours(self, key: bytes) -> bool:
-        """Return whether it is a key of ours, or begins like one."""
-        return is_made_here(key) or self.find(key) is not None
-
-    @property
-    def tenants(self) -> tuple[str, ...]:
-        """The tenants that have a key, each once."""
-        return tuple(dict.fromkeys(key.tenant for key in self.keys))
 
 
 class Hashed(Protocol):

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 
 from groundwire import __version__
 from groundwire.config import Config
-from groundwire.control.keys import Keyring, Keys
+from groundwire.control.tenants.directory import Directory
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway import native, relay
 from groundwire.gateway.chat import chat
@@ -55,7 +55,6 @@ def create_app(
     *,
     pipeline: Pipeline | None = None,
     loads: bool = True,
-    keyring: Keys | None = None,
     control: "ControlPlane | None" = None,
     is_local_demo: bool = False,
     on_failure: Callable[[Exception], None] | None = None,
@@ -67,8 +66,6 @@ def create_app(
         config: The configuration.
         pipeline: One that is loaded already; whoever loaded it closes it.
         loads: Whether one is loaded if none is given. Without any, no answer can be checked.
-        keyring: The keys that are taken; ``None``: those of the control plane, or without one
-            those of the configuration.
         control: Tenants, keys and the audit trail in a database. It is opened and closed here.
         is_local_demo: Whether requests need no key, and must be meant for this machine.
         on_failure: Told if models cannot be loaded, once the app has started.
@@ -79,7 +76,7 @@ def create_app(
         MissingExtraError: If there are to be traces, and OpenTelemetry is not installed.
     """
     telemetry = Telemetry.of(config) if telemetry is None else telemetry
-    taken = _keys(config, keyring, control, is_local_demo=is_local_demo)
+    taken = _keys(config, control, is_local_demo=is_local_demo)
     readiness, counted = Readiness(on_failure), Metrics()
     if control is not None:
         readiness.control = control
@@ -158,22 +155,19 @@ def create_app(
 
 def _keys(
     config: Config,
-    keyring: Keys | None,
     control: "ControlPlane | None",
     *,
     is_local_demo: bool,
-) -> Keys:
+) -> Directory:
     """Return the keys that are accepted.
 
     Raises:
         ConfigError: If there are none, and none can come.
     """
-    if keyring is not None:
-        return keyring
     if control is not None:
         return control.directory
-    found = Keyring.of(config)
-    if not found.keys and not is_local_demo:
+    found = Directory(config)
+    if not config.keys and not is_local_demo:
         raise ConfigError(
             ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
         )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
-from groundwire.control.keys import AdminKey, Key, Keyring, Keys, Role
+from groundwire.control.keys import AdminKey, Key, Role
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.record import KeyRecord, TenantRecord, TenantSnapshot
 from groundwire.errors import ConfigError
@@ -117,21 +117,10 @@ def test_a_revoked_key_is_not_taken_and_stays_ours() -> None:
 
 
 def test_what_begins_like_a_key_of_ours_is_ours_even_if_it_was_deleted() -> None:
-    for keys in (Directory(Config()), Keyring([])):
-        assert keys.is_ours(b"gw_deleted")
-        assert keys.is_ours(b"gwa_deleted")
-        assert not keys.is_ours(b"sk-deleted")
-
-
-def test_a_directory_and_a_keyring_stand_in_for_each_other() -> None:
-    config = parse(FILE, name="")
-    both: list[Keys] = [Directory(config), Keyring.of(config)]
-    for keys in both:
-        found = keys.find(b"gw_configured_key_of_acme")
-        assert found is not None
-        assert found.tenant == "acme"
-        assert keys.is_ours(b"gw_configured_key_of_acme")
-    assert both[1].find_admin(b"gwa_configured_admin_key") is None
+    keys = Directory(Config())
+    assert keys.is_ours(b"gw_deleted")
+    assert keys.is_ours(b"gwa_deleted")
+    assert not keys.is_ours(b"sk-deleted")
 
 
 def test_of_a_key_that_stands_in_both_the_file_says_whose_it_is() -> None:

@@ -5,7 +5,7 @@ from typing import Self
 
 from groundwire.config import Config
 from groundwire.config.keys import hash_of
-from groundwire.control.keys import Keyring, Role
+from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyRecord
 from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
@@ -35,8 +35,9 @@ class ConfiguredTenants:
             ConfigError: If the admin key is also a tenant's: its clients could do anything.
         """
         keys = [
-            KeyRecord(sha256=key.sha256, tenant=key.tenant, is_configured=True)
-            for key in Keyring.of(config).keys
+            KeyRecord(sha256=hash_of(secret), tenant=tenant, is_configured=True)
+            for tenant, own in config.keys.items()
+            for secret in own
         ]
         # A tenant that has a key and nothing else of its own is one all the same.
         own = {key.tenant: Overrides() for key in keys if key.tenant is not None}

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from starlette.types import ASGIApp, Scope
 
 from groundwire.config.keys import DEFAULT_TENANT
-from groundwire.control.keys import ADMIN_PREFIX, Key, Keys
+from groundwire.control.keys import ADMIN_PREFIX, Key
+from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.http.loopback import host_of, is_loopback
 from groundwire.gateway.http.problems import Problem
@@ -35,7 +36,7 @@ class Authentication(Guard):
         self,
         app: ASGIApp,
         *,
-        keyring: Keys,
+        keyring: Directory,
         tenants: Mapping[str, Overrides],
         is_local_demo: bool = False,
         until_known: Callable[[], Awaitable[None]] | None = None,
@@ -99,13 +100,13 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from values(scope, b"api-key")
 
 
-def first_known(given: list[bytes], keyring: Keys) -> Key | None:
+def first_known(given: list[bytes], keyring: Directory) -> Key | None:
     """Return the first of the credentials that is a valid key."""
     found = [keyring.find(each) for each in given[:4]]  # each costs a hash
     return next((key for key in found if key is not None), None)
 
 
-def may_pass(scope: Scope, keyring: Keys) -> bool:
+def may_pass(scope: Scope, keyring: Directory) -> bool:
     """Whether the credentials may go to the upstream: none of them is a key of ours."""
     words = {
         word
