@@ -1,7 +1,8 @@
 """Decides which logins to the admin plane make an event: few, however often somebody tries."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 #: Seconds after which the use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
@@ -28,7 +29,7 @@ class Logins:
     """Remembers logins by key and address, and failed logins by address. It is given the time."""
 
     def __init__(self) -> None:
-        self._uses: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._uses: LRUCache[tuple[str, str], float] = LRUCache(_MAX_SEEN)
         self._failures: dict[str, _Failures] = {}
 
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
@@ -37,9 +38,6 @@ class Logins:
         if seen is not None and now - seen < LOGIN_S:
             return False
         self._uses[key_id, address] = now
-        self._uses.move_to_end((key_id, address))
-        while len(self._uses) > _MAX_SEEN:
-            self._uses.popitem(last=False)
         return True
 
     def failed(self, address: str, *, now: float) -> bool:

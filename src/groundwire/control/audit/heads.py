@@ -1,11 +1,11 @@
 """Where each chain ends, as the database says it: one signed row of ``audit_writers`` a chain."""
 
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundwire.control.audit.chain import head_mac
+from groundwire.control.audit.claims import is_same
 from groundwire.control.audit.record import Head
 
 
@@ -46,16 +46,9 @@ class HeadRow:
 
     def is_signed(self, keys: Sequence[bytes]) -> bool:
         """Return whether one of the keys has signed the row."""
-        signature = self.signature.encode("utf-8", "surrogatepass")
-        return any(
-            hmac.compare_digest(
-                head_mac(
-                    key, self.head, started_at=self.started_at, ended_at=self.ended_at
-                ).encode(),
-                signature,
-            )
-            for key in keys
-        )
+        begin, end = self.started_at, self.ended_at
+        signatures = (head_mac(key, self.head, started_at=begin, ended_at=end) for key in keys)
+        return any(is_same(each, self.signature) for each in signatures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values of the columns."""

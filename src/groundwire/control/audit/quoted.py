@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Protocol, Self
+from typing import Self
 
 from groundwire.config.tree import Audit
 from groundwire.control.audit.redact import RedactedText, Redaction
+from groundwire.detection.values import Claim, Span
 
 #: Longer texts are cut and end with three dots, as DVARA does it.
 MAX_CHARS = 100
@@ -56,17 +57,6 @@ class Keeping:
         )
 
 
-class QuotedPart(Protocol):
-    """A part of a text with its place: a claim, a span, evidence."""
-
-    @property
-    def start(self) -> int: ...  # noqa: D102
-    @property
-    def end(self) -> int: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
-
-
 class Quotes:
     """Quotes as much of texts as may be kept, up to a number of characters in all.
 
@@ -94,7 +84,7 @@ class Quotes:
         """Quote a range of a text; ``None`` if hashes stand for texts."""
         return self.redacted(text.piece(start, end))
 
-    def part(self, whole: RedactedText, part: QuotedPart) -> str | None:
+    def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
         """Quote a part of a text; if it does not stand in the text, the part alone."""
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)
