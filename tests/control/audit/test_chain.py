@@ -102,7 +102,7 @@ def test_the_ids_of_events_are_uuids_that_grow_with_time() -> None:
     assert {each.version for each in ids} == {7}
     assert {each.variant for each in ids} == {RFC_4122}
     assert ids == sorted(ids)
-    assert len({event(0).id for _ in range(10_000)}) == 10_000
+    assert len({event(0).id for _ in range(1000)}) == 1000
     assert abs((ids[0].int >> 80) / 1000 - time.time()) < 3600
 
 

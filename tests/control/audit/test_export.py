@@ -20,6 +20,8 @@ from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records
 from tests.control.audit.filled import KEY, Written, at, made
 
+pytestmark = pytest.mark.merge
+
 Opened = Callable[[], Any]
 
 

@@ -24,6 +24,8 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 from tests.control.audit.filled import KEY, Written, at, made
 from tests.tiers import costly
 
+pytestmark = pytest.mark.merge
+
 DAY = 86_400
 DETAIL = {"version": 1}
 Opened = Callable[[], Any]

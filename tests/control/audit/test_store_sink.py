@@ -23,7 +23,7 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 from tests.control.audit.trails import KEY, PATIENCE_S, event, opened
 from tests.postgres import Postgres
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 
 
 async def log_in(store: Store | str, *, patience_s: float = PATIENCE_S) -> AuditLog:

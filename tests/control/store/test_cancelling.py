@@ -14,6 +14,8 @@ from groundwire.control.store import Store
 from tests.control.store import rows
 from tests.postgres import PATIENCE_S, Postgres
 
+pytestmark = pytest.mark.merge
+
 N_TASKS = 150
 
 #: Where a task may be when it is cancelled: before it has a connection, in a transaction, between

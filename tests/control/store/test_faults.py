@@ -74,7 +74,10 @@ OF_SERVERS: Mapping[str, Scene[Database]] = {
     "All connections of the process are in use": scenes.in_use,
 }
 
-pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
+pytestmark = [
+    pytest.mark.merge,
+    pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout"),
+]
 
 
 def tables() -> list[dict[str, list[str]]]:

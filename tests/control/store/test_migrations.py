@@ -36,6 +36,8 @@ from tests.control.store import rows
 from tests.control.store.rows import NOON
 from tests.postgres import PATIENCE_S
 
+pytestmark = pytest.mark.merge
+
 Row = Mapping[str, Any]
 
 #: What a database may hold, by table. A revision takes the columns that it has.

@@ -18,7 +18,7 @@ from groundwire.control.tenants.watching import Watcher, backoff_s
 from groundwire.policy.policy import Action
 from tests.postgres import Postgres, programs
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 
 #: Nothing waits so long if all is well.
 PATIENCE_S = 30.0
