@@ -12,7 +12,7 @@ from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.chat.marks import extension, warning_text
+from groundwire.gateway.chat.marks import extension, is_told_at_end, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
 from groundwire.gateway.chat.outbox import Outbox
 from groundwire.gateway.chat.reading import TURN, ChunkReader, ReadEvent
@@ -248,7 +248,8 @@ class ReleasedStream:
         # A deferred answer must not have left if its record cannot be written.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
-        marks = extension([checked], trace_id=self._trace_id) if self._marks else None
+        is_told = self._marks and is_told_at_end(checked)
+        marks = extension([checked], trace_id=self._trace_id) if is_told else None
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:

@@ -21,6 +21,7 @@ from groundwire.policy.policy import Action
 __all__ = [
     "beside_json",
     "extension",
+    "is_told_at_end",
     "outcome_headers",
     "strongest",
     "vsr_headers",
@@ -98,6 +99,15 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
     """Where the evidence of a request stands in it, for who asks by ``DEBUG_HEADER``."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
+
+
+def is_told_at_end(checked: Checked) -> bool:
+    """Whether a stream tells the outcome of an answer at its end.
+
+    An outcome with an action that only keeps a record, or does nothing, is not told.
+    """
+    is_clean = checked.outcome in (Outcome.GROUNDED, Outcome.SKIPPED)
+    return is_clean or checked.action.strength >= Action.HEADER.strength
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
