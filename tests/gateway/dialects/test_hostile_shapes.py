@@ -186,7 +186,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Gate
 
 def hold(own: Gateway, spoken: Spoken, mode: str, seed: int) -> None:
     """Send one shape through a gateway, and look at all that leaves."""
-    script = shape(random.Random(seed), spoken)
+    script = shape(random.Random(f"{mode} {seed}"), spoken)
     own.upstream.script(script)
     pieces: list[bytes] = []
     with (
@@ -219,7 +219,7 @@ EACH = pytest.mark.parametrize("spoken", ALL, ids=lambda each: each.path)
     "seeds",
     [
         pytest.param(range(12), marks=pytest.mark.merge, id="a few"),
-        pytest.param(range(12, 252), marks=pytest.mark.nightly, id="many"),
+        pytest.param(range(12, 62), marks=pytest.mark.nightly, id="many"),
     ],
 )
 def test_nothing_withheld_leaves_a_stream_of_a_hostile_shape(
