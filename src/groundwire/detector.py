@@ -394,7 +394,7 @@ class Detector:
                     failure = error
                     break
                 waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                # Enough examples are queued to keep all threads busy; there may be millions.
+                # Queue enough examples to keep all threads busy, not all: there may be millions.
                 if len(waiting) > 2 * self._threads:
                     yield waiting.popleft().result()
             while waiting:

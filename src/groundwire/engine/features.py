@@ -170,7 +170,7 @@ def line_support(
 
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Codes 1 to 23 of the best line's score, and the best of lines with the piece (-1: none)."""
+    """Codes 1 to 23 of two best scores: of all lines, and of lines with the piece (-1: none)."""
     # Rounded, so that the order of a sum does not change a code.
     best, own = np.round(best, 4), np.round(own, 4)
     there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)

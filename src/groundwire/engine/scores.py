@@ -11,8 +11,8 @@ from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
 #: The highest P(not supported) of words that, by a rule, plainly follow from the evidence.
 SETTLED_PROBABILITY = 0.1
-#: From this P(not supported) on, the model overrules such a rule: four fifths of these words are
-#: wrong.
+#: Such a rule is ignored if the model gives the words at least this P(not supported), since four
+#: fifths of these are wrong.
 SETTLED_BELOW = 0.65
 
 #: The map from the model's log-odds to those of rule and model combined.

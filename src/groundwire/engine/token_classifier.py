@@ -57,7 +57,7 @@ class TokenClassifierBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """No counts are kept."""
+        """Empty: a checkpoint keeps no counts."""
         return {}
 
     def open(

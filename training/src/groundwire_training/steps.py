@@ -1,4 +1,4 @@
-"""How far a training run is: a bar on a terminal, a line now and then elsewhere."""
+"""Shows the progress of a training run: a bar on a terminal, some lines elsewhere."""
 
 import sys
 import time
@@ -11,11 +11,11 @@ from groundwire.cli.progress import bar, lines
 
 
 class Steps:
-    """Hears of every step, and shows some of it.
+    """Receives the progress of a training run, and shows it.
 
     Attributes:
-        n_done: Steps that are done.
-        n_saved: Of these, steps that the last checkpoint holds.
+        n_done: Number of steps done.
+        n_saved: Number of steps done at the last checkpoint.
     """
 
     def __init__(self, show: Callable[[int, int, str], None], say: Callable[[str], None]) -> None:
@@ -24,21 +24,21 @@ class Steps:
         self._start = time.monotonic()
 
     def begin(self, done: int, total: int) -> None:
-        """Steps done by an earlier run, and steps in all."""
+        """Show the number of steps done by an earlier run, and of all steps."""
         self.n_done = self.n_saved = self._n_before = done
         self._n_total, self._start = total, time.monotonic()
         if done:
             self.say(f"Going on after step {done:,} of {total:,}.")
 
     def step(self, number: int, loss: float) -> None:
-        """A step is done, the first being 1."""
+        """Show the number of a finished step, from 1, its loss, and the time left."""
         self.n_done = number
         rate = (number - self._n_before) / max(time.monotonic() - self._start, 1e-9)
         left = duration((self._n_total - number) / rate)
         self._show(number, self._n_total, f"loss {loss:.4f}, {rate:.2g} steps/s, {left} left")
 
     def saved(self, number: int) -> None:
-        """A checkpoint was written after this step."""
+        """Note the step after which a checkpoint was written."""
         self.n_saved = number
 
 
@@ -63,7 +63,7 @@ def steps() -> Iterator[Steps]:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: ``3 h 20 min``, ``5 min``, ``40 s``."""
+    """Format a time for people: ``3 h 20 min``, ``5 min``, ``40 s``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
