@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from groundwire import Detector, Pipeline
+from groundwire.config.findings import ConfigWarning
 from groundwire.config.names import DVARA
 from tests.fixed_judge import RecordingJudge
 from tests.gateway.chats import (
@@ -257,7 +258,9 @@ def documented() -> Iterator[Pipeline]:
     """As a user gets it who turns the guardrail on: similarity:hash, gate and all."""
     from groundwire.config import parse
 
-    with Pipeline.load(parse(grounding(), name="application.yml")) as loaded:
+    with pytest.warns(ConfigWarning, match="similarity:hash at 0.7"):
+        loaded = Pipeline.load(parse(grounding(), name="application.yml"))
+    with loaded:
         yield loaded
 
 

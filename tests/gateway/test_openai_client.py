@@ -412,10 +412,18 @@ def test_what_is_no_request_is_a_bad_request(tmp_path: Path) -> None:
         assert caught.value.code == "invalid_conversation"
 
 
+#: Chats that are answered later: nobody checks them.
+BATCH: dict[str, Any] = {
+    "input_file_id": "f",
+    "endpoint": "/v1/chat/completions",
+    "completion_window": "24h",
+}
+
+
 def test_an_endpoint_that_is_refused_is_a_permission_error(tmp_path: Path) -> None:
     with gateway(tmp_path, BLOCK) as own, client(own) as openai_client:
         with pytest.raises(openai.PermissionDeniedError) as caught:
-            openai_client.responses.create(model="m", input="When?")
+            openai_client.batches.create(**BATCH)
         assert caught.value.code == "unchecked_endpoint"
         assert own.upstream.requests == ()
 
@@ -445,10 +453,10 @@ def test_embeddings_pass_through(tmp_path: Path) -> None:
 
 
 def test_an_unchecked_endpoint_passes_with_a_mark_where_nothing_is_blocked(tmp_path: Path) -> None:
-    said = {"id": "r", "object": "response", "output": [], "model": "m"}
+    said = {"id": "r", "object": "batch", "status": "validating", "created_at": 1, **BATCH}
     with gateway(tmp_path) as own, client(own) as openai_client:
         own.upstream.script(Script.json(said))
-        raw = openai_client.responses.with_raw_response.create(model="m", input="When?")
+        raw = openai_client.batches.with_raw_response.create(**BATCH)
     assert raw.headers["x-groundwire-checked"] == "false"
     assert raw.parse().id == "r"
 

@@ -368,7 +368,7 @@ def test_an_endpoint_that_is_not_checked_is_on_record_before_its_response(
 ) -> None:
     with watched(tmp_path, yaml(action), monkeypatch) as (own, sink):
         own.upstream.otherwise(Script.json({"choices": []}))
-        client = ask(own, sink, {"model": "m", "prompt": "?"}, path="completions")
+        client = ask(own, sink, {"model": "m", "prompt": "?"}, path="threads")
         client.wait()
     assert client.status == (403 if action == "block" else 200)
     assert (sink.early, [each["type"] for each in sink.payloads]) == ([], ["UNCHECKED_ENDPOINT"])
@@ -383,7 +383,7 @@ def test_an_endpoint_that_is_not_checked_needs_its_record_if_that_is_asked_for(
         sink.is_broken = True
         own.upstream.otherwise(Script.json({"choices": []}))
         for _ in range(2):
-            response = own.post_to("completions", {"model": "m", "prompt": "?"})
+            response = own.post_to("threads", {"model": "m", "prompt": "?"})
             assert (response.status_code, response.json()["error"]["code"]) == (
                 503,
                 "audit_unavailable",
