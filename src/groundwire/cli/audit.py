@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Commands of the group that are elsewhere: name → where, and its line in the list of commands.
 LAZY = {
     "list": ("groundwire.cli.audit_trail:list_", "List events."),
-    "show": ("groundwire.cli.audit_trail:show", "Show one event, with what was found in full."),
+    "show": ("groundwire.cli.audit_trail:show", "Show one event with all findings."),
     "export": ("groundwire.cli.audit_trail:export", "Write events as JSON Lines."),
 }
 

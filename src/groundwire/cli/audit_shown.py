@@ -13,14 +13,14 @@ _CLAIM_CHARS = 60
 
 
 def row(event: Mapping[str, Any]) -> str:
-    """An event on one line: when, which, what, whose, and the gist."""
+    """Return an event on one line: moment, id, type, tenant, and the gist."""
     moment = str(event["timestamp"]).replace("T", " ").replace("Z", "")
     fields = (moment, event["id"], event["type"], event["tenant"], gist(event["payload"]))
     return "  ".join(one_line(str(field)) for field in fields if field)
 
 
 def gist(payload: Any) -> str:  # noqa: ANN401 - whatever stands in the trail
-    """What an event says, in a few words."""
+    """Return the gist of an event in a few words."""
     if not isinstance(payload, Mapping):
         return ""
     claims = payload.get("ungrounded_claims")

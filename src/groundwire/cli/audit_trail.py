@@ -60,10 +60,10 @@ class FilterOptions:
     Attributes:
         tenant: Only events of a tenant.
         types: Only events of a type, such as hallucination_detected. Again for more.
-        trace_id: Only of a request.
-        writer: Only of a chain.
-        since: From then on: a date, a time, or 24h, 7d.
-        until: Before then.
+        trace_id: Only events of a request.
+        writer: Only events of a chain.
+        since: Only events from this moment on: a date, a time, or 24h, 7d for so long ago.
+        until: Only events before this moment.
     """
 
     tenant: str | None = option("--tenant", "ID", NAME)
@@ -93,13 +93,13 @@ def list_(
     oldest_first: bool = option("--oldest-first"),
     as_json: bool = option("--json"),
 ) -> None:
-    """List events: when, which, what, whose, and the gist.
+    """List events: moment, id, type, tenant, and the gist.
 
     Args:
-        limit: Events at most.
-        shows_all: All of them, however many.
-        oldest_first: The oldest first, not the newest.
-        as_json: One JSON object a line.
+        limit: The largest number of events.
+        shows_all: List all events, however many.
+        oldest_first: List the oldest first, not the newest.
+        as_json: Print one JSON object a line.
     """
     config = store.read(ctx)
 
@@ -130,7 +130,7 @@ def show(
     event_id: str = argument("EVENT_ID"),
     as_json: bool = option("--json"),
 ) -> None:
-    """Show one event, with what was found in full if that is kept.
+    """Show one event, with all findings if they are kept.
 
     Args:
         as_json: Print it as JSON.
@@ -172,11 +172,11 @@ def export(
 ) -> None:
     """Write events with their details and chains as JSON Lines.
 
-    Without filter, or of one --writer, groundwire audit verify --file tells whether all are there;
-    with others, give it --partial.
+    Without filters, or with --writer alone, groundwire audit verify --file says whether records are
+    missing; with other filters, give it --partial.
 
     Args:
-        out: The file, made for your eyes alone; compressed if it ends with .gz; -: standard
+        out: The file, which only you can read; compressed if its name ends with .gz; -: standard
             output.
     """
     config = store.read(ctx)

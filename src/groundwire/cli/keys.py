@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 _Work = Callable[["Registry"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
-#: How long the record of what was done is tried.
+#: Seconds for which a command tries to record a change.
 RECORD_S = 30.0
 
 EPILOG = """\b
@@ -56,9 +56,9 @@ class OwnerOptions:
     """The options that say whose keys, and in which database.
 
     Attributes:
-        tenant: Keys of a tenant's requests.
-        role: Keys of the admin plane; of a new one the role: admin (everything) or auditor (reads
-            everything, changes nothing).
+        tenant: The tenant whose keys are meant.
+        role: Keys of the admin plane are meant. Of a new key it is the role: admin (everything) or
+            auditor (reads everything, changes nothing).
     """
 
     tenant: str | None = option("--tenant", "ID", NAME)
@@ -108,11 +108,11 @@ def create(
         "--expires-in", "DAYS", FiniteRange(min=0, min_open=True, max=36_500)
     ),
 ) -> None:
-    """Make a key. It is printed on standard output, once, and kept nowhere.
+    """Make a key. It is printed on standard output, once, and not stored.
 
     Args:
-        name: What people call it.
-        days: How long it is taken.  [default: until it is revoked]
+        name: A name for people to read.
+        days: The number of days that it is valid.  [default: until it is revoked]
     """
     config = owner.read(ctx)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
@@ -156,7 +156,7 @@ def list_(
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
-@keys.command(short_help="Let a key be taken no more.")
+@keys.command(short_help="Revoke a key.")
 @click.pass_context
 @with_options
 def revoke(
@@ -166,7 +166,7 @@ def revoke(
     key_id: str = argument("KEY"),
     owner: OwnerOptions = group(OwnerOptions),
 ) -> None:
-    """Let a key be taken no more, for good. KEY is its id, as the list has it."""
+    """Revoke a key for good. KEY is its id in the list."""
     config = owner.read(ctx)
     done = _run(
         config,
@@ -230,7 +230,7 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
 
 
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
-    """Record what was done, and say whether that is on disk."""
+    """Record a change, and return whether the record is on disk."""
     await audit.open()
     await audit.write(*events)
     return await audit.close(timeout_s=RECORD_S) == 0

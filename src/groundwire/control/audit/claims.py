@@ -1,4 +1,4 @@
-"""What signed records say about the trail itself: where chains stood, and what retention removed.
+"""Statements of signed records about the trail: where chains stood, and what retention removed.
 
 Only signed records count: nobody without a key can explain away a record that is missing.
 """

@@ -31,7 +31,7 @@ _STREAM = "streaming_response"
 
 
 class Disposition(StrEnum):
-    """How a stream ended whose text was held back until it was judged."""
+    """Ends of a stream whose text was held back until it was judged."""
 
     DELIVERED = "delivered"  # to its end
     REFUSED = "refused"  # ended by a refusal; what was released before stays with the client

@@ -45,7 +45,7 @@ class Filter:
         """Refuse what no event can have, and what a database would refuse.
 
         Raises:
-            InvalidFilterError: With what is possible.
+            InvalidFilterError: If no event can match; the message lists the possible values.
         """
         object.__setattr__(self, "types", tuple(dict.fromkeys(map(str, self.types))))
         for type_ in self.types:

@@ -69,7 +69,7 @@ def line_of(row: Mapping[Any, Any]) -> bytes:
 
 
 def _object(text: object) -> dict[str, Any]:
-    """Read a JSON object; what is none is empty."""
+    """Read a JSON object; anything else gives an empty one."""
     with suppress(ValueError, RecursionError):
         data = json.loads(str(text), parse_constant=_refuse_constant)
         if isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""Where each chain ends, as the database says it: one signed row of ``audit_writers`` a chain."""
+"""The ends of chains in the database: one signed row of ``audit_writers`` a chain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

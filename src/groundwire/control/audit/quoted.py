@@ -1,4 +1,4 @@
-"""How much of a text the audit trail keeps: its beginning, a hash, or all of it.
+"""Quotes texts for the audit trail: their beginnings, hashes, or all of them.
 
 Secrets and the like are redacted before.
 """

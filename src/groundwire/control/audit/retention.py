@@ -1,4 +1,4 @@
-"""Removes records and details that are older than they are to be kept, every hour.
+"""Removes records and details whose time is over, every hour.
 
 A chain loses its beginning, never a record between two others. Before anything is removed, a record
 says what: ``audit verify`` then expects what is missing, and nothing else. An interrupted removal
@@ -69,7 +69,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Expired:
-    """The part of a trail that is older than it is to be kept.
+    """The part of a trail whose time is over.
 
     Attributes:
         removed: The last record that each chain loses; all records before it go as well.
@@ -108,7 +108,7 @@ class _Expired:
 
 
 class Retention:
-    """Removes what is older than it is to be kept, every hour."""
+    """Removes records and details whose time is over, every hour."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Retention:
         self._task: asyncio.Task[None] | None = None
 
     async def prune(self, now: datetime) -> Pruned:
-        """Remove what is older than it is to be kept.
+        """Remove the records and details whose time is over.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -170,7 +170,7 @@ class Retention:
         )
 
     async def _find(self, connection: AsyncConnection, now: datetime) -> _Expired:
-        """Find what is older than it is to be kept."""
+        """Find the records and details whose time is over."""
         oldest = _days_before(now, self._retention_days)
         before = moments.of_datetime(oldest or _MIN)
         claims = Claims(self._keys)
@@ -206,7 +206,7 @@ class Retention:
             self._task = asyncio.create_task(self._run(), name="retention")
 
     async def close(self) -> None:
-        """Stop; what is not removed yet is removed the next time."""
+        """Stop; the rest is removed the next time."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

@@ -20,7 +20,7 @@ class TrailStatus(StrEnum):
 
 
 class TamperKind(StrEnum):
-    """What was done to a trail."""
+    """Kinds of tampering with a trail."""
 
     EDITED = "edited"  # a record or a line is not what was signed
     MISSING = "missing"  # records before others

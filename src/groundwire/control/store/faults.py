@@ -1,6 +1,6 @@
 """Turns errors of SQLAlchemy and the drivers into our errors.
 
-Their messages may hold what was to be stored, and where: ours have the class and the code alone.
+Their messages may hold data of the transaction, and addresses: ours have the class and code alone.
 """
 
 import sqlite3

@@ -9,7 +9,7 @@ from groundwire.control.store import sqlite, tables
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.migrate import HEAD, connected, require_known, revision_of
 
-#: The names of what is counted, and their tables.
+#: Names of the counts, and the tables whose rows are counted.
 COUNTED = {"tenants": tables.tenants, "keys": tables.keys, "records": tables.audit_records}
 
 

@@ -111,7 +111,7 @@ audit_details = Table(
     Index(None, "moment"),
 )
 
-#: Where each writer's chain stands: what is missing at its end is noticed by it.
+#: The end of each writer's chain: it shows if records are missing there.
 audit_writers = Table(
     "audit_writers",
     metadata,

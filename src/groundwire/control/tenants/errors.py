@@ -101,7 +101,7 @@ class LastAdminKeyError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """What is to be removed stands in the configuration; ``what`` is a tenant or a key."""
+    """A tenant or key to be removed stands in the configuration; ``what`` says which of the two."""
 
     def __init__(self, what: str, id_: str) -> None:
         super().__init__(what, id_)

@@ -90,7 +90,7 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
     """Validate a policy, and return it as JSON values; ``None`` unsets a field.
 
     Raises:
-        ConfigError: If a field or a value is not possible, with what is.
+        ConfigError: If a field or a value is not valid, with the valid ones.
         InvalidTenantError: If there are more fields than can be meant.
     """
     if len(raw) > 2 * len(KINDS) or any(len(str(name)) > MAX_METADATA_KEY_CHARS for name in raw):

@@ -128,7 +128,7 @@ class KeyRecord:
 
     @property
     def id(self) -> str:
-        """Its id in lists, logs and events: the first 12 hexadecimal digits of its hash."""
+        """The id in lists, logs and events: the first 12 hexadecimal digits of the hash."""
         return self.sha256[:12]
 
     @property

@@ -164,7 +164,7 @@ class Registry(StoredKeys):
                 else can change the tenant any more.
 
         Raises:
-            ConfigError: If a field or a value is not possible, with what is.
+            ConfigError: If a field or a value is not valid, with the valid ones.
             UnknownTenantError: If there is no such tenant.
             VersionMismatchError: If it was changed meanwhile.
         """

@@ -120,7 +120,7 @@ async def _nothing(request: Request) -> Response:
         404,
         "unknown_path",
         message="There is nothing at this path.",
-        next_step="The admin API begins at /v1/admin; /openapi.json lists what there is. Chats go "
+        next_step="The admin API begins at /v1/admin; /openapi.json lists its paths. Chats go "
         "to the other port.",
     )
 

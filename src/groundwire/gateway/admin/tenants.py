@@ -62,7 +62,7 @@ async def create_tenant(
 
 @router.get("/{tenant}", summary="See a tenant", responses=errors(404))
 async def get_tenant(control: Control, response: Response, tenant: TenantId) -> Tenant:
-    """What is stored of a tenant."""
+    """A tenant as it is stored."""
     return _shown(response, await control.registry.tenant(tenant))
 
 

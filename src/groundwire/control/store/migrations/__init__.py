@@ -1,4 +1,4 @@
-"""How the tables came about, for Alembic."""
+"""Migrations of the tables, for Alembic."""
 
 from typing import NoReturn
 

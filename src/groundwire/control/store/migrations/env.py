@@ -1,4 +1,4 @@
-"""Alembic's: runs migrations on the connection that it is given."""
+"""Runs migrations on a given connection; Alembic calls it."""
 
 from alembic import context
 
