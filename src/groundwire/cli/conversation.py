@@ -112,7 +112,7 @@ def read_json(file: Path, *, wanted: str) -> object:
     """Read a file as JSON.
 
     Args:
-        file: Its path.
+        file: Path of the file.
         wanted: The content that it should have, for the error.
 
     Raises:

@@ -21,12 +21,12 @@ class DataOptions:
     They are the same for all, so that what one command scored another can compare.
 
     Attributes:
-        columns: Which column holds a field, if it has another name; can be repeated.
-        label_means: What a label of 1, true or yes says of its answer.
+        columns: The column that holds a field, if it has another name; can be repeated.
+        label_means: Meaning of a label of 1, true or yes.
         format: How the data is written; slots are {{supported||hallucinated||kind}} in the answers.
         tasks: Only rows of this task; can be repeated.
-        limit: So many rows: whole contexts, drawn at random, the same each time.
-        engine: Where they are judged.
+        limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
+        engine: The processes that judge the rows.
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
@@ -53,7 +53,7 @@ class DataOptions:
         return choose(read, tasks=self.tasks, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows; ``None`` if that takes reading them."""
+        """Count the rows; ``None`` if tasks select some of them."""
         from groundwire.evaluation.datasets.lines import count_rows
 
         if self.tasks:

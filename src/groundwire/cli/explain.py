@@ -64,10 +64,10 @@ def explain(
     follow from the evidence are dropped, and listed as such.
 
     Args:
-        saved: What groundwire check --json printed, in place of a check. It needs the same
+        saved: The output of groundwire check --json, in place of a check. It needs the same
             sources.
         as_json: Print the result as JSON.
-        explainer: What explains: a folder, of a reader or of an NLI model, or the id of an NLI
+        explainer: The explainer: a folder, of a reader or of an NLI model, or the id of an NLI
             model on the hub.  [default: the embedded sentence head]
         model_revision: The commit of that model.
         threshold: Severity is one less where the explainer is less sure of its label.

@@ -41,7 +41,7 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
     """Read a secret from an environment variable.
 
     Args:
-        variable: Its name.
+        variable: Name of the variable.
         type_: The annotation of a setting of this type.
         what: Its name in the error.
 

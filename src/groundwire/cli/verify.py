@@ -65,7 +65,7 @@ class VerifySettings:
         require_citations: Flag a claim that cites nothing.
         context_mode: Evidence that a claim is read with: cited, all, or auto (all if it cites
             nothing).  [default: cited]
-        claim_split: Where claims end: sentences or lines.
+        claim_split: Parts that are claims: sentences or lines.
         citation_regex: Pattern of a citation, with a group id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
         rule: signed, or kl: required against observed information, which has no sign.
@@ -155,7 +155,7 @@ def verify(
             "...", "cites": ["S0"], "confidence": 0.9}], in JSON. confidence is the target of a
             step.
         span: Evidence: the id by which the answer cites it, and its file; can be repeated.
-        span_text: The same with a text; can be repeated.
+        span_text: Evidence as a text: its id, and the text; can be repeated.
         listed: All evidence in one file: [{"sid": "S0", "text": "..."}], or such an object a
             line.
         citations: Also say what is wrong with the citations of each claim.

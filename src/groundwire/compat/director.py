@@ -96,7 +96,7 @@ def merge_flagged_spans(
         offsets: Half-open character ranges, one for each word piece.
         scores: P(hallucinated) of each, in [0, 1].
         response: The text of the offsets.
-        threshold: In [0, 1], inclusive.
+        threshold: Threshold in [0, 1], inclusive.
 
     Returns:
         The spans, how many word pieces are flagged, and the highest score of all.
@@ -129,7 +129,7 @@ class HallucinationSpanDetector:
 
         Args:
             model: Something with ``read(context, question, answer)``, such as a loaded checkpoint.
-            tokenizer: That of the model. Models read text themselves, so it is only kept.
+            tokenizer: The tokenizer of the model; it is not used here, since models read text.
             token_threshold: A word piece at or above it is flagged, in [0, 1].
             min_tokens: Flagged word pieces from which on a response is hallucinated.
             max_length: Word pieces of one pass; it is the model's, and not used here.

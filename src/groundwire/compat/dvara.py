@@ -34,7 +34,7 @@ class GroundingResult:
 
     Attributes:
         grounded: Whether no claim is ungrounded.
-        confidence: In [0, 1]; 1 when nothing could be compared.
+        confidence: Confidence in [0, 1]; 1 if nothing could be compared.
         ungrounded_claims: Their texts, in reading order.
         overall_similarity: Mean over the claims that were compared; 1 when there are none. Of a
             detector that gives probabilities, the mean P(supported).

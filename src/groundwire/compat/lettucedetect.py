@@ -106,7 +106,7 @@ class HallucinationDetector:
         Args:
             context: The passages that the answer may rest on, or one.
             answer: The text to judge; without visible text nothing is found.
-            question: What was asked; ``None`` for a summary.
+            question: The question; ``None`` for a summary.
             output_format: ``spans`` are in reading order, with the keys ``start``, ``end``,
                 ``text`` (which is ``answer[start:end]``) and ``confidence``, P(not supported).
                 ``tokens`` are all word pieces of the answer, with the keys ``token`` (its text),

@@ -73,7 +73,7 @@ class Example:
     """Sources, a question and an answer: the input of one check.
 
     Attributes:
-        sources: What the answer may rest on; each has an id.
+        sources: The texts that the answer may rest on; each has an id.
         answer: The text to check.
         question: The question. It tells what the answer is about and is never evidence.
     """

@@ -100,7 +100,7 @@ class Passage:
         """Sum the weights of each line's word pieces, each counted once a line.
 
         Args:
-            weights: Of each word piece, shape ``(vocabulary,)``.
+            weights: Weight of each word piece, shape ``(vocabulary,)``.
 
         Returns:
             Sums, shape ``(n_lines,)``; a line without word pieces has 0.
@@ -127,7 +127,7 @@ class Passage:
 
     @cached_property
     def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Each line's distinct word pieces: the lines' numbers, and the ids."""
+        """The distinct word pieces of each line: numbers of the lines, and ids."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
         ids = self.ids[bounds[0] :].astype(np.int64)
@@ -140,7 +140,7 @@ class CutSource:
     """A source cut into passages. It depends on text and title alone, so it can be cached.
 
     Attributes:
-        passages: In the order of the text.
+        passages: The passages, in the order of the text.
         offered_chars: Characters of its lines.
         indexed_chars: Of these, characters that a passage holds; the rest is of a script that the
             model cannot read.
@@ -164,9 +164,9 @@ def cut_source(
     """Cut a source into passages of at most 254 word pieces, with one line of overlap.
 
     Args:
-        source: What to cut.
-        pieces: Cuts text into word pieces.
-        reads: Says whether the model can read a line; others are left out, and counted.
+        source: The source to cut.
+        pieces: The tokenizer.
+        reads: Returns whether the model can read a line; other lines are left out, and counted.
     """
     lines = lines_of(source.text)
     readable = [line for line in lines if reads(line.reading)]

@@ -32,7 +32,7 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
 
     Args:
         claim: A vector of length 1 (or 0, for a text without words), shape ``(d,)``.
-        sources: The same of each source, shape ``(n, d)``, at least one.
+        sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:
         The cosine, in [-1, 1], to six digits; and the index of the source; of equally near ones

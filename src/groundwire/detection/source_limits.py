@@ -78,7 +78,7 @@ def limit_by(
     Args:
         sources: The sources.
         n_chars: Returns how many characters a source has.
-        max_sources: How many are kept, the first; 0 or less keeps all.
+        max_sources: Number of sources that are kept, the first ones; 0 or less keeps all.
         max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
     """
     given = list(sources)

@@ -62,7 +62,8 @@ def reduce_tokens(
             empty range marks a word piece of no width.
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
         text: The answer.
-        threshold: In (0, 1]. A float32 score is at the threshold if it is that number in float32.
+        threshold: Threshold in (0, 1]. A float32 score is at the threshold if it is that number in
+            float32.
         allow_zero: Whether 0 is a threshold too: it flags everything.
 
     Returns:

@@ -340,7 +340,7 @@ class DetectorInfo(JsonRecord):
     Attributes:
         name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
             checkpoint.
-        revision: What pins the weights: 12 hexadecimal digits over the hashes of the model's
+        revision: Revision of the weights: 12 hexadecimal digits over the hashes of the model's
             files; for a hub model the commit; for a folder a hash of its files.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
         threshold: A word piece whose probability is at or above it is flagged, or a claim whose

@@ -17,7 +17,7 @@ from groundwire.render.descriptions import OUTCOMES
 if TYPE_CHECKING:  # it comes with the models, which the first call loads
     from groundwire.explain import Explained
 
-#: Characters that are read between two reports of progress, and two looks for a cancelled call.
+#: Characters read between two reports of progress, and between two checks for cancellation.
 _STEP_CHARS = 1_000
 
 _DESCRIPTION = """\
@@ -27,7 +27,7 @@ asked if there is one: it helps to find evidence, and is none."""
 
 
 def answer_tool(backend: Backend) -> Tool:
-    """``check_answer``."""
+    """Make the tool ``check_answer``."""
     return Tool(
         name="check_answer",
         title="Check an answer against its sources",
@@ -103,7 +103,7 @@ def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
 
 
 def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Leave texts out of claims: the agent has the answer, and spans have the evidence."""
+    """Leave the texts out of claims: the agent has the answer, and spans have the evidence."""
     wanted = ("start", "end", "label", "probability", "citations", "reason")
     return [{name: claim[name] for name in wanted} for claim in claims]
 

@@ -37,7 +37,7 @@ detect_hallucination flagged."""
 
 
 def citations_tool(backend: Backend) -> Tool:
-    """``check_citations``."""
+    """Make the tool ``check_citations``."""
     return Tool(
         name="check_citations",
         title="Find what is wrong with citations",

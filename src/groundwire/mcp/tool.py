@@ -16,8 +16,8 @@ class Watch:
     """Reports progress of a call, and knows whether anyone still waits for it.
 
     Attributes:
-        tell: Is given how much is done, of how much (``None`` if nobody knows), and a message.
-        is_over: Returns whether nobody waits any longer.
+        tell: Function to call with the work done, all work (``None`` if unknown), and a message.
+        is_over: Function that returns whether nobody waits any longer.
     """
 
     tell: Callable[[int, int | None, str], None] = lambda _done, _total, _message: None
@@ -45,7 +45,7 @@ class ToolResult:
 
     Attributes:
         data: The result as JSON data in the tool's output schema; ``None`` only with an error.
-        text: The same in a few lines.
+        text: The result in a few lines of text.
         is_error: Whether the tool could not do what it is for.
     """
 

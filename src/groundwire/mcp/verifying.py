@@ -36,7 +36,7 @@ _HELD = "Spans that are held are evidence with use_held_spans or span_ids."
 
 
 def detect_tool(backend: Backend) -> Tool:
-    """``detect_hallucination``."""
+    """Make the tool ``detect_hallucination``."""
     return Tool(
         name="detect_hallucination",
         title="Verify an answer by its citations",
@@ -52,7 +52,7 @@ def detect_tool(backend: Backend) -> Tool:
 
 
 def audit_tool(backend: Backend) -> Tool:
-    """``audit_trace_budget``."""
+    """Make the tool ``audit_trace_budget``."""
     return Tool(
         name="audit_trace_budget",
         title="Verify the steps of a trace",

@@ -19,7 +19,7 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
     Args:
         template: Name of a file in ``templates``; it extends ``page.html``.
         style: CSS; by default that of a plain page.
-        script: Of the page; without one none can run.
+        script: JavaScript of the page; without it no script can run.
         values: Variables of the template. Texts are escaped; objects with ``__html__`` are markup.
     """
     from markupsafe import Markup

@@ -61,9 +61,9 @@ def compile_pattern(
     """Compile a regular expression.
 
     Args:
-        pattern: In RE2's syntax.
+        pattern: The expression, in RE2's syntax.
         is_case_sensitive: Whether case counts.
-        max_bytes: Of memory that it may take.
+        max_bytes: Bytes of memory that it may take.
 
     Raises:
         PatternError: If it is no regular expression, takes more memory, or has back references or

@@ -52,8 +52,8 @@ class Line:
     Attributes:
         start: First character, counted in the source text.
         end: One past the last; ``text[start:end]`` is what a reference to it quotes.
-        reading: What the model reads, never empty, without lone surrogates. For prose it is
-            ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
+        reading: The text that the model reads, never empty, without lone surrogates. For prose it
+            is ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
             11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
         heading: The headings in force, or the title of the passage: ``Setup > Windows``. At most
             80 characters; empty if there is none. No part of the offsets.

@@ -13,7 +13,7 @@ def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
     """Quote the stretch of a text that has the most words in common with ``around``, on one line.
 
     Args:
-        text: What to quote from.
+        text: The text to quote from.
         around: The words to look for.
         width: Longest stretch, in characters; ``…`` stands outside it for what was left out.
     """

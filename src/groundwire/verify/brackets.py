@@ -56,7 +56,7 @@ def bracketed(
     Args:
         text: The answer.
         known: Ids of the spans.
-        taken: What :func:`~groundwire.text.segment.parse_citations` found in it.
+        taken: The citations that :func:`~groundwire.text.segment.parse_citations` found in it.
     """
     if "[" not in text:
         return ()

@@ -19,11 +19,11 @@ class CitationStatus(StrEnum):
 
     SUPPORTED = "supported"
     DECORATIVE = "decorative"  # supported, and a span that it cites adds nothing
-    PARTIAL = "partial"  # what it cites supports a part of it
-    MISATTRIBUTED = "misattributed"  # another span supports it, and what it cites does not
-    CONTRADICTED = "contradicted"  # what it cites says otherwise
-    UNSUPPORTED = "unsupported"  # nothing that was given supports it
-    FABRICATED_ID = "fabricated_id"  # it cites what was not given
+    PARTIAL = "partial"  # the spans that it cites support a part of it
+    MISATTRIBUTED = "misattributed"  # another span supports it, and the cited ones do not
+    CONTRADICTED = "contradicted"  # the spans that it cites say otherwise
+    UNSUPPORTED = "unsupported"  # no span supports it
+    FABRICATED_ID = "fabricated_id"  # it cites an id that no span has
     UNCITED = "uncited"
     UNCHECKED = "unchecked"  # the verifier failed
 
@@ -33,8 +33,8 @@ class CitationThresholds:
     """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
 
     Attributes:
-        supports: P(YES) from which what a claim cites supports it; the documented target, so that a
-            claim passes if its citations support it. A verification takes its own target.
+        supports: P(YES) from which the cited spans support a claim; the documented target, so that
+            a claim passes if its citations support it. A verification takes its own target.
         adds_bits: A cited span that moves the claim by fewer bits adds nothing.
         corroborates: P(YES) from which a span that could be left out supports the claim by itself,
             and so is no decoration.
@@ -56,14 +56,14 @@ DEFAULTS = CitationThresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """P(YES) of one claim with different spans, as far as it was read.
+    """P(YES) of a claim with different sets of spans, as far as it was read.
 
     Attributes:
-        cited: With all that it cites.
-        says_no: Whether the verifier says that these contradict it.
-        without: Id of a cited span → with the others alone.
-        alone: Id of a span → with it alone.
-        beside: Id of a span that is not cited → with all that is cited, and it.
+        cited: P(YES) with all spans that it cites.
+        says_no: Whether the verifier says that the cited spans contradict it.
+        without: Id of a cited span → P(YES) with the other cited spans.
+        alone: Id of a span → P(YES) with this span alone.
+        beside: Id of an uncited span → P(YES) with all cited spans and this one.
     """
 
     cited: float | None = None
@@ -79,7 +79,7 @@ class CitationFinding(JsonRecord):
 
     Attributes:
         idx: Number of the claim.
-        claim: What it states.
+        claim: Text of the claim.
         status: Status of its citations.
         cites: Ids of the spans that it cites and that were given.
         fabricated: Ids that name no span, as written.

@@ -24,11 +24,11 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Cites:
-    """The meaning of some written ids.
+    """The spans that some written ids mean.
 
     Attributes:
         ids: Ids of spans, each once, in order.
-        normalizations: Those that were not taken literally.
+        normalizations: Written ids that were not taken literally.
         unknown: Ids that name no span, as written.
     """
 

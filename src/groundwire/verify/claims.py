@@ -40,8 +40,8 @@ class VerifiableClaim:
 
     Attributes:
         idx: Its number, from 0; of a step, the number it was given.
-        text: What it states, without citations.
-        raw_text: The same as written.
+        text: The statement, without citations.
+        raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
         raw_cites: The ids as written.
         normalizations: Ids that were not taken literally.
@@ -94,8 +94,8 @@ def read_claims(
         answer: The answer.
         span_ids: Ids of the spans that may be cited.
         claim_split: ``sentences`` or ``lines``.
-        citation_regex: What a citation looks like, with a group ``id`` (RE2's syntax, whose time
-            grows with the length of the answer alone); ``None``: as described above.
+        citation_regex: Pattern of a citation, with a group ``id`` (RE2's syntax, whose time grows
+            with the length of the answer alone); ``None``: as described above.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

@@ -135,8 +135,8 @@ def call_failure(error: Exception, who: str) -> NotVerifiedError:
     An endpoint's own words may quote the key or the evidence, so none of them are in it.
 
     Args:
-        error: What the official client raised.
-        who: What was called: ``endpoint`` or ``service``.
+        error: The exception of the official client.
+        who: The called server: ``endpoint`` or ``service``.
     """
     import openai
 

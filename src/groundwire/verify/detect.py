@@ -1,6 +1,6 @@
-"""``detect_hallucination`` and ``audit_trace_budget``: does a text say what its citations say?
+"""``detect_hallucination`` and ``audit_trace_budget``, which verify texts by their citations.
 
-Problems with what an agent passes, and with a verifier, are told in the report, which is then
+Problems with the arguments of an agent, or with a verifier, are told in the report, which is then
 flagged. An error is raised only for a mistake in the calling program.
 """
 
@@ -121,7 +121,7 @@ def audit_trace_budget(
         steps: ``{"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}``, or a mapping
             with such a list as ``steps``. ``confidence`` is the step's own target; the default is
             ``default_target``. Steps are reported by ``idx``, and none is left out.
-        spans: As :func:`detect_hallucination` takes them.
+        spans: The evidence, as for :func:`detect_hallucination`.
         arguments: See :class:`TraceArguments`.
 
     Returns:

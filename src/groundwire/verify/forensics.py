@@ -65,7 +65,7 @@ def check_citations(
     """Find out what is wrong with the citations of claims.
 
     Args:
-        claims: With the ids they cite.
+        claims: The claims, with the ids they cite.
         spans: Id → span, in the order they were given.
         verifier: The verifier. An endpoint answers up to 2 n + 2 questions for each claim, with n
             spans; a claim that its citations support takes fewer.

@@ -33,18 +33,18 @@ class NonEvidence(StrEnum):
 
     @property
     def mark(self) -> str:
-        """The mark in its place in a prompt."""
+        """The mark that replaces such a sentence in a prompt."""
         return f"[NON-EVIDENCE:{self}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A span without what is not evidence.
+    """A span without the sentences that are not evidence.
 
     Attributes:
         text: The evidence; empty if there is none.
-        shown: The same with a mark in place of each sentence that was left out.
-        kinds: Kinds of what was left out, in order.
+        shown: The evidence with a mark in place of each sentence that was left out.
+        kinds: Kinds of the sentences that were left out, in order.
     """
 
     text: str
@@ -87,7 +87,7 @@ _MAX_UNMARKED_QUESTION_WORDS = 12
 _END = r"[\"'”’)]?\s*[.!]?\s*$"
 _VERDICT = r"(?:supported|entailed|true|factual|grounded)"
 _FORMS = rf"(?:yes|no|y|n|u|unsure|unknown|false|contradicted|[a-h]|{_VERDICT})"
-# "Return true if the key exists" and "Respond with 404" say what something does.
+# Not "Return true if the key exists" or "Respond with 404": these describe what a program does.
 _ANSWER_WORD = rf"[\"'“‘]?(?:(?:yes|unsure)\b|{_FORMS}{_END})"
 _CHOICES = (
     r"(?:answers?|options?|choices?|alternatives?|letters?|sentences?|statements?|responses?|words?|"

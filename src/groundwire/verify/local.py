@@ -73,8 +73,8 @@ class Looked:
     """A claim that the reader has read.
 
     Attributes:
-        claim: Its text.
-        scores: What the reader says, uncalibrated.
+        claim: The text of the claim.
+        scores: The scores of the reader, uncalibrated.
         measured: The measures of these scores that the map weighs.
         judged: The scores as a detection has them: calibrated, with the conflicts that need no
             doubt of the model. Without evidence there are no conflicts.
@@ -95,7 +95,7 @@ def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
     """P(YES) of a claim, by the map and by the rules.
 
     Args:
-        yes: By the map.
+        yes: P(YES) by the map.
         is_denied: Whether the claim has a conflict that needs no doubt of the model.
         is_line: Whether a line of the evidence says it word for word.
     """
@@ -151,7 +151,7 @@ class LocalVerifier:
         """Use the reader of a detector, so that nothing is loaded and no source read twice.
 
         Args:
-            detector: What has the reader.
+            detector: The detector with the reader.
             model: The model that it was loaded from.
 
         Raises:

@@ -94,7 +94,7 @@ class ClaimMap:
         """Read the map of a model folder.
 
         Args:
-            folder: Of the model.
+            folder: The folder of the model.
             graph: SHA-256 of the graph that the map has to belong to.
 
         Raises:

@@ -23,14 +23,14 @@ class ClaimReport:
     Attributes:
         claim: The claim, with its citations.
         target: The probability it had to reach.
-        decision: Its status and the reasons.
+        decision: Status and reasons.
         measures: Amounts of information, required and observed.
         posterior: The verifier's answer with its evidence; ``None`` if it was not asked.
-        prior: The answer without; ``None`` if it was not asked.
+        prior: The verifier's answer without it; ``None`` if it was not asked.
         is_missing_citations: Whether it cites nothing and had to.
         has_empty_context: Whether it cites nothing, and nothing else was its evidence.
         evidence: Ids of the spans that it was read with.
-        units: Of the amounts of information.
+        units: Units of the amounts of information.
     """
 
     claim: VerifiableClaim

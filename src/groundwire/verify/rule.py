@@ -41,7 +41,7 @@ class ClaimStatus(StrEnum):
 
 
 class Why(StrEnum):
-    """Reasons beside a status."""
+    """A reason for the status of a claim."""
 
     NO_SPANS = "no_spans"
     UNKNOWN_CITATIONS = "unknown_citations"
@@ -90,12 +90,12 @@ class Measures:
         required: Information that the claim needs.
         observed: Information that its evidence brings.
         gap: Information that is missing.
-        gain: How far the evidence moves the log-odds, in nats whatever the units.
+        gain: Gain in log-odds by the evidence, always in nats.
         supports_target: Whether the posterior surely reaches the target.
         is_prior_below_target: Whether the prior surely stays below it.
         is_dependent: Whether both hold and the gain is at least the minimum.
-        is_budget_sufficient: Whether what is required may be covered by what was observed, and
-            something surely was: prior and posterior are not the same.
+        is_budget_sufficient: Whether the observed information may cover the required, and prior and
+            posterior surely differ.
     """
 
     required: Amount | None = None
@@ -163,7 +163,7 @@ def after_posterior(
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
-    """The decision once both were asked."""
+    """The decision once posterior and prior were read."""
     if isinstance(prior, VerifierFailure):
         return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.PRIOR_ERROR)
     if rule is DecisionRule.KL:

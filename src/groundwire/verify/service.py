@@ -130,7 +130,7 @@ def ask_service(
         settings: Settings of the verification.
         spans: The evidence.
         claims: The claims that the service has to score, as we read them.
-        setup: What the report says about settings and verifier.
+        setup: Settings and verifier, for the report.
 
     Raises:
         NotVerifiedError: If there is no response, or it is no report about these claims.
@@ -181,7 +181,7 @@ def read_report(
 
     Args:
         response: JSON of the service.
-        setup: What the service was asked to verify by.
+        setup: Settings and verifier, for the report.
         claims: The claims that it has to score, as we read them.
         is_numbered: Whether the claims were sent by their numbers, as steps are, so that it has to
             report on each. It divides an answer as it likes.

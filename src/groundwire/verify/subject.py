@@ -51,7 +51,7 @@ class AnswerSubject:
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """The answer as a service is sent it."""
+        """The JSON data of the answer for a service."""
         return {"answer": str(self.answer)}
 
 
@@ -76,7 +76,7 @@ class TraceSubject:
         return read_steps(self.steps, span_ids=span_ids, citation_regex=settings.citation_regex)
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """The steps as a service is sent them, each with its target."""
+        """The JSON data of the steps for a service, each with its target."""
         return {
             "steps": [
                 {
@@ -134,7 +134,8 @@ def read_steps(
             (the probability the step has to reach, above 0 and below 1), or a mapping that has
             such a list as ``steps``.
         span_ids: Ids of the spans that may be cited.
-        citation_regex: As :func:`~groundwire.verify.claims.read_claims` takes.
+        citation_regex: Pattern of a citation, as for
+            :func:`~groundwire.verify.claims.read_claims`.
 
     Raises:
         NotVerifiedError: ``malformed_steps`` if a step is not as described or two have the same

@@ -46,11 +46,11 @@ class EvidenceText:
 
     Attributes:
         sid: Id of the span.
-        text: What of it counts as evidence: without its questions, instructions and headings.
-            Empty if there is none, or if it was taken away.
-        shown: The same for a reader of prompts: a mark stands where a line does not count, the
-            placeholder where all was taken away.
-        is_redacted: Whether it was taken away, to see what is believed without it.
+        text: The part of it that is evidence, without questions, instructions and headings; empty
+            if there is none, or if it was taken away.
+        shown: The text for prompts: a mark replaces a line that is no evidence, and the placeholder
+            replaces a span that was taken away.
+        is_redacted: Whether the span was taken away, to read the claim without it.
     """
 
     sid: str

@@ -27,7 +27,7 @@ class ComparedText:
 
     Attributes:
         text: The text.
-        place: Where it stands in its source, if it is a line of one.
+        place: Its place in a source, if it is a line of one.
     """
 
     text: str

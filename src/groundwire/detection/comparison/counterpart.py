@@ -53,7 +53,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
     Args:
         held: The span beside the lines to look in.
-        subtype: What differs between both.
+        subtype: The kind of difference between both.
 
     Returns:
         The place in the source, or ``None`` if nothing qualifies: there is no guessing.

@@ -38,14 +38,13 @@ class Explanation(JsonRecord):
         category: The kind of fault.
         subtype: The kind of difference.
         severity: 0 to 4.
-        entailment: Of the claim that holds the span, against the evidence; ``None`` if the
-            explainer was not run or failed.
+        entailment: The explainer's verdict on the claim of the span; ``None`` if the explainer was
+            not run or failed.
         text: One or two sentences for people; quotes have their places.
-        evidence: The line it was held against, or ``None`` if there was none.
-        counterpart: The words there that say what the span should say, or ``None`` if none
-            clearly do.
-        is_false_positive: Whether the span is better not marked: the evidence says the same.
-        reason: Why there is no entailment: the class name of what was raised, or ``None``.
+        evidence: The line it was compared with, or ``None`` if there was none.
+        counterpart: The words there that correct the span, or ``None`` if none clearly do.
+        is_false_positive: Whether the span should not be marked, since the evidence says the same.
+        reason: Why there is no entailment: the class name of an exception, or ``None``.
     """
 
     start: int

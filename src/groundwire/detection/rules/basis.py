@@ -41,7 +41,7 @@ class Switch:
 
     Attributes:
         words: Its name in lower case, without words that only say where it is.
-        is_on: Its value.
+        is_on: Whether its value is yes.
     """
 
     words: tuple[str, ...]

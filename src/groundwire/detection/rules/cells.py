@@ -18,7 +18,7 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: Words between a thing and what is said to be of it: "sign-in by code is on".
+#: Words after a thing among which its "is" may be: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Values of fields that only say yes or no.

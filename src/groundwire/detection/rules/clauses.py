@@ -21,7 +21,7 @@ from groundwire.text.vocabulary import (
 _SCOPE = 3
 #: Words of the shortest statement: "It is safe."
 _STATEMENT = 3
-#: Content words in common that are enough where nothing is stated.
+#: Common content words that are enough if the line is no statement.
 _MIN_COMMON = 2
 #: Words after a "no" or "not" within which a "than" makes it a limit.
 _UNTIL_THAN = 6
@@ -68,7 +68,7 @@ class Clause:
     """A part of a sentence.
 
     Attributes:
-        all_words: Its words.
+        all_words: All of its words.
         words: Its content words.
         content: The stems of its content words.
         negated: The stems that it negates.
@@ -104,7 +104,7 @@ class Clause:
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
-        # Opposites stand in the same place: "open on Sundays", "closed on Sundays".
+        # Opposites count as equal: "open on Sundays", "closed on Sundays".
         n_all = len(self.content | line.content) - len(self._opposite(line))
         return common / n_all if is_enough and n_all else 0.0
 

@@ -20,7 +20,7 @@ class WrittenError(InputError):
     Attributes:
         path: The file.
         line: Number of the wrong line; ``None`` if the whole file is meant.
-        problem: What is wrong, and what to do.
+        problem: The problem, and what to do about it.
     """
 
     def __init__(self, path: Path, line: int | None, problem: str) -> None:
@@ -61,7 +61,7 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
     Args:
         before: Name and SHA-256 of each file of the earlier run.
-        now: The same of this run.
+        now: Name and SHA-256 of each file of this run.
     """
     was, is_ = ([(_kind(name), sha256) for name, sha256 in each.items()] for each in (before, now))
     if was == is_:

@@ -40,7 +40,7 @@ def read_amount(
     currency: str | None = None,
     is_spoken: bool = False,
 ) -> QuantityReading:
-    """Read a number together with what follows it.
+    """Read a number together with its magnitude and unit.
 
     Args:
         text: The text.
@@ -48,7 +48,7 @@ def read_amount(
         end: Where it ends.
         number: Its value.
         currency: The currency that stands before it.
-        is_spoken: Whether it is written in words, so that it has its magnitudes already.
+        is_spoken: Whether it is written in words, which include its magnitudes.
     """
     magnitude, number_end = 1.0, end
     if not is_spoken:

@@ -15,9 +15,9 @@ class FoundQuantity:
     Attributes:
         quantity: The quantity.
         raw: The number before its magnitude; the hour of a time.
-        magnitude: What the number was multiplied with: 1e6 for "5 million".
+        magnitude: Factor that the number was multiplied with: 1e6 for "5 million".
         is_money_first: Whether a currency stands before it: "$5".
-        states_half: Of a time, whether it says which half of the day; ``None`` for other kinds.
+        states_half: Whether a time says which half of the day it is in; ``None`` for other kinds.
         is_plain: Whether it is a number alone: no currency, magnitude, unit or ordinal.
     """
 

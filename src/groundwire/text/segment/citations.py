@@ -1,4 +1,4 @@
-"""References to sources in a text, ``[S0]`` or ``[1, 3-5]``: parsed here, and nowhere else."""
+"""Parses citations, which are references to sources in a text: ``[S0]`` or ``[1, 3-5]``."""
 
 import re
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | Non
 
 
 def citations_end(view: View, position: int) -> int:
-    """Past the citations that follow, each perhaps after a blank."""
+    """Offset after the citations that follow, each perhaps after a blank."""
     while True:
         bracket = view.run(BLANKS, position)
         if view.at(bracket) != "[":

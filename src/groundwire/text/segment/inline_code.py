@@ -11,7 +11,7 @@ _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 
 
 def code_end(view: View, position: int) -> int:
-    """Past the code span that opens here, or past its backticks if nothing closes them."""
+    """Offset after the code span that opens here, or after unclosed backticks."""
     stop = view.run(BACKTICKS, position)
     span = code_span_end(view.text, position, stop, view.end)
     if span is not None and (span < view.end or not view.may_grow):
@@ -24,7 +24,7 @@ def code_end(view: View, position: int) -> int:
 
 
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
-    """Past the backticks that close those in ``[start, stop)``, on the same line and not far."""
+    """Offset after the backticks that close ``[start, stop)`` on the same line, not far away."""
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):
         if match.group()[0] != "`":

@@ -19,7 +19,7 @@ _ENUMERATOR_BEGUN = re.compile(f"\\(?[0-9a-z]{{0,5}}[.)]?[^\\S{BREAKS}]{{0,16}}"
 
 
 class LineKind(Enum):
-    """A kind of line."""
+    """The kind of a line, which says how it is divided."""
 
     TEXT = auto()
     HEADING = auto()  # sentences, but it never goes on in the next line
@@ -101,7 +101,7 @@ def _heading_end(view: View, position: int) -> int | None:
 
 
 def enumerator_end(view: View, position: int) -> int:
-    """Past the enumerator of a list item, or ``position`` if none stands there."""
+    """Offset after the enumerator of a list item, or ``position`` if there is none."""
     # Something must follow on the line: "42." alone is an answer, not the 42nd item.
     if match := _ENUMERATOR.match(view.text, position, view.end):
         return match.end()

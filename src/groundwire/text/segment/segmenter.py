@@ -26,7 +26,7 @@ class Segment:
         start: First character, counted in the whole text; not white space.
         end: One past the last, which is not white space either. At most ``MAX_CLAIM_CHARS``
             after ``start``, with at least one alphanumeric character between.
-        citations: What it cites, in reading order; none in fenced code.
+        citations: Its citations, in reading order; none in fenced code.
     """
 
     start: int

@@ -77,7 +77,7 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Past the citations after a full stop, and what closes them."""
+    """Offset after the citations that follow a full stop, and after their closing marks."""
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position
