@@ -18,39 +18,33 @@ from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
-#: Name of a command → its module and attribute, and its line in the list of commands. The lines are
-#: here and not with the commands, so that ``groundwire --help`` imports none of them.
-COMMANDS = {
-    "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
-    "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
-    "verify": (
-        "groundwire.cli.verify:verify",
-        "Verify an answer claim by claim against what it cites.",
-    ),
-    "serve": (
-        "groundwire.cli.serve:serve",
-        "Stand before a language model, and check its answers.",
-    ),
-    "keys": ("groundwire.cli.keys:keys", "Make, list and revoke keys for the gateway."),
-    "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
-    "evaluate": ("groundwire.cli.evaluate:evaluate", "Score a detector on labelled answers."),
-    "measure": ("groundwire.cli.measure:measure", "Measure how often language models hallucinate."),
-    "bench": ("groundwire.cli.bench:bench", "Score a detector on a benchmark by its name."),
-    "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
-    "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
-    "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),
-    "mcp": ("groundwire.cli.mcp:mcp", "Serve agents: verify answers, hold evidence."),
-    "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
-    "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
-    "train": (
-        "groundwire_training.cli:train",
-        "Train the reader, an encoder, the explainer or the gate.",
-    ),
-    "audit": ("groundwire.cli.audit:audit", "Look at the audit trail, verify it, export it."),
-    "store": ("groundwire.cli.store:store", "Look at the database, bring it up to date."),
-    "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
-    "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
+#: Name of a command → its line in the list of commands. The lines are here and not with the
+#: commands, so that ``groundwire --help`` imports none of them.
+LINES = {
+    "check": "Check an answer, or a file of answers.",
+    "explain": "Say why words of an answer are marked.",
+    "verify": "Verify an answer claim by claim against what it cites.",
+    "serve": "Stand before a language model, and check its answers.",
+    "keys": "Make, list and revoke keys for the gateway.",
+    "demo": "Show the gateway at work; no key, no network.",
+    "evaluate": "Score a detector on labelled answers.",
+    "measure": "Measure how often language models hallucinate.",
+    "bench": "Score a detector on a benchmark by its name.",
+    "tune": "Choose a threshold by labelled answers.",
+    "regress": "Fail if scores fell against a baseline.",
+    "report": "Make a page, Markdown or JUnit of results.",
+    "mcp": "Serve agents: verify answers, hold evidence.",
+    "gate": "Say which prompts call for a check.",
+    "models": "List the embedded models, verify their files.",
+    "train": "Train the reader, an encoder, the explainer or the gate.",
+    "audit": "Look at the audit trail, verify it, export it.",
+    "store": "Look at the database, bring it up to date.",
+    "config": "Check a configuration, or show what is in effect.",
+    "doctor": "Say what works here and what is missing.",
 }
+_PLACES = {name: f"groundwire.cli.{name}:{name}" for name in LINES}
+_PLACES["train"] = "groundwire_training.cli:train"
+COMMANDS = {name: (_PLACES[name], line) for name, line in LINES.items()}
 
 EXAMPLES = """\b
 Examples:

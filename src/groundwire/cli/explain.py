@@ -1,5 +1,7 @@
 """``groundwire explain``: why words were marked."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +10,20 @@ import click
 from groundwire.cli.check import AnswerOptions, DetectorOptions, refuse_options
 from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import NAME, TEXT_FILE, FiniteRange, read_sources, read_text_option
+from groundwire.cli.inputs import (
+    NAME,
+    TEXT_FILE,
+    FiniteRange,
+    read_sources,
+    read_text,
+    read_text_option,
+)
 from groundwire.cli.options import group, option, with_options
 from groundwire.cli.status import exit_status
+from groundwire.detection.detection_json import detection_of
 from groundwire.detection.example import Source
-from groundwire.detection.values import Detection
+from groundwire.detection.values import Claim, Detection, Span
+from groundwire.errors import InputError
 from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 
 EPILOG = """\b
@@ -115,11 +126,49 @@ def _found(
             sources=example.sources, question=example.question, answer=example.answer
         )
         return ToExplain(detection=detection, sources=example.sources)
-    from groundwire.cli.saved import read_detection
-
     single.refuse_shared_stdin(saved)
     answer = read_text_option(single.answer, single.answer_file, "--answer", "--answer-file")
     sources = tuple(read_sources(single.source, single.source_file))
     return ToExplain(
         detection=read_detection(saved, answer=answer, sources=sources), sources=sources
     )
+
+
+def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source]) -> Detection:
+    """Read a detection, and make sure that it belongs to an answer and to sources.
+
+    Args:
+        path: The output of ``groundwire check --json``.
+        answer: The answer, which is no part of the file; without it, the text between the claims is
+            blank.
+        sources: The sources of the check, with the ids that the detection has.
+
+    Raises:
+        InputError: If it is no detection, or one of another answer or other sources.
+        NotUtf8Error: If the file is not UTF-8.
+        OSError: If it cannot be read.
+    """
+    begin = f"{path.name} cannot be explained:"
+    try:
+        detection = detection_of(json.loads(read_text(path)), answer)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{begin} it is no detection ({type(error).__name__}: {error}). Give what groundwire "
+            "check --json printed."
+        ) from error
+    parts: list[Claim | Span] = [*detection.claims, *detection.spans]
+    for part in parts:
+        if detection.answer[part.start : part.end] != part.text:
+            raise InputError(
+                f"{begin} it is of another answer: characters {part.start}-{part.end} are not its "
+                f"{part.text[:60]!r}. Give the answer that was checked, or none."
+            )
+    texts = {source.id: source.text for source in sources}
+    for place in (place for claim in detection.claims for place in claim.evidence):
+        if texts.get(place.source_id, "")[place.start : place.end] != place.text:
+            raise InputError(
+                f"{begin} it is of other sources: {place.source_id} {place.start}-{place.end} is "
+                f"not {place.text[:60]!r}. Give the sources of the check, by the same options in "
+                "the same order."
+            )
+    return detection

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.batch import Files
+from groundwire.cli.batch import Files, results_exist
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULTS
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.cli.results import results_exist
 from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:

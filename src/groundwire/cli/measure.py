@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from groundwire.cli.batch import Files
+from groundwire.cli.batch import Files, results_exist
 from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show, write_text
 from groundwire.cli.detectors import Setup
@@ -16,7 +16,6 @@ from groundwire.cli.judging import EngineOptions, Judging
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Explaining, Generating, PriceOptions, Questions
 from groundwire.cli.options import argument, group, option, with_options
-from groundwire.cli.results import results_exist
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any
 
 from groundwire.detection.values import Detection
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
@@ -29,7 +30,9 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
 
 
 @cache
-def _adapter() -> TypeAdapter[Detection]:
+def _adapter() -> "TypeAdapter[Detection]":
+    from pydantic import TypeAdapter  # it takes a while, and few commands read detections
+
     return TypeAdapter(Detection)
 
 

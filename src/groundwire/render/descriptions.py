@@ -1,7 +1,7 @@
 """Descriptions of a detection in words, for all its views."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from groundwire.detection.values import (
     Claim,
@@ -15,6 +15,9 @@ from groundwire.detection.values import (
     Span,
 )
 from groundwire.text.screen import one_line
+
+if TYPE_CHECKING:
+    from groundwire.verify.verifier import Doubt
 
 OUTCOMES = {
     Outcome.GROUNDED: "the sources support all of the answer",
@@ -100,25 +103,8 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-class MarkedStretch(Protocol):
-    """A stretch of a text that is marked."""
-
-    @property
-    def start(self) -> int:
-        """Offset of its first character."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """Offset after its last character."""
-        ...
-
-    @property
-    def label(self) -> Label:
-        """The label that it is marked with."""
-        ...
-
-
+#: A marked stretch of a text.
+MarkedStretch: TypeAlias = "Span | Doubt"
 AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 

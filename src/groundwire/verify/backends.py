@@ -36,12 +36,12 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         ModelError: If the embedded model cannot be used.
     """
     if settings.verifier == OPENAI:
-        from groundwire.verify.endpoint import OPENAI_URL, VerifierEndpoint
+        from groundwire.verify.endpoint import OPENAI_URL, open_endpoint
         from groundwire.verify.openai import OpenAIVerifier
 
         key = wanted_key(settings, os.environ)
         url = wanted_url(settings.base_url, os.environ, "OPENAI_BASE_URL") or OPENAI_URL
-        with VerifierEndpoint(base_url=url, api_key=key, timeout_s=settings.timeout_s) as endpoint:
+        with open_endpoint(base_url=url, api_key=key, timeout_s=settings.timeout_s) as endpoint:
             yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
     else:
         with _loading:

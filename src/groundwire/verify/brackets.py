@@ -61,38 +61,39 @@ def bracketed(
     if "[" not in text:
         return ()
     grammar = _grammar(known)
-    outside = _masked(_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text), taken)
+    outside = masked(_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text), taken)
     found = [
         Citation(start=match.start(), end=match.end(), ids=ids)
         for match in _BRACKET.finditer(outside)
         if (ids := grammar.ids(match[1]))
     ]
-    masked = _masked(outside, found)
-    for match in _BRACKET.finditer(masked):
+    hidden = masked(outside, found)
+    for match in _BRACKET.finditer(hidden):
         word = match[1].strip()
         is_word = _WORD.fullmatch(word) and not _EDITORIAL.fullmatch(word) and not match[2]
-        if is_word and _is_where_citations_stand(masked, match):
+        if is_word and _is_where_citations_stand(hidden, match):
             found.append(Citation(start=match.start(), end=match.end(), ids=(word,)))
-            masked = _masked(masked, found[-1:])
+            hidden = masked(hidden, found[-1:])
     return tuple(sorted(found, key=lambda each: each.start))
 
 
-def _masked(text: str, citations: Iterable[Citation]) -> str:
+def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
+    """Replace citations, which are in order, by as many fill characters: other offsets stay."""
     parts, position = [], 0
     for each in citations:
-        parts += [text[position : each.start], "\0" * (each.end - each.start)]
+        parts += [text[position : each.start], fill * (each.end - each.start)]
         position = each.end
     return "".join([*parts, text[position:]])
 
 
-def _is_where_citations_stand(masked: str, match: re.Match[str]) -> bool:
+def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
     """Whether a bracket stands beside a citation, after a sentence or at the end of one."""
-    before = masked[max(0, match.start() - 8) : match.start()]
+    before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
-        return not masked[match.end() : match.end() + 1].isalnum()
-    if _BEFORE_CITATION.match(masked, match.end()):
+        return not hidden[match.end() : match.end() + 1].isalnum()
+    if _BEFORE_CITATION.match(hidden, match.end()):
         return True
-    return bool(_AFTER_WORD.search(before) and _ENDS_SENTENCE.match(masked, match.end()))
+    return bool(_AFTER_WORD.search(before) and _ENDS_SENTENCE.match(hidden, match.end()))
 
 
 @lru_cache(maxsize=16)

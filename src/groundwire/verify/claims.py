@@ -15,7 +15,7 @@ from typing import Self
 
 from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.segment import Citation, parse_citations, segment
-from groundwire.verify.brackets import bracketed
+from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
@@ -162,7 +162,7 @@ def _pieces(
     answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
 ) -> list[_Piece]:
     marks = find_citations(answer, known, citation_regex)
-    text = _blanked(answer, marks)
+    text = masked(answer, marks, " ")
     if claim_split == "lines":
         ranges = list(_lines(text))
     else:
@@ -187,15 +187,6 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             start = position + len(line) - len(line.lstrip())
             yield start, position + len(line.rstrip())
         position += len(line)
-
-
-def _blanked(text: str, marks: Iterable[Citation]) -> str:
-    """Replace citations by blanks, so that the offsets of all other text stay the same."""
-    parts, position = [], 0
-    for mark in marks:
-        parts += [text[position : mark.start], " " * (mark.end - mark.start)]
-        position = mark.end
-    return "".join([*parts, text[position:]])
 
 
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:

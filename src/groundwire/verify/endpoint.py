@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
+from groundwire.config.tree import Verify
 from groundwire.verify.client import NO_LOGPROBS, ChatClient, call_failure
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.logprobs import TokenPosition
@@ -44,46 +45,43 @@ class Completion:
     completion_tokens: int
 
 
-class VerifierEndpoint(ChatClient):
-    """An endpoint that the openai verifier asks.
+def open_endpoint(*, base_url: str, api_key: str, timeout_s: float) -> ChatClient:
+    """Open the endpoint of the verifier ``openai``.
 
     Raises:
         MissingExtraError: If the official client is not installed.
     """
+    return ChatClient(
+        base_url=base_url,
+        api_key=api_key,
+        timeout_s=timeout_s,
+        max_retries=MAX_RETRIES,
+        what="The openai verifier",
+    )
 
-    def __init__(self, *, base_url: str, api_key: str, timeout_s: float) -> None:
-        super().__init__(
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            max_retries=MAX_RETRIES,
-            what="The openai verifier",
-        )
 
-    def ask(
-        self, prompt: Prompt, *, model: str, temperature: float, top_logprobs: int
-    ) -> Completion:
-        """Call the endpoint.
+def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Verify) -> Completion:
+    """Call an endpoint.
 
-        Raises:
-            NotVerifiedError: If there is no answer with logprobs.
-        """
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
-            "temperature": temperature,
-            "logprobs": True,
-            "top_logprobs": top_logprobs,
-            max_tokens_key(self.base_url): prompt.max_tokens,
-        }
-        try:
-            content = self.create(body)
-        except Exception as error:  # whatever the client raises, nothing was verified
-            raise call_failure(error, "endpoint") from error
-        return _read(content)
+    Raises:
+        NotVerifiedError: If there is no answer with logprobs.
+    """
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ],
+        "temperature": settings.temperature,
+        "logprobs": True,
+        "top_logprobs": settings.top_logprobs,
+        max_tokens_key(endpoint.base_url): prompt.max_tokens,
+    }
+    try:
+        content = endpoint.create(body)
+    except Exception as error:  # whatever the client raises, nothing was verified
+        raise call_failure(error, "endpoint") from error
+    return _read(content)
 
 
 class _Logprobs(BaseModel):

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from groundwire.config.tree import Verify
 from groundwire.verify.cache import SHARED, CallCache, key_of
-from groundwire.verify.endpoint import Completion, VerifierEndpoint
+from groundwire.verify.client import ChatClient
+from groundwire.verify.endpoint import Completion, complete
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.logprobs import read_group, read_single
 from groundwire.verify.prompts import prompt_for
@@ -43,7 +44,7 @@ class OpenAIVerifier:
 
     def __init__(
         self,
-        endpoint: VerifierEndpoint,
+        endpoint: ChatClient,
         settings: Verify,
         *,
         api_key: str,
@@ -110,9 +111,7 @@ class OpenAIVerifier:
             if self._final is not None:
                 raise self._final
             cost = CallCost(calls=1 / n)
-            completion = self._endpoint.ask(
-                prompt, model=self.model, temperature=own.temperature, top_logprobs=own.top_logprobs
-            )
+            completion = complete(self._endpoint, prompt, model=self.model, settings=own)
             cost = _share(completion, n)
             readouts = _read(completion, n)
         except NotVerifiedError as error:
