@@ -1,4 +1,4 @@
-"""Groundwire checks whether an LLM's answer is supported by what it was given.
+"""Groundwire checks whether an LLM's answer is supported by the sources it was given.
 
 >>> from groundwire import Detector
 >>> detector = Detector.load()

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture ``grounded``, and the options of all its calls.
+"""The pytest plugin: the fixture ``grounded``, and its command-line option.
 
-pytest imports it at every start where Groundwire is installed, so it imports next to nothing: the
+pytest imports it at every start where Groundwire is installed, so it imports next to nothing. The
 model is loaded by the first test that checks an answer.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["Grounded", "assert_grounded"]
 
 
 class Grounded(Protocol):
-    """What the fixture ``grounded`` is: :func:`groundwire.testing.assert_grounded`."""
+    """The type of the fixture ``grounded``: :func:`groundwire.testing.assert_grounded`."""
 
     def __call__(  # noqa: D102
         self,
@@ -45,7 +45,7 @@ def _read_point(text: str) -> str | float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
+    """Add the option of the operating point."""
     group = parser.getgroup("groundwire", "answers of LLMs (groundwire)")
     group.addoption(
         "--groundwire-operating-point",
@@ -57,18 +57,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hand the options to every call, also to those without the fixture."""
+    """Pass the option on to every call, also to calls without the fixture."""
     SHARED.operating_point = config.getoption("--groundwire-operating-point")
 
 
 def pytest_unconfigure() -> None:
-    """Leave nothing to a later session of this process."""
+    """Reset the option, for a later session of this process."""
     SHARED.operating_point = None
 
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """What ``grounded`` checks with: the embedded reader. Override it to use another detector."""
+    """The detector of ``grounded``: the embedded reader. Override it to use another."""
     return None
 
 

@@ -1,10 +1,10 @@
-"""Tests of what an LLM writes: an answer that its sources do not support fails the test.
+"""Tests the answers of an LLM: an answer that its sources do not support fails the test.
 
 >>> from groundwire.testing import assert_grounded
 >>> detection = assert_grounded("It is 330 m tall.", ["The tower is 330 m tall."])
 
-pytest knows it as the fixture ``grounded``; any other runner calls the function. Nothing is loaded
-before the first call, and the detector is loaded once a process.
+In pytest it is the fixture ``grounded``; other test runners call the function. The detector is
+loaded at the first call, once for a process.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from groundwire.detection.example import SourceLike
     from groundwire.detection.values import Detection, Outcome
 
-#: Outcomes that a test may let pass; a hallucinated answer is what it is there to find.
+#: Outcomes that a test may let pass, besides grounded and skipped.
 ALLOWED = ("partial", "unverified", "unavailable")
 
 
 class Detects(Protocol):
-    """What is needed of a detector."""
+    """The interface of a detector that tests need."""
 
     def detect(
         self,
@@ -35,7 +35,7 @@ class Detects(Protocol):
 
 
 class SharedDetector:
-    """The detector of a process, loaded when it is first asked for."""
+    """The detector of a process, loaded at its first use."""
 
     def __init__(self) -> None:
         #: The operating point of calls that name none; ``None``: that of the detector.
@@ -54,7 +54,7 @@ class SharedDetector:
             return self._detector
 
 
-#: What :func:`assert_grounded` uses if nothing else is given.
+#: The detector that :func:`assert_grounded` uses by default.
 SHARED = SharedDetector()
 
 
@@ -70,22 +70,23 @@ def assert_grounded(
     """Fail unless all of an answer was checked, and its sources support it.
 
     Args:
-        answer: What the LLM wrote.
-        sources: What it has to rest on.
-        question: What was asked; it is never evidence.
+        answer: The answer of the LLM.
+        sources: The texts that it has to rest on.
+        question: The question; it is never evidence.
         operating_point: A name or a threshold; by default that of ``--groundwire-operating-point``,
             or of the detector.
         allow: Outcomes that pass as well, of ``partial`` (something was not read), ``unverified``
             (there was no source) and ``unavailable`` (a claim could not be judged).
-        detector: What checks; by default the embedded reader.
+        detector: The detector; by default the embedded reader.
 
     Returns:
-        The detection, to look at further.
+        The detection.
 
     Raises:
-        AssertionError: With the marked words, the evidence and what was not checked.
+        AssertionError: If the answer is not grounded; the message has the marked words, the
+            evidence and the unchecked parts.
         SettingError: If ``allow`` names another outcome.
-        GroundwireError: If there is nothing to check, or the check fails: that is no pass.
+        GroundwireError: If there is nothing to check, or the check fails.
     """
     __tracebackhide__ = True  # pytest shows the call, not this line
     passing = _passing(allow)

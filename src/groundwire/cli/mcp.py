@@ -243,21 +243,23 @@ def describe(backend: "Backend") -> Iterator[str]:
 
 def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
     """Serve the client that started this process."""
-    from groundwire.mcp.logs import log_to_stderr
+    from groundwire.config.tree import Log
+    from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
     from groundwire.mcp.stdio import serve_stdio
     from groundwire.mcp.toolbox import tools_of
 
     with start.opened(ctx, has_sessions=True) as backend:
-        log_to_stderr()
+        log_to_stderr(Log(level="warning"))
         say(*describe(backend))
         serve_stdio(ToolServer(tools_of(backend)), says=say)
 
 
 def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
     """Serve several clients, until told to stop."""
+    from groundwire.config.tree import Log
+    from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.http import app_of, listen, serve_http
-    from groundwire.mcp.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
     from groundwire.mcp.store import StoreLimits
     from groundwire.mcp.toolbox import tools_of
@@ -266,7 +268,7 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
     with start.opened(ctx, has_sessions=False) as backend:
         app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=StoreLimits())
         with closing(listen(own.host, own.port)) as sock:
-            log_to_stderr()
+            log_to_stderr(Log(level="warning"))
             say(*describe(backend))
             address = own.url(sock.getsockname()[1])
             serve_http(app, sock, address=address, says=say)

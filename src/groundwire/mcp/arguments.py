@@ -1,7 +1,7 @@
 """Arguments of the tools, as models. The schemas that agents see are generated from them.
 
-What a span, a step or a source may look like is described here and left to the library, which takes
-more forms and says more about what is wrong.
+Spans, steps and sources are described here, but read by the library, which takes more forms and
+reports problems in more detail.
 """
 
 import json
@@ -67,7 +67,7 @@ class CallError(NotVerifiedError):
 
 
 def _from_json(value: Any) -> Any:  # noqa: ANN401 - as the agent sent it
-    """Read a list or an object that a client has written as JSON in a text."""
+    """Parse a list or an object that a client has sent as a JSON text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -93,7 +93,7 @@ def _not_blank(value: str) -> str:
 _FromJson = BeforeValidator(_from_json)
 #: A whole number, which JSON may write as 3.0.
 Whole: TypeAlias = Annotated[int, BeforeValidator(_integral)]
-#: A text that says something.
+#: A text that is not blank.
 Written: TypeAlias = Annotated[str, AfterValidator(_not_blank)]
 
 
@@ -133,7 +133,7 @@ AnswerText: TypeAlias = Annotated[
 
 
 class ToolInput(BaseModel):
-    """Arguments of a tool; no others are taken."""
+    """Arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -225,13 +225,13 @@ def with_settings(
 ) -> type[A]:
     """Add settings of a verification to a model of arguments.
 
-    What each may be is described as the library's own setting is, and read by the library, which
-    says in its report what is wrong with one. Only the bounds of this server are checked here.
+    A setting is described like the library's own, and the library reads it: its report tells what
+    is wrong with a value. Only the bounds of this server are checked here.
 
     Args:
         model: The other arguments.
         settings: Argument → bounds of this server, as JSON Schema has them.
-        usual: Argument → what holds if it is left out.
+        usual: Argument → its value if it is left out.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():

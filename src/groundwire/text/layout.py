@@ -81,7 +81,7 @@ def fence_after(row: str, fence: str) -> str:
 
     Args:
         row: A row.
-        fence: The mark that was open before it.
+        fence: The mark that was open before the row.
     """
     found = _FENCE.match(row)
     if found is None or not fence:
@@ -96,7 +96,7 @@ def breadcrumb(titles: Sequence[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text on one line without marks, cut after a word if it is too long for a heading."""
+    """Write a text on one line without marks, cut after a word if it is too long for a heading."""
     text = one_line(_MARKS.sub("", text))
     if len(text) <= MAX_HEADING_CHARS:
         return text

@@ -43,5 +43,5 @@ SHARED = CallCache()
 
 
 def key_of(*parts: object) -> bytes:
-    """A key made of all that an answer depends on. It reveals nothing of these parts."""
+    """A key made of all parts that an answer depends on. It reveals nothing about them."""
     return hashlib.blake2b(repr(parts).encode(), key=_SALT, digest_size=32).digest()

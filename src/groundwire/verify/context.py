@@ -1,4 +1,4 @@
-"""The evidence that a claim is read with, and what is left of it without the cited spans."""
+"""The evidence that a claim is read with, and the same evidence without the cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Contexts:
 
     Attributes:
         evidence: Id of a span → the span, in the order they were given.
-        mode: ``cited``; ``all``; or ``auto``, which is all for a claim that cites nothing.
+        mode: ``cited``, ``all``, or ``auto``: all for a claim that cites nothing.
         placeholder: Text in place of evidence that is taken away.
     """
 
@@ -37,16 +37,16 @@ class Contexts:
         return tuple(sid for sid in self.evidence if sid in cited)
 
     def has_evidence(self, claim: VerifiableClaim) -> bool:
-        """Whether anything that counts as evidence is among them."""
+        """Whether the spans that a claim is read with have any evidence."""
         return any(self.evidence[sid].text for sid in self.sids(claim))
 
     def posterior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The claim with its evidence."""
+        """The question about the claim with its evidence."""
         evidence = tuple(self.evidence[sid] for sid in self.sids(claim))
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The claim without the spans it cites, or without any span if it cites none."""
+        """The question about the claim without the spans it cites; if it cites none, without any."""
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)
         evidence = tuple(

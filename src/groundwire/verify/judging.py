@@ -39,7 +39,7 @@ def judge_claims(
             posterior, prior, target=targets[at], min_gain=settings.min_log_odds_gain, units=units
         )
         decision = decisions[at] if prior is None else after_prior(prior, measures, rule=rule)
-        assert decision is not None  # a claim that was left had its prior read
+        assert decision is not None  # the prior of each undecided claim was read
         reports.append(
             ClaimReport(
                 claim=claim,

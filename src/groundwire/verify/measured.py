@@ -1,7 +1,7 @@
 """Measures of a claim that was read, and the fitted map from these to P(supported).
 
-The sentence output judges the claim as a whole; a claim is also supported only if none of its words
-is doubtful. Neither is best alone, so a logistic map takes both.
+The sentence output judges the claim as a whole, the word outputs its words. Neither is best alone,
+so a logistic map takes both.
 """
 
 import json
@@ -18,7 +18,7 @@ from groundwire.errors import ModelError
 
 #: The file beside a model's manifest that holds the map.
 FILE_NAME = "verify.json"
-#: Shares of a probability that are told apart; what the reader rounds to.
+#: Smallest probability that is distinguished from 0, which is the reader's rounding.
 _LEAST = 1e-6
 
 

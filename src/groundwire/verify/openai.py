@@ -25,7 +25,6 @@ from groundwire.verify.verifier import (
     Readout,
     Scope,
     VerifierFailure,
-    with_cost,
 )
 
 
@@ -81,7 +80,7 @@ class OpenAIVerifier:
             alone, self._ask_all([(each,) for each in alone]), strict=True
         ):
             wasted = replace(answers[question].cost, fell_back=True)
-            answers[question] = with_cost(judged, judged.cost + wasted)
+            answers[question] = replace(judged, cost=judged.cost + wasted)
         return _each_once(questions, answers)
 
     def _ask_all(self, groups: Sequence[tuple[ClaimQuestion, ...]]) -> Sequence[tuple[Judged, ...]]:
@@ -170,7 +169,7 @@ def _each_once(
     return [
         answers[question]
         if first[question] == at
-        else with_cost(answers[question], CallCost(is_cached=True))
+        else replace(answers[question], cost=CallCost(is_cached=True))
         for at, question in enumerate(questions)
     ]
 

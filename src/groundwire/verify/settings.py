@@ -1,6 +1,6 @@
-"""Settings of a verification: the arguments of its calls, read as a configuration reads them.
+"""Settings of a verification, read from the arguments of its calls.
 
-What each may be and its default stand in one place, the section ``verify`` of
+Their types and defaults are defined in one place, the section ``verify`` of
 :mod:`groundwire.config.tree`.
 """
 
@@ -16,14 +16,14 @@ from groundwire.verify.errors import invalid_argument
 #: All defaults.
 DEFAULTS = Verify()
 
-#: The model that an endpoint or a service is asked for if nothing else is said.
+#: The model that an endpoint or a service is asked for by default.
 DEFAULT_MODEL = "gpt-4o-mini"
 
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: A value that is not possible for one of these is a mistake in the program; for another, it is
-#: told in the report, since agents choose it.
+#: A wrong value of one of these is an error of the calling program. Wrong values of others are told
+#: in the report, since agents choose them.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 
@@ -32,7 +32,7 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
 
     Raises:
         NotVerifiedError: If one has a value that is not possible.
-        SettingError: If one of ``OF_THE_PROGRAM`` is not.
+        SettingError: If one of ``OF_THE_PROGRAM`` has one.
     """
     values = {RENAMED.get(name, name): value for name, value in arguments.items()}
     # A mistake in the program must not hide behind another argument's.
@@ -41,7 +41,7 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
 
 
 def arguments_of(settings: Verify) -> dict[str, Any]:
-    """The arguments of :func:`groundwire.detect_hallucination` that a configuration means.
+    """The arguments of :func:`groundwire.detect_hallucination` for a configuration.
 
     >>> arguments_of(Verify(target=0.9))["default_target"]
     0.9

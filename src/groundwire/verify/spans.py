@@ -15,7 +15,7 @@ _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
 def read_spans(spans: object) -> tuple[Source, ...]:
     """Read spans: mappings with an id (``sid`` or ``id``) and a text (``text`` or ``snippet``).
 
-    One without an id is ``s1``, ``s2``... by its place, or the next number that is free.
+    A span without an id is ``s1``, ``s2``... by its place, or the next number that is free.
 
     >>> [span.id for span in read_spans([{"sid": "S0", "text": "Tall."}, {"snippet": "Old."}])]
     ['S0', 's2']

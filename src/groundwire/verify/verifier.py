@@ -5,7 +5,7 @@ and method is another. A verifier only reads: what follows from its answers is d
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Protocol
 
@@ -254,11 +254,6 @@ class Verifier(Protocol):
         :class:`VerifierFailure`. Equal questions have equal answers.
         """
         ...
-
-
-def with_cost(judged: Judged, cost: CallCost) -> Judged:
-    """Replace the cost of an answer."""
-    return replace(judged, cost=cost)
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
