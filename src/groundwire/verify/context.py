@@ -46,7 +46,7 @@ class Contexts:
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The question about the claim without the spans it cites; if it cites none, without any."""
+        """The question about the claim without the spans it cites; without any if it cites none."""
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)
         evidence = tuple(
