@@ -149,7 +149,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
             # A terminal without ⟦ shows its escape, which is better than no verdict.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    with suppress(OSError):  # standard error may be full, and take no message
+    with suppress(OSError):  # writing to standard error may fail, when its disk is full
         try:
             cli.main(args, prog_name="groundwire")
         except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"

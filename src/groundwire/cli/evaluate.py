@@ -1,4 +1,4 @@
-"""``groundwire evaluate``: what a detector is worth on labelled answers."""
+"""``groundwire evaluate``: scores of a detector on labelled answers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -52,7 +52,7 @@ class Labelled:
     def judged(
         self, ctx: click.Context, choice: DetectorChoice, setup: Setup | None = None
     ) -> Iterator[Path]:
-        """Give the results, made first if there are none.
+        """Yield the path of the results; judge the answers first if there are none.
 
         Args:
             ctx: Of the command.

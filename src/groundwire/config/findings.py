@@ -100,7 +100,7 @@ def _refuses_most(
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:
-        return ""  # told when it is needed
+        return ""  # the detector reports it when it is loaded
     least, share = _FLAGS_MOST.get(detector, (2.0, 0))
     if threshold < least:
         return ""

@@ -96,7 +96,7 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
     warnings: list[str] = []
     for name, raw in metadata.items():
         if not str(name).startswith("grounding."):
-            continue  # of something else
+            continue  # a setting of another product
         if name not in METADATA:
             warnings.append(
                 f"{name!r} cannot be set per tenant and is ignored. Known: {', '.join(METADATA)}."

@@ -95,7 +95,7 @@ def judge_all(
                 yield verdict
         except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run
             n_done += 1
-            yield DetectionError(f"The check failed unforeseen: {type(error).__name__}: {error}")
+            yield DetectionError(f"The check failed with an unexpected error: {type(error).__name__}: {error}")
 
 
 def load_pipeline(config: "Config") -> "Pipeline":

@@ -170,7 +170,7 @@ def _administered_at(settings: Admin) -> str:
 
 
 def _raw_path(request: Request) -> bytes:
-    """The path as it was written, or as it is without what Azure's clients put before it."""
+    """Return the path as the client wrote it, without the prefix of Azure's clients."""
     raw = request.scope.get("raw_path")
     return _AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 

@@ -25,7 +25,7 @@ class Judges:
     def __init__(
         self, first: Detector, *, known: Detectors | None = None, make: Make | None = None
     ) -> None:
-        """Load nothing yet.
+        """Make a pool of one detector; another is loaded when a tenant first asks for it.
 
         Args:
             first: The configured detector; all others are closed with it.

@@ -61,7 +61,7 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """The place in the raw value of a stretch of the statement: all of it, if of its key."""
+        """Return where a stretch of the statement stands in the raw value; all of it for a key."""
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
             return self.raw_value

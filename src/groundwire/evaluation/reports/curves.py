@@ -16,7 +16,7 @@ MAX_POINTS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One curve in the unit square.
+    """One curve of a chart; both axes run from 0 to 1.
 
     Attributes:
         points: From left to right.

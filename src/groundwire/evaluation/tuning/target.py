@@ -11,9 +11,9 @@ LOW = 0.05
 
 
 class Aim(StrEnum):
-    """The score that a target is about."""
+    """The score that a target sets a bound for."""
 
-    FPR = "fpr"  # share of grounded answers that are flagged: of blocks, the false ones
+    FPR = "fpr"  # share of grounded answers that are flagged
     PRECISION = "precision"
     RECALL = "recall"
     F1 = "f1"

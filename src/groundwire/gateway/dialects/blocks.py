@@ -275,7 +275,7 @@ class HeldBlocks(ABC):
 
     @property
     def n_held(self) -> int:
-        """Characters that are held."""
+        """Characters that have come and not left yet."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":

@@ -60,7 +60,7 @@ class Completions(ChatCompletions):
         return read
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
-        """What holds a stream back."""
+        """Return the buffer that holds a stream back."""
         created = int(time())
         head = {"id": f"cmpl-{trace_id}", "object": _OBJECT, "created": created, "model": model}
         return HeldStream(head, withholds=withholds, form=_TextForm())

@@ -26,7 +26,7 @@ class RefusalCode(StrEnum):
     UNVERIFIED = "response_unverified"
     PARTIAL = "response_partially_checked"
     CHECK_FAILED = "check_failed"
-    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # told before the upstream is asked
+    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # before the upstream is asked
     STREAM_ERROR = "stream_error"
     STREAM_INCOMPLETE_UNGROUNDED = "stream_incomplete_ungrounded"
     STREAM_TOO_LARGE_TO_SCAN = "stream_too_large_to_scan"
@@ -84,7 +84,7 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     ),
 }
 
-#: What a chunk takes over from the stream that it ends.
+#: Fields that the last chunk copies from the chunks before it.
 _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usage")
 
 

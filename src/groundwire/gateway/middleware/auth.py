@@ -22,7 +22,7 @@ OWN_HEADER = b"x-groundwire-key"
 
 _BEARER = b"bearer "
 
-#: What may stand between a key and what is before or after it.
+#: Characters that may stand before and after a key in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
 #: Each word costs a hash: credentials of more are not looked at, and stay here.

@@ -99,7 +99,7 @@ def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
             500,
             FACT_CHECK_FAILED,
             message=f"The gate failed on a prompt of {error.n_chars:,} characters.",
-            next_step="Treat the prompt as one whose answer is to be checked.",
+            next_step="Check the answer to this prompt.",
         ) from error
     threshold = body.options.confidence_threshold if body.options else None
     if threshold:
