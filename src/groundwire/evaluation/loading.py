@@ -95,7 +95,8 @@ def judge_all(
                 yield verdict
         except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run
             n_done += 1
-            yield DetectionError(f"The check failed with an unexpected error: {type(error).__name__}: {error}")
+            problem = f"The check failed with an unexpected error: {type(error).__name__}: {error}"
+            yield DetectionError(problem)
 
 
 def load_pipeline(config: "Config") -> "Pipeline":
