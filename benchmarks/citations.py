@@ -19,7 +19,6 @@ from typing import Any
 import measure
 
 from groundwire.detection.example import Source
-from groundwire.evaluation.datasets.cited import LABELS, LabelledCitation, read_cited
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.metrics import ratios
 from groundwire.verify.citations import (
@@ -33,6 +32,7 @@ from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import read_citations
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.verifier import ClaimQuestion, Readout
+from groundwire_training.cited import LABELS, LabelledCitation, read_cited
 
 #: Instructions that are planted at the end of a span, after a sentence that is none.
 PLANTED = (

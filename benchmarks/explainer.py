@@ -18,11 +18,12 @@ import numpy as np
 
 from groundwire import Detector
 from groundwire.detection.values import Detection, Label
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, difference
 from groundwire.evaluation.metrics import AnswerCounts, Floats, count_characters, f1_of, ratios
 from groundwire.explain import ENTAILMENT_THRESHOLD, Explainer, Explanation
 from groundwire_training.calibrate import validation_records
+from groundwire_training.sets import LabelledContext
 
 #: P(entailed) from which a span is dropped; the default first.
 THRESHOLDS = (ENTAILMENT_THRESHOLD, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from groundwire.evaluation.datasets.sets import LabelledContext
     from groundwire_training.model import Reader
+    from groundwire_training.sets import LabelledContext
 
 
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -78,7 +78,8 @@ def record() -> "LabelledContext":
     """Several passages, a question, and an answer whose last sentences recall the first."""
     pytest.importorskip("torch")
     from groundwire.detection.example import read_sources
-    from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+    from groundwire.evaluation.datasets.slots import MarkedAnswer
+    from groundwire_training.sets import LabelledContext
 
     return LabelledContext(
         id="1",

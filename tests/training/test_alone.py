@@ -5,8 +5,9 @@ import random
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer, draw
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.alone import alone
+from groundwire_training.sets import LabelledContext, draw
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

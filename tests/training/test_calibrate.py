@@ -24,7 +24,7 @@ from groundwire.engine.models import Manifest, verify
 from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training import calibrate, loop
 from groundwire_training.calibrate import (
     Fitted,
@@ -43,6 +43,7 @@ from groundwire_training.calibrate import (
 )
 from groundwire_training.loop import Loader
 from groundwire_training.sentences import ScoredClaim
+from groundwire_training.sets import LabelledContext
 from tests.engine.lookup import LookupGraph, looking_up
 from tests.training.test_loop import RECIPE, write_records
 

@@ -11,12 +11,13 @@ import torch
 
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training import data
 from groundwire_training.claims import SETS, claims, judged
 from groundwire_training.loop import loss_of
 from groundwire_training.model import Group, Reader
 from groundwire_training.recipe import Recipe
+from groundwire_training.sets import LabelledContext
 
 from .conftest import write
 

@@ -8,8 +8,9 @@ import pytest
 pytest.importorskip("torch")
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import DOUBTFUL, MarkedAnswer
 from groundwire_training.contrasts import contrasts, with_stranger
+from groundwire_training.sets import LabelledContext
 from groundwire_training.unlabelled import without_unlabelled
 from tests.training.conftest import write
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.corrupt import (
     KINDS,
     Edit,
@@ -18,6 +18,7 @@ from groundwire_training.corrupt import (
     draw_corrupted,
     false_premise,
 )
+from groundwire_training.sets import LabelledContext
 
 SOURCE = (
     "The tower of Arles is 330 m tall and drew 2.1 million visitors in 1995. "

@@ -18,7 +18,6 @@ from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import open_session
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire_training import loop
 from groundwire_training.cross import (
     CrossExample,
@@ -34,6 +33,7 @@ from groundwire_training.lora import add_adapters, merged
 from groundwire_training.package import package_cross
 from groundwire_training.recipe import Lora, Recipe
 from groundwire_training.report import Logged
+from groundwire_training.sets import LabelledContext
 from tests.training.test_loop import write_records
 
 pytestmark = pytest.mark.torch

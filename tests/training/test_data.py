@@ -8,9 +8,9 @@ pytest.importorskip("torch")
 from groundwire.detection.evidence import Query, WordWeights
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire_training import data
 from groundwire_training.data import labels_of
+from groundwire_training.sets import LabelledContext
 
 pytestmark = pytest.mark.torch
 

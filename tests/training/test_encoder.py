@@ -21,7 +21,7 @@ from groundwire.engine.checkpoints import load_checkpoint
 from groundwire.engine.token_classifier import TokenClassifierSession
 from groundwire.engine.windowing import Frame, TokenClassifier
 from groundwire.errors import InputError, UnpinnedModelError
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.encoder import (
     EncoderRun,
     Inputs,
@@ -33,6 +33,7 @@ from groundwire_training.encoder import (
 )
 from groundwire_training.recipe import EncoderRecipe, Lora
 from groundwire_training.report import Logged
+from groundwire_training.sets import LabelledContext
 from tests.cli.conftest import invoke
 from tests.engine.test_checkpoints import KINDS, SIZES
 from tests.tiny import byte_tokenizer, word_tokenizer

@@ -19,11 +19,12 @@ from groundwire.detection.example import read_sources
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import CorruptModelError
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training import loop
 from groundwire_training.loop import Loader, Recipe, train
 from groundwire_training.model import Group, Reader
 from groundwire_training.package import package
+from groundwire_training.sets import LabelledContext
 from tests.training.conftest import Exported, write
 
 pytestmark = pytest.mark.torch

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire_training import data
 from groundwire_training.model import Group
+from groundwire_training.sets import LabelledContext
 from tests.training.conftest import BOTH_KINDS, Exported
 
 pytestmark = [pytest.mark.torch, BOTH_KINDS]

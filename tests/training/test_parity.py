@@ -18,9 +18,9 @@ from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.text.segment import segment
 from groundwire_training import data
+from groundwire_training.sets import LabelledContext
 from tests.training.conftest import BOTH_KINDS, Exported
 
 pytestmark = [pytest.mark.torch, BOTH_KINDS]

@@ -5,8 +5,9 @@ import random
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.quoted import quoted
+from groundwire_training.sets import LabelledContext
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

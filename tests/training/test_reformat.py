@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.evaluation.datasets.sets import MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.text.quantities import Match, QuantityIndex, quantities
 from groundwire_training.reformat import reformatted
 

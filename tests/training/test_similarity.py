@@ -5,7 +5,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
+from groundwire_training.sets import LabelledContext
 from groundwire_training.similarity import (
     Compared,
     choose,

@@ -17,7 +17,7 @@ from groundwire import Detector
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training import data, rows
 from groundwire_training.loop import Loader, Recipe, optimizer_of, train
 from groundwire_training.lora import TARGETS, add_adapters, merged
@@ -25,6 +25,7 @@ from groundwire_training.model import Reader
 from groundwire_training.recipe import Lora
 from groundwire_training.report import Logged
 from groundwire_training.rows import RowError, TooFewContextsError
+from groundwire_training.sets import LabelledContext
 from groundwire_training.steps import Steps
 from tests.cli.conftest import invoke
 from tests.training.conftest import Exported

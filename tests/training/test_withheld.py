@@ -5,7 +5,8 @@ import random
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import DOUBTFUL, MarkedAnswer
+from groundwire_training.sets import LabelledContext
 from groundwire_training.withheld import withheld
 
 pytest.importorskip("torch")

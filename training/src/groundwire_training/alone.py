@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.explain.nearby import MAX_LINES
 from groundwire.text.lines import lines_of
 from groundwire.text.segment import segment
 from groundwire_training.corrupt.edits import UNSUPPORTED
 from groundwire_training.corrupt.wording import stems
+from groundwire_training.sets import LabelledContext
 
 # Fewest lines to keep: the explainer too takes more than one if there are more.
 _LEAST = 2

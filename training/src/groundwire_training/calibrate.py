@@ -29,16 +29,16 @@ from groundwire.engine.part_scores import Calibration, CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.explain.nearby import SourceLines
 from groundwire.text.segment import Segment, segment
-from groundwire_training import data, rows, sentences
+from groundwire_training import data, rows, sentences, sets
 from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
+from groundwire_training.sets import LabelledContext
 
 #: Threshold of the second look while reading; close to the ``balanced`` thresholds.
 _SECOND_LOOK_AT = 0.3

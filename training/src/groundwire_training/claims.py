@@ -11,12 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import (
-    LabelledContext,
-    MarkedAnswer,
-    changed_words,
-    read_rows,
-)
+from groundwire.evaluation.datasets.slots import MarkedAnswer
+from groundwire_training.sets import LabelledContext, changed_words, read_rows
 
 #: Sets under ``nli/``, each with its parts that are used for training: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL

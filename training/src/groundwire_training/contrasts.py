@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer, read_rows
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.claims import judged
+from groundwire_training.sets import LabelledContext, read_rows
 
 _CONFLICT, _BASELESS = 2, 1
 _LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}

@@ -21,15 +21,14 @@ from groundwire.engine.architecture import Architecture
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.layout import row_of
 from groundwire.engine.sentence import parts_of
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import Ranking
 from groundwire.text.segment import segment
-from groundwire_training import data
+from groundwire_training import data, sets
 from groundwire_training.loop import Loader, optimizer_of, trained_part
 from groundwire_training.model import N_LABELS, AttentionInput, Reader
 from groundwire_training.recipe import Recipe
 from groundwire_training.report import Report
+from groundwire_training.sets import LabelledContext
 
 #: Fewest word pieces of evidence that a claim is trained with.
 _LEAST_LINES = 80

@@ -14,9 +14,10 @@ from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_fe
 from groundwire.engine.roles import RECALLED_SENTENCES
 from groundwire.engine.sentence import ClaimPart, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.model import Group
+from groundwire_training.sets import LabelledContext
 
 #: Labels of pieces without a loss: pieces outside of sentences, and pieces of unknown label.
 IGNORED, UNKNOWN = -100, -1

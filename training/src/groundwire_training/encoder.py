@@ -33,14 +33,13 @@ from groundwire.engine.checkpoints import pinned_revision
 from groundwire.engine.token_classifier import TokenClassifierSession
 from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
 from groundwire.errors import InputError, ModelError
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
-from groundwire_training import rows
+from groundwire_training import rows, sets
 from groundwire_training.data import labels_of
 from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.recipe import EncoderRecipe, Lora, begin_run
 from groundwire_training.report import Report
+from groundwire_training.sets import LabelledContext
 
 #: Names of the classes, by their number. The engine finds the unsupported classes by these names.
 LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "contradicted")}

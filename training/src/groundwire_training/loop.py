@@ -18,10 +18,8 @@ from torch import Tensor
 from groundwire.detection.evidence import WordWeights
 from groundwire.detection.example import read_sources
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
-from groundwire_training import claims, data, rows
+from groundwire_training import claims, data, rows, sets
 from groundwire_training.alone import alone
 from groundwire_training.bases import save_weights
 from groundwire_training.contrasts import contrasts, with_stranger
@@ -33,6 +31,7 @@ from groundwire_training.quoted import quoted
 from groundwire_training.recipe import Recipe as Recipe
 from groundwire_training.reformat import reformatted
 from groundwire_training.report import Logged, Report
+from groundwire_training.sets import LabelledContext
 from groundwire_training.unlabelled import without_unlabelled
 from groundwire_training.withheld import withheld
 

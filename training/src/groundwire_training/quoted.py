@@ -6,9 +6,10 @@ short sentence that repeats its evidence.
 
 import random
 
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.corrupt import Grounds, corrupt_any
+from groundwire_training.sets import LabelledContext
 
 # Fewest and most words of such a sentence.
 _LEAST, _MOST = 3, 30

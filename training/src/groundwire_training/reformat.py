@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable
 
-from groundwire.evaluation.datasets.sets import MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.corrupt.wording import listed
 
 _WORDS = listed("zero one two three four five six seven eight nine ten eleven twelve")

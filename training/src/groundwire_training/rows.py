@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 from groundwire.detection.example import Example
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
+from groundwire_training.sets import LabelledContext
 
-#: Numbers of labels in :class:`groundwire.evaluation.datasets.sets.MarkedAnswer`, by name.
+#: Numbers of labels in :class:`groundwire.evaluation.datasets.slots.MarkedAnswer`, by name.
 LABELS = {"unsupported": 1, "contradicted": 2}
 #: Share of the contexts that are held out: at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1

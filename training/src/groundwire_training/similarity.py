@@ -23,15 +23,15 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.models import EMBEDDERS, ENCODER, find_model
 from groundwire.engine.shared import SharedResources
 from groundwire.engine.similarity_detector import SimilarityBackend
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.evaluation.scores import defined
 from groundwire.evaluation.table import percent
 from groundwire.text.segment import segment
-from groundwire_training import minilm
+from groundwire_training import minilm, sets
 from groundwire_training.loop import VALIDATION_CONTEXTS
+from groundwire_training.sets import LabelledContext
 
 #: The same numbers as in ``calibrate.py``.
 _PREVALENCE, _MAX_FALSE_POSITIVES, _MIN_RECALL, _FOLDS = 0.35, 0.02, 0.90, 5

@@ -7,8 +7,9 @@ on these would learn to pass them, so sentences with such a number or name are l
 import re
 from dataclasses import replace
 
-from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import DOUBTFUL, MarkedAnswer
 from groundwire.text.segment import segment
+from groundwire_training.sets import LabelledContext
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 #: A capitalised word within a sentence: in summaries nearly always part of a name.

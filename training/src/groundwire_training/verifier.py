@@ -28,7 +28,6 @@ from sklearn.linear_model import LogisticRegression
 
 from groundwire.engine.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.evaluation.calibration import reliability
-from groundwire.evaluation.datasets.cited import read_cited
 from groundwire.evaluation.datasets.slots import read_slots
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Ranking, ratios
@@ -36,6 +35,7 @@ from groundwire.text.segment import segment
 from groundwire.verify.local import LocalVerifier, Looked, graph_hash, ruled
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire_training.calibrate import validation_records
+from groundwire_training.cited import read_cited
 
 #: The documented target: a claim passes if P(supported) reaches it.
 TARGET = 0.95

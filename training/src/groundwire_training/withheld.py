@@ -8,10 +8,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import DOUBTFUL, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
+from groundwire_training.sets import LabelledContext
 
 # The share of a sentence's stems that one sentence of the sources has. A sentence of the sources is
 # evidence from the first share on. The sentence has lost its evidence if the best share is at most

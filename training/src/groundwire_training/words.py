@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from groundwire.engine.architecture import VOCABULARY
 from groundwire.engine.roles import TextRole
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import read_rows
 from groundwire_training.bases import read_base
 from groundwire_training.export import quantise
 from groundwire_training.model import AttentionInput
+from groundwire_training.sets import read_rows
 
 #: Word pieces of one document for the frequencies: about those of a passage.
 _WINDOW = 200

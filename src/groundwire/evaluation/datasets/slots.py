@@ -3,7 +3,9 @@
 A slot is ``{{supported||hallucinated||kind}}`` in the text of an answer.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.detection.rows import RowError
@@ -16,9 +18,30 @@ from groundwire.evaluation.datasets.files import (
 )
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import json_lines
-from groundwire.evaluation.datasets.sets import n_slots, render_slots
 
-_LABELS = {1: "baseless", 2: "conflict"}
+#: Labels of stretches.
+UNSUPPORTED, CONTRADICTED = 1, 2
+#: Label of a stretch that nobody has judged.
+DOUBTFUL = -1
+
+_SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
+_NAMES = {UNSUPPORTED: "baseless", CONTRADICTED: "conflict"}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAnswer:
+    """An answer with its hallucinated stretches.
+
+    Attributes:
+        text: The answer.
+        spans: ``(start, end, label)`` of wrong words; 1 is unsupported, 2 contradicted.
+        doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
+            or there may be one (:data:`DOUBTFUL`).
+    """
+
+    text: str
+    spans: tuple[tuple[int, int, int], ...]
+    doubts: tuple[tuple[int, int, int], ...] = ()
 
 
 def read_slots(path: Path) -> Iterator[LabelledAnswer]:
@@ -63,7 +86,40 @@ def _variants(values: Values, file: Path, line: int) -> Iterable[Values]:
                 "question": values.get("question"),
                 "answer": variant.text,
                 "spans": [
-                    {"start": start, "end": end, "label": _LABELS[label]}
+                    {"start": start, "end": end, "label": _NAMES[label]}
                     for start, end, label in variant.spans
                 ],
             }
+
+
+def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
+    """Fill in the slots of an answer.
+
+    Args:
+        annotated: Text with ``{{supported||hallucinated||kind}}``.
+        hallucinated: Which slots take their second text, counted from 0.
+
+    Returns:
+        The text, with the exact ranges of what was put in, trimmed of white space.
+    """
+    text = ""
+    spans = []
+    for i, part in enumerate(_SLOT.split(annotated)):
+        if i % 2 == 0:
+            text += part
+            continue
+        good, bad, kind = part.split("||")
+        if i // 2 not in hallucinated:
+            text += good
+            continue
+        start = len(text) + len(bad) - len(bad.lstrip())
+        if bad.strip():
+            label = CONTRADICTED if kind == "conflict" else UNSUPPORTED
+            spans.append((start, len(text) + len(bad.rstrip()), label))
+        text += bad
+    return MarkedAnswer(text, tuple(spans))
+
+
+def n_slots(annotated: str) -> int:
+    """Count the slots of an annotated answer."""
+    return len(_SLOT.findall(annotated))

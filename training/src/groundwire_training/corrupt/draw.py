@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.corrupt.dates import date
 from groundwire_training.corrupt.edits import Edit, Mistakes, applied, is_free, shuffled
 from groundwire_training.corrupt.entities import entity
@@ -16,6 +16,7 @@ from groundwire_training.corrupt.opposites import opposite
 from groundwire_training.corrupt.swaps import swap
 from groundwire_training.corrupt.units import unit
 from groundwire_training.corrupt.wording import WORD
+from groundwire_training.sets import LabelledContext
 
 
 class Kind(NamedTuple):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from groundwire.evaluation.datasets.sets import MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 
-#: Labels, as in ``groundwire.evaluation.datasets.sets``.
+#: Labels, as in ``groundwire.evaluation.datasets.slots``.
 UNSUPPORTED, CONTRADICTED = 1, 2
 
 _T = TypeVar("_T")

@@ -5,10 +5,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
-from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire_training.corrupt.names import names_of
 from groundwire_training.corrupt.wording import FIGURE, WORD, plain, stems
+from groundwire_training.sets import LabelledContext
 
 
 class Grounds:

@@ -4,11 +4,12 @@ import random
 import re
 from dataclasses import replace
 
-from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.corrupt.draw import KINDS, corrupt_any
 from groundwire_training.corrupt.edits import shuffled
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import WORD, listed, piece_at
+from groundwire_training.sets import LabelledContext
 
 _QUESTIONS = (
     "Is it true that {}?",

@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import (
-    LabelledContext,
-    MarkedAnswer,
-    changed_words,
-    draw,
-    edits,
-    render_slots,
-    shares_text,
-)
+from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
+from groundwire_training import sets
+from groundwire_training.sets import LabelledContext, changed_words, draw, edits, shares_text
 from tests.training.conftest import write
 
 SLOTS = "It opened in {{1889||1989||conflict}} in {{Paris|| Lyon ||extra}}."
@@ -56,7 +49,7 @@ def test_what_is_taken_away_leaves_nothing_to_mark() -> None:
 
 
 def test_slots_are_counted() -> None:
-    assert [sets.n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
+    assert [n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
 
 
 def slot_record(slots: str) -> LabelledContext:

@@ -18,30 +18,17 @@ from groundwire.detection.example import Source, SourceLike, read_sources
 from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.files import all_answers, read_labelled
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.slots import (
+    CONTRADICTED,
+    UNSUPPORTED,
+    MarkedAnswer,
+    n_slots,
+    render_slots,
+)
 
-_SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _WORD = re.compile(r"\w+|[^\w\s]")
-_UNSUPPORTED, _CONTRADICTED = 1, 2
-#: Label of a stretch that nobody has judged.
-DOUBTFUL = -1
 # Most answers of one record of edits.
 _EDITS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedAnswer:
-    """An answer with its hallucinated stretches.
-
-    Attributes:
-        text: The answer.
-        spans: ``(start, end, label)`` of wrong words; 1 is unsupported, 2 contradicted.
-        doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
-            or there may be one (:data:`DOUBTFUL`).
-    """
-
-    text: str
-    spans: tuple[tuple[int, int, int], ...]
-    doubts: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +75,7 @@ def ragtruth(path: Path) -> list[LabelledContext]:
 
 def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
     return tuple(
-        (span.start, span.end, _CONTRADICTED if span.label is Label.CONTRADICTED else _UNSUPPORTED)
+        (span.start, span.end, CONTRADICTED if span.label is Label.CONTRADICTED else UNSUPPORTED)
         for span in answer.spans
     )
 
@@ -145,7 +132,7 @@ def _edited(row: Mapping[str, Any]) -> list[MarkedAnswer]:
         or "Extrinsic" in row.get("error_type", "")
         or "hallucinated_fact_insertion" in row.get("edit_types", ())
     )
-    label = _UNSUPPORTED if outside else _CONTRADICTED
+    label = UNSUPPORTED if outside else CONTRADICTED
     spans = tuple((start, end, label) for start, end in changed_words(right, wrong))
     # An omission leaves nothing to mark, and a rewrite does not say which words are wrong.
     if not spans or sum(end - start for start, end, _ in spans) > len(wrong) / 2:
@@ -184,39 +171,6 @@ def slots(path: Path) -> list[LabelledContext]:
             )
         )
     return records
-
-
-def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
-    """Fill in the slots of an answer.
-
-    Args:
-        annotated: Text with ``{{supported||hallucinated||kind}}``.
-        hallucinated: Which slots take their second text, counted from 0.
-
-    Returns:
-        The text, with the exact ranges of what was put in, trimmed of white space.
-    """
-    text = ""
-    spans = []
-    for i, part in enumerate(_SLOT.split(annotated)):
-        if i % 2 == 0:
-            text += part
-            continue
-        good, bad, kind = part.split("||")
-        if i // 2 not in hallucinated:
-            text += good
-            continue
-        start = len(text) + len(bad) - len(bad.lstrip())
-        if bad.strip():
-            label = _CONTRADICTED if kind == "conflict" else _UNSUPPORTED
-            spans.append((start, len(text) + len(bad.rstrip()), label))
-        text += bad
-    return MarkedAnswer(text, tuple(spans))
-
-
-def n_slots(annotated: str) -> int:
-    """Count the slots of an annotated answer."""
-    return len(_SLOT.findall(annotated))
 
 
 def draw(

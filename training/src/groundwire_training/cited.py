@@ -12,7 +12,7 @@ from typing import Any
 
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.lines import json_lines
-from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
+from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
 from groundwire.verify.claims import VerifiableClaim, read_claims
 
 #: The labels of citations.

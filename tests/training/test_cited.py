@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groundwire.errors import DatasetError
-from groundwire.evaluation.datasets.cited import read_cited
+from groundwire_training.cited import read_cited
 
 ROW: dict[str, Any] = {
     "id": "x",
