@@ -96,15 +96,12 @@ def regress(
 
 def to_text(found: "Regression") -> str:
     """Format a comparison as a table."""
+    from groundwire.evaluation.table import aligned
     from groundwire.text.screen import one_line
 
     rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
     rows += [_row(check) for check in found.checks]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [cell.rjust(width) for cell, width in zip(rest[:-1], widths[1:-1], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells, rest[-1]]).rstrip())
+    lines = [*aligned(rows, left=(0, len(rows[0]) - 1))]
     notes = (check.note if check.is_passed else check.told for check in found.checks)
     lines += ["", *filter(None, notes)]
     if found.n_newly_wrong:
