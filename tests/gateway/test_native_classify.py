@@ -116,7 +116,7 @@ def test_a_gate_that_fails_says_to_check() -> None:
     with fixed_pipeline(gate=gate) as pipeline, native(pipeline) as base:
         reply = ask(base, "When?")
     assert (reply.status, reply.error["code"]) == (500, "FACT_CHECK_CLASSIFICATION_FAILED")
-    assert "is to be checked" in reply.error["next_step"]
+    assert reply.error["next_step"] == "Check the answer to this prompt."
     assert "s3cret" not in reply.text
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -44,11 +44,16 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_files, "BUSY_S", 0.1)
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
+@asynccontextmanager
+async def locked(folder: Path) -> AsyncIterator[None]:
     """Another program holds the file until the block ends."""
-    connection = sqlite3.connect(folder / "groundwire.db", isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
+    connection = sqlite3.connect(folder / "groundwire.db", timeout=0, isolation_level=None)
+    async with asyncio.timeout(PATIENCE_S):
+        while not connection.in_transaction:
+            # Whoever writes at this moment needs the event loop to end.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("BEGIN IMMEDIATE")
+            await asyncio.sleep(0.001)
     try:
         yield
     finally:
@@ -66,7 +71,7 @@ def fail_logins(own: ControlPlane) -> None:
 @pytest.mark.merge  # it waits a second
 async def test_failed_logins_that_find_no_place_do_not_keep_it_from_ending(tmp_path: Path) -> None:
     own = await begun(tmp_path)
-    with locked(tmp_path):
+    async with locked(tmp_path):
         fail_logins(own)
         await asyncio.wait_for(own.close(), PATIENCE_S)
     assert own.audit.stats.n_lost == 6
@@ -80,7 +85,7 @@ async def test_failed_logins_that_count_as_told_are_written_or_counted(
     monkeypatch.setattr(control, "_TELLING_S", 0.001)
     monkeypatch.setattr(logins, "FAILURE_S", 0.0)
     own = await begun(tmp_path)
-    with locked(tmp_path):
+    async with locked(tmp_path):
         fail_logins(own)
         await eventually(lambda: own.audit.stats.depth > 3)
         await asyncio.wait_for(own.close(), PATIENCE_S)
