@@ -1,6 +1,6 @@
 """Counts what the package consists of: rooms, files, lines of code.
 
-``python docs/rooms.py`` prints the table that docs/architecture.md shows; ``--check`` compares it
+``python docs/rooms.py`` prints a table of the rooms; ``--check`` also compares the numbers
 with the bars and ends with 1 where one is missed. What may import what is in pyproject.toml, under
 import-linter.
 """
