@@ -241,7 +241,7 @@ def test_without_a_terminal_new_keys_are_in_a_file_and_in_no_log(
         url = re.search(r"Listening on (http://[\d.:]+) ", started.said)
         assert url is not None
         assert fetch(f"{url[1]}/v1/models", headers=authorized(key)).status == 200
-        wait_for(lambda: "models" in started.said)
+        wait_for(lambda: "groundwire.access" in started.said)
     records = [json.loads(line) for line in started.said.splitlines()]
     assert {each["logger"] for each in records} == {"groundwire.serve", "groundwire.access"}
     assert key not in started.said

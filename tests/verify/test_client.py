@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
+from groundwire.verify.verifier import ANYONE, Scope
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint
 
 pytestmark = pytest.mark.merge
@@ -52,13 +53,16 @@ def dripping(piece: bytes, pause_s: float) -> Iterator[tuple[str, list[int]]]:
         thread.join(30)
 
 
-def opened(base_url: str, *, timeout_s: float = 30.0, max_retries: int = 0) -> ChatClient:
+def opened(
+    base_url: str, *, timeout_s: float = 30.0, max_retries: int = 0, scope: Scope = ANYONE
+) -> ChatClient:
     return ChatClient(
         base_url=base_url,
         api_key="sk-secret",
         timeout_s=timeout_s,
         max_retries=max_retries,
         what="A test",
+        scope=scope,
     )
 
 
@@ -70,6 +74,22 @@ def test_an_endpoint_that_sends_a_byte_now_and_then_is_out_of_time() -> None:
     ):
         client.create(BODY)
     assert len(served) == 2  # it is asked again, as after any failure
+
+
+def test_a_call_that_failed_is_not_repeated_when_nobody_waits_any_more() -> None:
+    served: list[Asked] = []
+
+    def respond(asked: Asked) -> Reply:
+        served.append(asked)
+        return 500, {}
+
+    with (
+        ScriptedEndpoint(respond) as wire,
+        opened(wire.base_url, max_retries=2, scope=Scope(is_over=lambda: bool(served))) as client,
+        pytest.raises(openai.APITimeoutError),
+    ):
+        client.create(BODY)
+    assert len(served) == 1
 
 
 def test_a_reply_without_an_end_is_cut() -> None:

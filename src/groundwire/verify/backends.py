@@ -41,7 +41,9 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
         key = wanted_key(settings, os.environ)
         url = wanted_url(settings.base_url, os.environ, "OPENAI_BASE_URL") or OPENAI_URL
-        with open_endpoint(base_url=url, api_key=key, timeout_s=settings.timeout_s) as endpoint:
+        with open_endpoint(
+            base_url=url, api_key=key, timeout_s=settings.timeout_s, scope=scope
+        ) as endpoint:
             yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
     else:
         with _loading:

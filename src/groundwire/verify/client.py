@@ -13,7 +13,7 @@ from typing import Any, Self
 from groundwire.config.kinds import is_loopback
 from groundwire.errors import MissingExtraError
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.verifier import FailureKind
+from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 
 #: Bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
@@ -28,7 +28,14 @@ class ChatClient:
     """Calls one endpoint, and goes nowhere but to its base URL. Safe to share between threads."""
 
     def __init__(
-        self, *, base_url: str, api_key: str, timeout_s: float, max_retries: int, what: str
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        timeout_s: float,
+        max_retries: int,
+        what: str,
+        scope: Scope = ANYONE,
     ) -> None:
         """Open nothing yet.
 
@@ -39,6 +46,7 @@ class ChatClient:
             max_retries: How often a call is repeated after 429, 5xx, and connections that fail or
                 take too long.
             what: Feature that needs the client, for the error.
+            scope: Until when calls are sent: a try that failed is not repeated for nobody.
 
         Raises:
             MissingExtraError: If the official client is not installed.
@@ -54,7 +62,7 @@ class ChatClient:
             timeout=timeout_s,
             max_retries=max_retries,
             http_client=_bounded(
-                timeout_s, follow_redirects=False, trust_env=not is_loopback(base_url)
+                timeout_s, scope, follow_redirects=False, trust_env=not is_loopback(base_url)
             ),
         )
 
@@ -98,11 +106,13 @@ def _http_library() -> Any:  # noqa: ANN401 - httpx or httpx2, whichever the off
     return import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
 
 
-def _bounded(timeout_s: float, **options: Any) -> Any:  # noqa: ANN401 - of that library
+def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: ANN401 - of that library
     import openai
 
     class Bounded(openai.DefaultHttpxClient):
         def send(self, request: Any, **options: Any) -> Any:  # noqa: ANN401
+            if scope.is_over():
+                raise _http_library().ReadTimeout("Nobody waits for it.", request=request)
             deadline, content = time.monotonic() + timeout_s, bytearray()
             response = super().send(request, **{**options, "stream": True})
             try:

@@ -11,7 +11,7 @@ from groundwire.verify.client import NO_LOGPROBS, ChatClient, call_failure
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.logprobs import TokenPosition
 from groundwire.verify.prompts import Prompt
-from groundwire.verify.verifier import FailureKind
+from groundwire.verify.verifier import FailureKind, Scope
 
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
@@ -45,7 +45,7 @@ class Completion:
     completion_tokens: int
 
 
-def open_endpoint(*, base_url: str, api_key: str, timeout_s: float) -> ChatClient:
+def open_endpoint(*, base_url: str, api_key: str, timeout_s: float, scope: Scope) -> ChatClient:
     """Open the endpoint of the verifier ``openai``.
 
     Raises:
@@ -57,6 +57,7 @@ def open_endpoint(*, base_url: str, api_key: str, timeout_s: float) -> ChatClien
         timeout_s=timeout_s,
         max_retries=MAX_RETRIES,
         what="The openai verifier",
+        scope=scope,
     )
 
 
