@@ -66,6 +66,12 @@ def test_every_spelling_of_the_chat_completions_is_known(path: str) -> None:
         "models/org/llama3/generate/",
         "models/gemini-pro:streamGenerateContent",
         "responses/x/input_tokens/y",
+        "audio/transcriptions",
+        "audio/translations",
+        "ocr",
+        "evals/e_1/runs/r_1/output_items",
+        "summarize",
+        "embeddings/messages",
     ],
 )
 def test_endpoints_that_give_text_are_known_however_they_are_spelled(path: str) -> None:
@@ -87,6 +93,9 @@ def test_endpoints_that_give_text_are_known_however_they_are_spelled(path: str) 
         "files",
         "files/file-1/content",
         "rerank",
+        "vector_stores/vs_1/search",
+        "load_lora_adapter",
+        "health",
         "messages/count_tokens",
         "responses/input_tokens",
     ],

@@ -442,6 +442,7 @@ def test_if_all_fail_there_is_no_list(
 # What is not checked.
 
 TEXT = ["responses", "messages", "completions", "responses/", "Responses", "responses/r_1/x"]
+TEXT += ["audio/transcriptions", "audio/translations", "ocr", "odd"]
 
 
 @pytest.mark.parametrize("path", TEXT)

@@ -32,14 +32,30 @@ _TEXT = frozenset(
         "realtime",
         "responses",
         "threads",
+        "transcriptions",
+        "translations",
     }
 )
 
 #: What follows a colon behind the name of a model, in Google's spelling.
 _TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
 
+#: Words that stand for an endpoint which gives none, unless one of :data:`_TEXT` stands beside it:
+#: numbers, pictures and sound, files, settings. Of any other endpoint nobody knows.
+_NO_TEXT = frozenset(
+    {
+        *("embed", "embeddings", "moderations", "pooling", "rerank", "score", "classify"),
+        *("tokenize", "detokenize"),
+        *("images", "speech", "videos", "voices"),
+        *("containers", "files", "uploads", "vector_stores"),
+        *("assistants", "fine_tuning", "fine-tunes", "skills"),
+        *("load_lora_adapter", "unload_lora_adapter"),
+        *("credits", "key", "organization", "projects", "usage"),
+        *("health", "healthz", "metrics", "ping", "ready", "version"),
+    }
+)
 #: Below an endpoint that gives text, and gives none: counts of tokens.
-_NO_TEXT = frozenset({"count_tokens", "input_tokens"})
+_COUNTS = frozenset({"count_tokens", "input_tokens"})
 
 _VISIBLE = re.compile(r"[!-~]*")
 _MAX_DECODINGS = 3
@@ -65,13 +81,15 @@ class RequestTarget:
 
     @property
     def gives_text(self) -> bool:
-        """Whether its responses may hold text of a model."""
+        """Whether its responses may hold text of a model, as those of unknown endpoints may."""
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
             # A model may be called anything; what stands behind its name may not.
             return self.path.strip("/").count("/") > 1 and self.words[-1] in _TEXT
-        return self.words[-1] not in _NO_TEXT and not _TEXT.isdisjoint(self.words)
+        if self.words[-1] in _COUNTS:
+            return False
+        return not _TEXT.isdisjoint(self.words) or _NO_TEXT.isdisjoint(self.words)
 
     @property
     def is_model_list(self) -> bool:

@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any
 
 from groundwire.errors import GroundwireError
+from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.pipeline.conversation import Said
 
 _OURS = "groundwire"
@@ -17,6 +18,25 @@ HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier"
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
+#: Fields of a response and its chunks that are known; what some servers cite is not read.
+KNOWN = WITHOUT_ANSWERS.union(
+    ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
+    ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
+)
+#: Fields of a choice that are known.
+OF_CHOICE = frozenset(
+    ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
+).union(
+    ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
+)
+#: Fields of a message and of its deltas that are known; reasoning and citations are not read.
+OF_MESSAGE = frozenset(
+    ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
+).union(
+    ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "citations"),
+    ("context", "extra_content", "provider_specific_fields"),
+)
+_OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
 #: Fields beside the choices whose text nobody would check.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
@@ -59,7 +79,7 @@ class DeltaPart:
         text: Text that it adds; empty if none.
         refusal: Text that it adds to a refusal.
         calls_tools: Whether it belongs to calls of tools.
-        n_skipped: Parts that hold no text: sound, images.
+        n_skipped: Parts that nobody reads: sound, images, unknown fields with text.
         finish: Why the answer ends, if it does.
         choice: The whole of it, as JSON data.
         calls: Pieces of the calls of tools.
@@ -84,12 +104,14 @@ class Chunk:
         parts: One for each answer that it is about; none in a chunk with the usage.
         is_error: Whether it says that the upstream failed, beside choices too.
         is_as_sent: Whether the parts say what the event says, so that it can leave as it came.
+        is_unread: Whether it may hold text beside what it says of answers.
     """
 
     data: Mapping[str, Any]
     parts: tuple[DeltaPart, ...]
     is_error: bool = False
     is_as_sent: bool = True
+    is_unread: bool = False
 
 
 def read_chunk(text: str) -> Chunk:
@@ -123,19 +145,32 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         UnreadableChunkError: If its choices are not those of a chunk, or it may hold text beside
             them.
     """
-    choices = data.get("choices")
-    if not isinstance(choices, (list, NoneType)):
-        raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
-    if choices is None and not data.get("error") and not WITHOUT_ANSWERS.issuperset(data):
-        raise UnreadableChunkError("it has no choices, and more than the usage")
-    if any(data.get(name) for name in TEXTS):
-        raise UnreadableChunkError("it has text outside of its choices")
-    parts = tuple(map(_read_choice, choices or (), count()))
-    if _OURS not in data:
-        return Chunk(data=data, parts=parts, is_error=bool(data.get("error")))
     # What was checked, only we can say.
     own = {key: value for key, value in data.items() if key != _OURS}
-    return Chunk(data=own, parts=parts, is_error=bool(data.get("error")), is_as_sent=False)
+    chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
+    if is_error_body(own):
+        return replace(chunk, is_error=True)
+    choices = own.get("choices")
+    if not isinstance(choices, (list, NoneType)):
+        raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
+    if choices is None and not own.get("error") and not WITHOUT_ANSWERS.issuperset(own):
+        raise UnreadableChunkError("it has no choices, and more than the usage")
+    if any(own.get(name) for name in TEXTS):
+        raise UnreadableChunkError("it has text outside of its choices")
+    return replace(
+        chunk,
+        parts=tuple(map(_read_choice, choices or (), count())),
+        is_error=bool(own.get("error")),
+        is_unread=count_unread(own, KNOWN) > 0,
+    )
+
+
+def unread_in(message: Mapping[str, Any]) -> int:
+    """Count the unknown fields with text in a message, or the delta of one, and in its parts."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    in_parts = sum(count_unread(part, _OF_PART) for part in parts)
+    return count_unread(message, OF_MESSAGE) + in_parts
 
 
 def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -204,7 +239,10 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
         calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
-        n_skipped=said.n_skipped + bool(delta.get("audio")),
+        n_skipped=said.n_skipped
+        + bool(delta.get("audio"))
+        + count_unread(choice, OF_CHOICE)
+        + unread_in(delta),
         finish=finish if isinstance(finish, str) else None,
         choice=choice,
         calls=tuple(_read_calls(delta)),

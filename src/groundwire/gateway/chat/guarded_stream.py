@@ -159,6 +159,8 @@ class ReleasedStream:
             self._is_truncated = True
             self._finish(self._held.error(read.event, read.chunk))
             return
+        if read.chunk.is_unread:
+            self._lose()
         parts = read.chunk.parts
         answers = [self._answers[part.index] for part in parts]  # first: there may be too many
         if self._release.withholds and any(

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.gateway.chat.chunks import HEAD, WITHOUT_ANSWERS, Chunk, DeltaPart
+from groundwire.gateway.chat.chunks import HEAD, Chunk, DeltaPart
+from groundwire.gateway.chat.known_fields import (
+    are_of,
+    has_strings,
+    is_error_body,
+    may_hold_text,
+    without_text,
+)
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, refusal_chunk
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
@@ -19,6 +26,10 @@ from groundwire.pipeline.conversation import Said
 #: Fields of a delta that may leave with its text. All others wait until the whole answer has
 #: passed: they are not judged, and reasoning or a transcript of sound may repeat the text.
 _WITH_TEXT = ("role", "content")
+#: Fields of a choice and of a chunk that may leave with text, and with names in them.
+_OF_CHOICE = ("delta", "finish_reason", "logprobs")
+_NAMES_IN_CHOICE = ("content_filter_results",)
+_OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The name that some upstreams give the event of an error.
 _ERROR_NAME = b"event: error\n"
 
@@ -83,23 +94,20 @@ class HeldAnswer:
             data: The chunk.
             raw: The event, if it says nothing of other answers; otherwise ``None``.
         """
-        delta: Mapping[str, Any] = part.choice.get("delta") or {}
-        waits = any(value for key, value in delta.items() if key not in _WITH_TEXT)
-        # Probabilities without text are of words that come later.
-        has_more = waits or part.n_skipped or (part.choice.get("logprobs") and not part.text)
-        if not (part.finish or (self.withholds and has_more)):
-            self._keep(part, raw or self._event(data, part.choice), part.choice)
+        whole = {**data, "choices": [part.choice]}
+        early, late = _divided(whole, part)
+        if not part.finish and (early == whole or not self.withholds):
+            self._keep(part, raw or self.form.write(whole), part.choice)
             return
-        rest, choice = delta, part.choice
         if part.text:
-            early, rest = _divided(delta)
-            with_text = {**choice, "delta": early, "finish_reason": None}
-            self._keep(part, self._event(data, with_text), with_text)
-            choice, raw = {**choice, "delta": rest, "logprobs": None}, None
-        late = raw or self._event(data, choice)
-        self._late.append(late)
-        self.n_held += _n_chars(rest)
-        self.n_bytes += len(late)
+            self._keep(part, self.form.write(early), early["choices"][0])
+            raw = None
+        else:
+            late = whole
+        event = raw or self.form.write(late)
+        self._late.append(event)
+        self.n_held += _n_chars(late["choices"][0].get("delta"))
+        self.n_bytes += len(event)
         self.is_finished |= bool(part.finish)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
@@ -243,16 +251,17 @@ class HeldStream:
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Keep a chunk."""
-        self.head.update({key: chunk.data[key] for key in HEAD if key in chunk.data})
-        self.usage = chunk.data.get("usage") or self.usage
+        head = {key: value for key, value in chunk.data.items() if key in HEAD}
+        self.head.update(without_text(head, HEAD) if self._withholds else head)
+        usage = chunk.data.get("usage")
+        self.usage = usage if usage and not has_strings(usage) else self.usage
         is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
         if not chunk.parts:
-            own: bytes = event.raw if is_as_sent else self._form.write(chunk.data)
-            if self._withholds and not {"choices"} <= set(chunk.data) <= WITHOUT_ANSWERS:
-                # What it says besides, nobody has read.
-                known = _known_alone(chunk.data)
-                own = self._form.write(known) if known else b""
-            if own:
+            data = chunk.data
+            if self._withholds and not self.answers:
+                data = _before_answers(chunk.data)
+            own = event.raw if is_as_sent and data == chunk.data else self._form.write(data)
+            if data:
                 (self._tail if self.answers else self._front).append(own)
                 self._n_bytes += len(own)
             return
@@ -306,29 +315,64 @@ class HeldStream:
 def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
     """The event of an upstream's error, without any text of answers that stands beside it."""
     is_named = event.raw.startswith(_ERROR_NAME)
-    known = {key: chunk.data[key] for key in (*HEAD, "error") if key in chunk.data}
+    known = chunk.data
+    if not is_error_body(known):
+        head = {key: known[key] for key in HEAD if key in known}
+        known = {**without_text(head, HEAD), "error": known["error"]}
     plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
-    if chunk.is_as_sent and plain and known.keys() == chunk.data.keys():
+    if chunk.is_as_sent and plain and known == chunk.data:
         return event.raw
     return (_ERROR_NAME if is_named else b"") + encode(known)
 
 
-def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a delta into what may leave with its text, and the rest."""
-    early = {key: delta[key] for key in _WITH_TEXT if key in delta}
-    rest = {key: value for key, value in delta.items() if key not in _WITH_TEXT}
-    if isinstance(delta["content"], list):
-        texts = [each for each in delta["content"] if Said.of(each).text]
-        others = [each for each in delta["content"] if not Said.of(each).text]
-        early["content"] = texts
-        rest |= {"content": others} if others else {}
+def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide a chunk of one choice into what may leave with its text, and the rest."""
+    choice, delta = part.choice, part.choice.get("delta")
+    early, rest = _divided_delta(delta or {})
+    logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")
+    is_of_text = are_of(logprobs, part.text)
+    others = {key: value for key, value in choice.items() if key not in _OF_CHOICE}
+    may = without_text(others, _NAMES_IN_CHOICE) | {
+        "delta": early if delta else delta,
+        "logprobs": logprobs if is_of_text else None,
+        "finish_reason": None if finish else finish,
+    }
+    first = {key: may[key] for key in choice if key in may}
+    last = {**choice, "delta": rest, "logprobs": None if is_of_text else logprobs}
+    head = without_text({**chunk, "choices": []}, _OF_CHUNK)
+    return {**head, "choices": [first]}, {**chunk, "choices": [last]}
+
+
+def _divided_delta(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    early = {key: value for key, value in delta.items() if key in _WITH_TEXT or not value}
+    if may_hold_text(early.get("role")):
+        del early["role"]
+    rest = {key: value for key, value in delta.items() if key not in early}
+    content = early.get("content")
+    parts = [content] if isinstance(content, Mapping) else content
+    if isinstance(parts, list):
+        texts = [_text_alone(each) for each in parts if Said.of(each).text]
+        others = [each for each in parts if _text_alone(each) != each or not Said.of(each).text]
+        if others:
+            early["content"] = texts
+            rest["content"] = [_without_its_text(each) for each in others]
     return early, rest
 
 
-def _known_alone(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The known fields of a chunk about no answer; nothing if that is its head alone."""
-    known = {key: value for key, value in data.items() if key in WITHOUT_ANSWERS}
-    return known | {"choices": []} if known.keys() - {*HEAD, "choices"} else {}
+def _text_alone(part: object) -> object:
+    return {key: part[key] for key in ("type", "text")} if isinstance(part, Mapping) else part
+
+
+def _without_its_text(part: object) -> object:
+    return {**part, "text": ""} if isinstance(part, Mapping) and Said.of(part).text else part
+
+
+def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What may leave of a chunk about no answer; nothing if that is its head alone."""
+    known = without_text(data, _OF_CHUNK)
+    if "choices" in data and known == data:
+        return data
+    return {**known, "choices": []} if known.keys() - {*HEAD, "choices"} else {}
 
 
 def _n_chars(value: object) -> int:

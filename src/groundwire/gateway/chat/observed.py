@@ -99,7 +99,7 @@ class ObservedStream:
             for n, read in enumerate(events, 1):
                 if n % TURN == 0:
                     await asyncio.sleep(0)
-                if read.is_unreadable:
+                if read.is_unreadable or (read.chunk is not None and read.chunk.is_unread):
                     self._answers.lose()
                 self._is_upstream_error |= read.chunk is not None and read.chunk.is_error
                 for part in read.chunk.parts if read.chunk else ():

@@ -22,6 +22,7 @@ from groundwire.gateway.chat.chunks import (
     UnreadableChunkError,
     event_data,
 )
+from groundwire.gateway.chat.known_fields import is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, told_of
@@ -79,10 +80,13 @@ class BlockReader(ABC):
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
         kind = own.get("type")
-        if not (isinstance(kind, str) and _TYPE.fullmatch(kind)):
+        if is_error_body(own):
+            found = block_event(own, Leaves.LAST, is_error=True, is_end=True)
+        elif isinstance(kind, str) and _TYPE.fullmatch(kind):
+            found = self.read(own)
+        else:
             raise UnreadableChunkError("its type is no name")
-        found = replace(self.read(own), is_as_sent=own == data)
-        return ReadEvent(event, found, is_end=found.is_end)
+        return ReadEvent(event, replace(found, is_as_sent=own == data), is_end=found.is_end)
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
@@ -127,9 +131,16 @@ def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def only(data: Mapping[str, Any], names: Collection[str], **others: Any) -> dict[str, Any]:  # noqa: ANN401
-    """These fields of an object, and others in their place."""
-    return {key: others.get(key, value) for key, value in data.items() if key in names}
+def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The fields of an object that may leave while its answer is held back.
+
+    Args:
+        data: The object.
+        names: Fields that may leave, as far as they hold no text.
+        judged: Fields in whose place these may leave, whatever they hold.
+    """
+    may = without_text(data, names) | judged
+    return {key: may[key] for key in data if key in names and key in may}
 
 
 def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
@@ -140,7 +151,7 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
     """
     if any(data.get(name) for name in (*TEXTS, "content_block", "part", "item", "response")):
         raise UnreadableChunkError("it is of an unknown type, and may hold text")
-    return block_event(data, Leaves.LATE, is_unknown=True)
+    return block_event(data, Leaves.LATE, n_unread=1)
 
 
 class Told:
@@ -180,7 +191,7 @@ def block_event(
     finish: str | None = None,
     calls_tools: bool = False,
     calls: tuple[CallPart, ...] = (),
-    is_unknown: bool = False,
+    n_unread: int = 0,
     **more: Any,  # noqa: ANN401 - fields of the event
 ) -> BlockEvent:
     """An event and what it says of the answer."""
@@ -189,7 +200,7 @@ def block_event(
         text=text,
         refusal=refusal,
         calls_tools=calls_tools,
-        n_skipped=int(is_unknown),
+        n_skipped=n_unread,
         finish=finish,
         choice={},
         calls=calls,
@@ -298,7 +309,7 @@ class HeldBlocks(ABC):
         """Keep an event."""
         assert isinstance(chunk, BlockEvent)
         start, self.n_chars = self.n_chars, self.n_chars + len(chunk.part.text)
-        name = f"event: {chunk.data['type']}\n".encode()
+        name = _name_of(chunk.data)
         is_named = event.raw.startswith(name)
         bare = ServerSentEvent.of(event.raw.removeprefix(name)) if is_named else event
         is_judged = chunk.leaves is not Leaves.WITH_TEXT or chunk.known == chunk.data
@@ -422,4 +433,11 @@ class HeldBlocks(ABC):
         self._leaving(moved)
         if raw is not None and moved is data:
             return raw
-        return f"event: {data['type']}\n".encode() + encode(moved)
+        return _name_of(data) + encode(moved)
+
+
+def _name_of(data: Mapping[str, Any]) -> bytes:
+    """The line that names an event; only errors come without a type, or with one of their own."""
+    kind = data.get("type")
+    is_name = isinstance(kind, str) and _TYPE.fullmatch(kind)
+    return f"event: {kind if is_name else 'error'}\n".encode()

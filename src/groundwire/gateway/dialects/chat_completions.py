@@ -1,12 +1,14 @@
 """OpenAI's chat completions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import time
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import HEAD, Halves, read_chunk
+from groundwire.gateway.chat.chunks import KNOWN, OF_CHOICE, Halves, read_chunk, unread_in
 from groundwire.gateway.chat.hold_buffer import HeldStream
+from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, read_response
@@ -29,13 +31,11 @@ class ChatCompletions:
             if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
                 # Nobody would check it.
                 raise InvalidConversationError("choices", "one has text outside of its message", "")
-        return answers
+        return with_unread(answers, data)
 
     def is_error(self, data: object) -> bool:
         """Whether a body is an error and nothing else: nobody would check text beside it."""
-        if not isinstance(data, Mapping) or not data.get("error") or data.get("choices"):
-            return False
-        return {*HEAD, "choices", "error"}.issuperset(data)
+        return is_error_body(data, KNOWN - {"choices"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """A body with a warning before the text of each choice that has one."""
@@ -63,6 +63,27 @@ class ChatCompletions:
             "model": model,
         }
         return HeldStream(head, withholds=withholds)
+
+
+def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
+    """The answers of a body, with its unknown fields that may hold text counted as unread.
+
+    Raises:
+        InvalidConversationError: If such fields are all that it has.
+    """
+    beside = count_unread(data, KNOWN)
+    if beside and not answers:
+        raise InvalidConversationError("choices", "there are none, and text beside them", "")
+    return tuple(
+        replace(
+            answer,
+            n_skipped=answer.n_skipped
+            + beside
+            + count_unread(choice, OF_CHOICE)
+            + unread_in(choice.get("message") or {}),
+        )
+        for answer, choice in zip(answers, data["choices"], strict=True)
+    )
 
 
 def _warned(choice: Mapping[str, Any], warning: str | None) -> Mapping[str, Any]:

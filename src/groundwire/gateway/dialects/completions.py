@@ -8,7 +8,7 @@ from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import Halves, UnreadableChunkError, chunk_of, event_data
 from groundwire.gateway.chat.hold_buffer import EventForm, HeldStream
 from groundwire.gateway.chat.reading import ReadEvent
-from groundwire.gateway.dialects.chat_completions import ChatCompletions
+from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, read_response
 
@@ -37,7 +37,7 @@ class Completions(ChatCompletions):
             if not isinstance(choice, Mapping) or choice.get("message") or choice.get("delta"):
                 raise InvalidConversationError("choices", "one has text outside of its text", "")
         said = [{"index": each.get("index"), "message": _message(each)} for each in choices]
-        return read_response({"choices": said})
+        return with_unread(read_response({"choices": said}), data)
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """A body with a warning before the text of each choice that has one."""

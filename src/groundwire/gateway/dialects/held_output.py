@@ -38,7 +38,7 @@ class HeldOutput(HeldBlocks):
         number = moved.get("sequence_number")
         if self._n_more and type(number) is int:
             moved = {**moved, "sequence_number": number + self._n_more}
-        if self._put_in is not None and data["type"] in ENDS:
+        if self._put_in is not None and data.get("type") in ENDS:
             at, item = self._put_in
             items = list(moved["response"].get("output") or [])
             response = {**moved["response"], "output": [*items[:at], item, *items[at:]]}
@@ -54,7 +54,7 @@ class HeldOutput(HeldBlocks):
     def _leaving(self, data: Mapping[str, Any]) -> None:
         number = data.get("sequence_number")
         self._n_events = (number if type(number) is int else self._n_events) + 1
-        match data["type"]:
+        match data.get("type"):
             case "response.created" | "response.in_progress" | "response.queued":
                 self._response = data["response"]
             case "response.output_item.added":
@@ -140,7 +140,7 @@ class HeldOutput(HeldBlocks):
     def _begun(self) -> Mapping[str, Any]:
         """The response as its client would know it first."""
         held = (step.event.known for step in self._steps)
-        begun = (each["response"] for each in held if each["type"] == "response.created")
+        begun = (each["response"] for each in held if each.get("type") == "response.created")
         return {
             "id": f"resp_{self.trace_id}",
             "object": "response",

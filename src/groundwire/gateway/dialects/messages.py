@@ -1,12 +1,14 @@
 """Anthropic's messages."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.blocks import (
     BlockEvent,
@@ -24,9 +26,32 @@ from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
 
 #: Of a message, what is known before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
-#: How the types of blocks end that are known and hold no text of an answer.
-_NO_TEXT = ("tool_use", "tool_result", "thinking", "_upload")
-_DELTAS = ("input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
+_BEGUN = ("id", "type", "role", "model", "content")
+#: Words that may stand in the usage before the answer has passed.
+_USAGE = ("service_tier", "inference_geo", "speed")
+#: Fields of messages, events, blocks and deltas that are known.
+_OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
+_OF_EVENT = frozenset(
+    ("type", "index", "message", "content_block", "delta", "usage", "context_management")
+)
+_OF_BLOCK = frozenset(
+    (
+        *("type", "text", "citations", "id", "name", "input", "content", "tool_use_id"),
+        *("thinking", "signature", "data", "file_id", "server_name", "is_error", "caller"),
+    )
+)
+_OF_DELTA = frozenset(
+    (
+        *("type", "text", "partial_json", "thinking", "signature", "citation", "estimated_tokens"),
+        *("stop_reason", "stop_sequence", "stop_details", "container"),
+    )
+)
+#: Types of blocks and deltas that are known and hold no text of an answer.
+_TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search|mcp)_)?tool"
+_NO_TEXT = re.compile(
+    rf"{_TOOL}_result|(server_|mcp_)?tool_use|(redacted_)?thinking|container_upload"
+)
+_DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
 
 
 class Messages:
@@ -59,7 +84,7 @@ class Messages:
             text="".join(map(str, texts)),
             refusal="",
             has_calls=any(kind.endswith("tool_use") for kind in kinds),
-            n_skipped=sum(kind != "text" and not kind.endswith(_NO_TEXT) for kind in kinds),
+            n_skipped=count_unread(data, _OF_MESSAGE) + sum(map(_unread_in, blocks)),
             calls=tuple(
                 ToolCall(name=str(each.get("name")), arguments=_input_of(each))
                 for each, kind in zip(blocks, kinds, strict=True)
@@ -70,8 +95,7 @@ class Messages:
 
     def is_error(self, data: object) -> bool:
         """Whether a body is an error and nothing else: nobody would check text beside it."""
-        names = {"type", "error", "request_id"}
-        return isinstance(data, Mapping) and bool(data.get("error")) and names.issuperset(data)
+        return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """A body with a warning in a block of its own, before the first text."""
@@ -109,24 +133,40 @@ class _Reader(BlockReader):
                 self._require_open(data)
                 kind, self._open = self._open, None
                 leaves = Leaves.WITH_TEXT if kind == "text" else Leaves.LATE
-                return block_event(data, leaves, known=only(data, ("type", "index")))
+                return self._event(data, leaves, known=only(data, ("type", "index")))
             case "message_delta":
-                reason = object_in(data, "delta").get("stop_reason")
+                delta = object_in(data, "delta")
+                reason, n_unread = delta.get("stop_reason"), count_unread(delta, _OF_DELTA)
                 finish = reason if isinstance(reason, str) else None
-                return block_event(data, Leaves.LAST, finish=finish)
+                return self._event(data, Leaves.LAST, finish=finish, n_unread=n_unread)
             case "message_stop":
-                return block_event(data, Leaves.LAST, is_end=True)
+                return self._event(data, Leaves.LAST, is_end=True)
             case "error":
-                known = only(data, ("type", "error", "request_id"))
+                known = only(data, ("type", "error", "request_id"), error=data.get("error"))
                 return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
         return unknown_event(data)
+
+    def _event(
+        self,
+        data: Mapping[str, Any],
+        leaves: Leaves,
+        *,
+        n_unread: int = 0,
+        **more: Any,  # noqa: ANN401 - what it says of the answer
+    ) -> BlockEvent:
+        n_unread += count_unread(data, _OF_EVENT)
+        return block_event(data, leaves, n_unread=n_unread, **more)
 
     def _start(self, data: Mapping[str, Any]) -> BlockEvent:
         message = object_in(data, "message")
         if message.get("content"):
             raise UnreadableChunkError("a message has content before its first block")
-        known = only(data, ("type", "message"), message=only(message, _MESSAGE))
-        return block_event(data, Leaves.WITH_TEXT, known=known)
+        n_unread, own = count_unread(message, _OF_MESSAGE), without_text(message, _BEGUN)
+        if isinstance(usage := message.get("usage"), Mapping):
+            own["usage"] = without_text(usage, _USAGE)
+        begun = {key: own[key] for key in message if key in own and key in _OF_MESSAGE}
+        known = only(data, ("type", "message"), message=begun)
+        return self._event(data, Leaves.WITH_TEXT, known=known, n_unread=n_unread)
 
     def _open_block(self, data: Mapping[str, Any], block: Mapping[str, Any]) -> BlockEvent:
         index = number_in(data, "index")
@@ -134,33 +174,36 @@ class _Reader(BlockReader):
             raise UnreadableChunkError("its block is out of order")
         self._last, self._open = index, str(block.get("type"))
         if self._open != "text":
-            return block_event(
+            return self._event(
                 data,
                 Leaves.LATE,
                 calls_tools=self._open.endswith("tool_use"),
                 calls=self._call(data, str(block.get("name", "")), _input_of(block)),
-                is_unknown=not self._open.endswith(_NO_TEXT),
+                n_unread=_unread_in(block),
             )
         text = self.whole(block.get("text"))
         own = only(block, ("type", "text", "citations"), text=text)
         known = only(data, ("type", "index", "content_block"), content_block=own)
         leaves = Leaves.LATE if block.get("citations") else Leaves.WITH_TEXT
-        return block_event(data, leaves, known=known, text=text, opens=True)
+        n_unread = _unread_in(block)
+        return self._event(data, leaves, known=known, text=text, opens=True, n_unread=n_unread)
 
     def _delta(self, data: Mapping[str, Any], delta: Mapping[str, Any]) -> BlockEvent:
         self._require_open(data)
         kind = delta.get("type")
+        n_unread = (kind not in _DELTAS) + count_unread(delta, _OF_DELTA)
         if kind != "text_delta":
             said = delta.get("partial_json")
             calls = self._call(data, "", said) if isinstance(said, str) else ()
-            is_unknown = kind not in _DELTAS
-            return block_event(data, Leaves.LATE, is_unknown=is_unknown, calls=calls)
+            return self._event(data, Leaves.LATE, n_unread=n_unread, calls=calls)
         if self._open != "text":
             raise UnreadableChunkError("it has text for a block of another type")
         text = self.whole(delta.get("text"))
         own = only(delta, ("type", "text"), text=text)
         known = only(data, ("type", "index", "delta"), delta=own)
-        return block_event(data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True)
+        return self._event(
+            data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True, n_unread=n_unread
+        )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
         """A piece of the call in the open block; none if it is a block of another type."""
@@ -171,6 +214,13 @@ class _Reader(BlockReader):
     def _require_open(self, data: Mapping[str, Any]) -> None:
         if self._open is None or number_in(data, "index") != self._last:
             raise UnreadableChunkError("its block is not open")
+
+
+def _unread_in(block: Mapping[str, Any]) -> int:
+    """Count what nobody reads in a block: its type, and unknown fields with text."""
+    kind = str(block.get("type"))
+    is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
+    return (not is_known) + count_unread(block, _OF_BLOCK)
 
 
 def _input_of(block: Mapping[str, Any]) -> str:
@@ -190,7 +240,7 @@ class HeldMessage(HeldBlocks):
         return {**event.known, "delta": {"type": "text_delta", "text": text}}
 
     def _leaving(self, data: Mapping[str, Any]) -> None:
-        match data["type"]:
+        match data.get("type"):
             case "message_start":
                 self._message = data["message"]
             case "content_block_start":
@@ -228,7 +278,7 @@ class HeldMessage(HeldBlocks):
     def _begun(self) -> Mapping[str, Any]:
         """The message that the client knows, or would know first."""
         held = (step.event.known for step in self._steps)
-        starts = (each["message"] for each in held if each["type"] == "message_start")
+        starts = (each["message"] for each in held if each.get("type") == "message_start")
         return {
             "id": f"msg_{self.trace_id}",
             "type": "message",

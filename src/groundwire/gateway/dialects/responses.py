@@ -1,11 +1,17 @@
 """OpenAI's responses."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.known_fields import (
+    are_of,
+    count_unread,
+    is_error_body,
+    without_text,
+)
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.blocks import (
     BlockEvent,
@@ -19,24 +25,19 @@ from groundwire.gateway.dialects.blocks import (
     unknown_event,
 )
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
+from groundwire.gateway.dialects.response_fields import (
+    EVENTS,
+    ITEM,
+    OF_EVENT,
+    PART,
+    RESPONSE,
+    begun,
+    logprobs_of,
+    unread_in,
+    unread_in_part,
+)
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of
-
-#: Of a response, what holds no text of its answer: its settings, which repeat the request.
-_RESPONSE = frozenset(
-    (
-        *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
-        *("incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
-        *("model", "parallel_tool_calls", "previous_response_id", "conversation", "prompt"),
-        *("prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier", "store"),
-        *("service_tier", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p"),
-        *("truncation", "usage", "user"),
-    )
-)
-_ITEM = ("id", "type", "status", "role", "content", "phase")
-_PART = ("type", "text", "annotations", "logprobs")
-#: Items and events about them that are known and hold no text of an answer.
-_NO_TEXT = re.compile(r"reasoning|_call|mcp_|compaction|refusal|annotation")
 
 
 class Responses:
@@ -62,15 +63,16 @@ class Responses:
         text = _text_of(items)
         if data.get("output_text") not in (None, "", text):
             raise InvalidConversationError("output_text", "it is not the text of output", "")
-        others = [str(each.get("type")) for each in items if each.get("type") != "message"]
+        kinds = [str(each.get("type")) for each in items]
         saids = [Said.of(each.get("content")) for each in items if each.get("type") == "message"]
         answer = answer_of(
             0,
             text=text,
             refusal="".join(said.refusal for said in saids),
-            has_calls=any(kind.endswith("_call") for kind in others),
+            has_calls=any(kind.endswith("_call") for kind in kinds),
             n_skipped=sum(said.n_skipped for said in saids)
-            + sum(not _NO_TEXT.search(kind) for kind in others),
+            + count_unread(data, RESPONSE)
+            + sum(map(unread_in, items)),
             calls=tuple(
                 ToolCall(name=str(each.get("name")), arguments=str(each.get("arguments", "")))
                 for each in items
@@ -81,9 +83,7 @@ class Responses:
 
     def is_error(self, data: object) -> bool:
         """Whether a body is an error and nothing else: nobody would check text beside it."""
-        if not isinstance(data, Mapping) or not data.get("error") or data.get("output"):
-            return False
-        return _RESPONSE.issuperset(data)
+        return is_error_body(data, RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """A body with a warning in a part of its own, before the first text."""
@@ -115,8 +115,9 @@ class _Reader(BlockReader):
     def __init__(self) -> None:
         super().__init__()
         self._texts: dict[tuple[int, int], Told] = {}  # of each part, in their order
+        self._refusals: dict[tuple[int, int], Told] = {}
         self._last = (-1, -1)
-        self._arguments: dict[int, Told] = {}  # of each call
+        self._calls: dict[int, tuple[str, Told]] = {}  # name and arguments of each
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         kind = str(data["type"])
@@ -124,8 +125,8 @@ class _Reader(BlockReader):
             case "keepalive":
                 return block_event(data, Leaves.WITH_TEXT, known=only(data, EVENT))
             case "error":
-                names = (*EVENT, "code", "message", "param", "error")
-                known = only(data, names)
+                own = {key: data.get(key) for key in ("code", "message", "param", "error")}
+                known = only(data, (*EVENT, *own), **own)
                 return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
             case "response.created" | "response.in_progress" | "response.queued":
                 return self._begin(data)
@@ -136,97 +137,155 @@ class _Reader(BlockReader):
             case "response.output_text.delta":
                 text = self.whole(data.get("delta"))
                 self._told(self._place(data), has_more=bool(text)).add(text)
-                known = only(data, (*EVENT, "delta", "logprobs", "obfuscation"), delta=text)
-                return block_event(
+                names = (*EVENT, "delta", "logprobs", "obfuscation")
+                known = only(data, names, delta=text, logprobs=logprobs_of(data, text))
+                return self._event(
                     data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True
                 )
             case "response.output_text.done":
-                rest = self._rest(self._place(data), data.get("text"))
-                known = only(data, (*EVENT, "text", "logprobs"))
-                return block_event(data, Leaves.WITH_TEXT, known=known, text=rest)
+                rest, text = self._rest(self._place(data), data.get("text")), str(data["text"])
+                judged = {"text": text, "logprobs": logprobs_of(data, text)}
+                known = only(data, (*EVENT, *judged), **judged)
+                return self._event(data, Leaves.WITH_TEXT, known=known, text=rest)
+            case "response.refusal.delta" | "response.refusal.done":
+                is_done = kind.endswith("done")
+                said = data.get("refusal" if is_done else "delta")
+                refusal = self._refusal(self._place(data), said, is_whole=is_done)
+                return self._event(data, Leaves.LATE, refusal=refusal)
+            case "response.function_call_arguments.delta":
+                return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
+            case "response.function_call_arguments.done":
+                calls = self._call(number_in(data, "output_index"), data.get("arguments"))
+                return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
             return self._end(data, object_in(data, "response"))
-        said = data.get("delta")
-        if kind == "response.refusal.delta" and isinstance(said, str):
-            return block_event(data, Leaves.LATE, refusal=said)
-        calls: tuple[CallPart, ...] = ()
-        if kind == "response.function_call_arguments.delta" and isinstance(said, str):
-            index = number_in(data, "output_index")
-            self._arguments.setdefault(index, Told()).add(said)
-            calls = (CallPart(key=str(index), name="", arguments=said),)
-        elif kind == "response.function_call_arguments.done":
-            calls = self._call(number_in(data, "output_index"), data.get("arguments"))
-        if not _NO_TEXT.search(kind):
-            return unknown_event(data)
-        return block_event(data, Leaves.LATE, calls=calls)
+        return self._event(data, Leaves.LATE) if EVENTS.fullmatch(kind) else unknown_event(data)
+
+    def _event(
+        self,
+        data: Mapping[str, Any],
+        leaves: Leaves,
+        *,
+        n_unread: int = 0,
+        **more: Any,  # noqa: ANN401 - what it says of the answer
+    ) -> BlockEvent:
+        n_unread += count_unread(data, OF_EVENT)
+        return block_event(data, leaves, n_unread=n_unread, **more)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
         response = object_in(data, "response")
         if response.get("output"):
             raise UnreadableChunkError("a response has output before its first item")
-        known = only(data, (*EVENT, "response"), response=only(response, _RESPONSE))
-        return block_event(data, Leaves.WITH_TEXT, known=known)
+        n_unread = count_unread(response, RESPONSE)
+        known = only(data, (*EVENT, "response"), response=begun(response))
+        return self._event(data, Leaves.WITH_TEXT, known=known, n_unread=n_unread)
 
     def _item(
         self, data: Mapping[str, Any], item: Mapping[str, Any], *, is_done: bool
     ) -> BlockEvent:
         index, kind = number_in(data, "output_index"), str(item.get("type"))
+        n_unread, names = unread_in(item), (*EVENT, "item")
         if kind == "message":
-            rest, is_plain = self._parts_rest(index, item.get("content"))
-            known = only(data, (*EVENT, "item"), item=only(item, _ITEM))
-            leaves = Leaves.WITH_TEXT if is_plain else Leaves.LATE
-            return block_event(data, leaves, known=known, text=rest, opens=not is_done)
+            rest, refusal, is_plain = self._parts_rest(index, item.get("content"))
+            own = only(item, ITEM, content=item.get("content"))
+            return self._event(
+                data,
+                Leaves.WITH_TEXT if is_plain else Leaves.LATE,
+                known=only(data, names, item=own),
+                text=rest,
+                refusal=refusal,
+                opens=not is_done,
+                n_unread=n_unread,
+            )
         if kind == "reasoning" and not any(
             value for key, value in item.items() if key not in ("id", "type", "status")
         ):
-            return block_event(data, Leaves.WITH_TEXT)
+            known = only(data, names, item=without_text(item, ("id", "type", "status")))
+            return self._event(data, Leaves.WITH_TEXT, known=known)
         calls: tuple[CallPart, ...] = ()
         if kind == "function_call":
-            name = "" if is_done else str(item.get("name", ""))
-            calls = self._call(index, item.get("arguments") or "", name)
-        return block_event(
-            data,
-            Leaves.LATE,
-            calls_tools=kind.endswith("_call"),
-            calls=calls,
-            is_unknown=not _NO_TEXT.search(kind),
-        )
+            calls = self._call(index, item.get("arguments") or "", str(item.get("name", "")))
+        has_calls = kind.endswith("_call")
+        return self._event(data, Leaves.LATE, calls_tools=has_calls, calls=calls, n_unread=n_unread)
+
+    def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
+        """What a piece adds to the arguments of a call."""
+        index, said = number_in(data, "output_index"), data.get("delta")
+        if not isinstance(said, str):
+            raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
+        self._calls.setdefault(index, ("", Told()))[1].add(said)
+        return (CallPart(key=str(index), name="", arguments=said),)
 
     def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
-        """What the arguments of a call say that was not said of it before."""
-        rest = self._arguments.setdefault(index, Told()).rest(arguments)
-        return (CallPart(key=str(index), name=name, arguments=rest),)
+        """What the name and the arguments of a call say that was not said of it before."""
+        known, told = self._calls.get(index, ("", Told()))
+        if name and known and name != known:
+            raise UnreadableChunkError("the name of a call has changed")
+        self._calls[index] = known or name, told
+        rest = told.rest(arguments)
+        return (CallPart(key=str(index), name="" if known else name, arguments=rest),)
+
+    def _refusal(self, place: tuple[int, int], said: object, *, is_whole: bool) -> str:
+        """What a refusal, or a piece of one, says that was not said of it before."""
+        told = self._refusals.setdefault(place, Told())
+        if is_whole:
+            return told.rest(said)
+        if not isinstance(said, str):
+            raise UnreadableChunkError(f"a refusal is of type {type(said).__name__}")
+        told.add(said)
+        return said
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
-        place = self._place(data)
+        place, n_unread = self._place(data), unread_in_part(part)
+        if part.get("type") == "refusal":
+            refusal = self._refusal(place, part.get("refusal"), is_whole=True)
+            return self._event(data, Leaves.LATE, refusal=refusal, n_unread=n_unread)
         if part.get("type") != "output_text":
-            is_unknown = not _NO_TEXT.search(str(part.get("type")))
-            return block_event(data, Leaves.LATE, is_unknown=is_unknown)
-        rest = self._rest(place, part.get("text"))
-        known = only(data, (*EVENT, "part"), part=only(part, _PART))
+            return self._event(data, Leaves.LATE, n_unread=n_unread)
+        rest, text = self._rest(place, part.get("text")), str(part["text"])
+        own = only(part, PART, text=text, logprobs=logprobs_of(part, text))
+        known = only(data, (*EVENT, "part"), part=own)
         leaves = Leaves.LATE if part.get("annotations") else Leaves.WITH_TEXT
-        return block_event(data, leaves, known=known, text=rest)
+        return self._event(data, leaves, known=known, text=rest, n_unread=n_unread)
 
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
+        """The event that ends a response: clients may read it alone, and take it for the answer."""
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise UnreadableChunkError("the output of a response is no list of items")
-        is_failed = data["type"] == "response.failed"
-        said, told = "".join(map(str, self._texts.values())), "" if is_failed else _text_of(items)
-        if (told and not told.startswith(said)) or response.get("output_text") not in (
-            *(None, "", told),
-        ):
+        n_unread = count_unread(response, RESPONSE)
+        if data["type"] == "response.failed":
+            own = {**begun(response), "error": response.get("error"), "output": []}
+            known = only(data, (*EVENT, "response"), response=own)
+            return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
+        text = _text_of(items)
+        if response.get("output_text") not in (None, "", text):
             raise UnreadableChunkError("the text of a response is not that of its events")
-        known = only(data, (*EVENT, "response"), response=only(response, _RESPONSE, output=[]))
-        return block_event(
+        saids = [Said.of(each.get("content")) for each in items if each.get("type") == "message"]
+        refusal = _rest_of("".join(said.refusal for said in saids), self._refusals.values())
+        if refusal and any(map(str, self._texts.values())):
+            raise UnreadableChunkError("a response ends with a refusal in place of its text")
+        return self._event(
             data,
             Leaves.LAST,
-            known=known,
-            text=told[len(said) :],
+            text=_rest_of(text, self._texts.values()),
+            refusal=refusal,
+            calls=self._calls_at_end(items),
+            calls_tools=any(str(each.get("type")).endswith("_call") for each in items),
+            n_unread=n_unread + sum(map(unread_in, items)),
             finish=str(data["type"]),
-            is_error=is_failed,
             is_end=True,
         )
+
+    def _calls_at_end(self, items: Sequence[Mapping[str, Any]]) -> tuple[CallPart, ...]:
+        """What the calls among the last items say that was not said of them before, in order."""
+        indexes = sorted(self._calls)
+        following = itertools.count(max(indexes, default=-1) + 1)
+        calls = [each for each in items if each.get("type") == "function_call"]
+        parts: list[CallPart] = []
+        for call, index in zip(calls, itertools.chain(indexes, following), strict=False):
+            parts += self._call(index, call.get("arguments") or "", str(call.get("name", "")))
+        return tuple(parts)
 
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:
         return number_in(data, "output_index"), number_in(data, "content_index")
@@ -247,18 +306,34 @@ class _Reader(BlockReader):
             raise UnreadableChunkError("it has text for a part before the last one")
         return rest
 
-    def _parts_rest(self, index: int, content: object) -> tuple[str, bool]:
-        """The same of all parts of a message; and whether it holds nothing but plain texts."""
-        rest, is_plain = "", True
+    def _parts_rest(self, index: int, content: object) -> tuple[str, str, bool]:
+        """The same of all parts of a message: of its text, its refusal, and if it is all plain."""
+        rest, refusal, is_plain = "", "", True
         if not isinstance(content, (list, type(None))):
             raise UnreadableChunkError("the content of a message is no list")
         for i, part in enumerate(content or ()):
-            if isinstance(part, Mapping) and part.get("type") == "output_text":
+            kind = part.get("type") if isinstance(part, Mapping) else None
+            if kind == "output_text":
                 rest += self._rest((index, i), part.get("text"))
-                is_plain &= not part.get("annotations") and set(part) <= set(_PART)
+                is_judged = set(part) <= set(PART) and are_of(part.get("logprobs"), part["text"])
+                is_plain &= not part.get("annotations") and is_judged
             else:
                 is_plain = False
-        return rest, is_plain
+            if kind == "refusal":
+                refusal += self._refusal((index, i), part.get("refusal"), is_whole=True)
+        return rest, refusal, is_plain
+
+
+def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
+    """What the end of a response says that its events did not; it may also leave all out.
+
+    Raises:
+        UnreadableChunkError: If it says something else.
+    """
+    said = "".join(map(str, pieces))
+    if whole and not whole.startswith(said):
+        raise UnreadableChunkError("the text of a response is not that of its events")
+    return whole[len(said) :]
 
 
 def _text_of(items: Sequence[Mapping[str, Any]]) -> str:

@@ -1,0 +1,100 @@
+"""The fields of OpenAI's responses, and what may leave of them before an answer has passed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from groundwire.gateway.chat.known_fields import are_of, count_unread, without_text
+from groundwire.gateway.dialects.blocks import only
+from groundwire.gateway.dialects.held_output import EVENT
+
+#: Of a response, what holds no text of its answer: its settings, which repeat the request.
+RESPONSE = frozenset(
+    (
+        *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
+        *("incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
+        *("model", "parallel_tool_calls", "previous_response_id", "conversation", "prompt"),
+        *("prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier", "store"),
+        *("service_tier", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p"),
+        *("truncation", "usage", "user", "output_text"),
+    )
+)
+#: Of a response whose answer is held back, what may leave before the answer has passed.
+_BEGUN = frozenset(
+    (
+        *("id", "object", "created_at", "status", "background", "model", "parallel_tool_calls"),
+        *("previous_response_id", "reasoning", "service_tier", "store", "text", "tool_choice"),
+        *("truncation", "output"),
+    )
+)
+#: What stands there in place of what repeats the request in words.
+_EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
+ITEM = ("id", "type", "status", "role", "content", "phase")
+PART = ("type", "text", "annotations", "logprobs")
+
+#: Fields of events, items and parts that are known.
+OF_EVENT = frozenset(
+    (
+        *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
+        *("refusal", "arguments", "name", "input", "code", "summary_index", "annotation"),
+        *("annotation_index", "partial_image_b64", "partial_image_index", "size", "quality"),
+        *("background", "output_format", "summary", "command", "command_index", "output"),
+    )
+)
+_OF_ITEM = frozenset(
+    (
+        *(*ITEM, "summary", "encrypted_content", "name", "arguments", "call_id", "action"),
+        *("actions", "queries", "results", "code", "outputs", "container_id", "server_label"),
+        *("error", "output", "input", "result", "revised_prompt", "tools", "namespace"),
+        *("operation", "environment", "pending_safety_checks", "acknowledged_safety_checks"),
+        *("background", "output_format", "quality", "size", "approval_request_id", "created_by"),
+        *("execution", "max_output_length"),
+    )
+)
+_OF_PART = frozenset((*PART, "refusal"))
+#: Items that are known and hold no text of an answer.
+_CALL = (
+    r"(function|custom_tool|web_search|file_search|code_interpreter|computer|image_generation"
+    r"|local_shell|shell|apply_patch|mcp|tool_search)_call"
+)
+_ITEMS = re.compile(
+    rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
+    r"|tool_search_output"
+)
+#: Events about them, and about parts of a message that are no text.
+EVENTS = re.compile(
+    rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
+    r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
+    r"|refusal|output_text\.annotation)\.[a-z_]+"
+)
+
+
+def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A response as its client may know it before its answer has passed."""
+    may = only(response, _BEGUN)
+    others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
+    return {
+        key: may[key] if key in may else others.get(key, _EMPTY.get(key))
+        for key in response
+        if key in RESPONSE
+    }
+
+
+def logprobs_of(data: Mapping[str, Any], text: str) -> object:
+    """The log probabilities of a text; none if they are of another."""
+    found = data.get("logprobs")
+    return found if are_of(found, text) else []
+
+
+def unread_in(item: Mapping[str, Any]) -> int:
+    """Count what nobody reads in an item: its type, unknown fields and parts with text."""
+    is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
+    parts = item.get("content") if item.get("type") == "message" else None
+    in_parts = sum(map(unread_in_part, parts)) if isinstance(parts, list) else 0
+    return (not is_known) + count_unread(item, _OF_ITEM) + in_parts
+
+
+def unread_in_part(part: object) -> int:
+    """Count what nobody reads in a part of a message."""
+    is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
+    return (not is_known) + count_unread(part, _OF_PART)
