@@ -152,6 +152,37 @@ def test_names_grades_labels_and_flags_are_no_claims() -> None:
     assert statements({"order_id": "A7", "home_score": 3}) == ["order id: A7", "home score: 3"]
 
 
+def test_keys_that_state_something_are_claims_if_no_schema_names_them() -> None:
+    said = {
+        "Built in 1950": True,
+        "1950": "built",
+        "facts": {"Made of steel": {"holds": "yes"}},
+        "It was built in 1950.": None,
+        "It was finished in 1951.": "",
+    }
+    assert statements(said) == [
+        "Built in 1950",
+        "1950: built",
+        "facts Made of steel holds: yes",
+        "It was built in 1950.",
+        "It was finished in 1951.",
+    ]
+    keys = {"propertyNames": {"enum": ["1950"]}, "properties": {key: {} for key in said}}
+    assert statements({"Built in 1950": True, "1950": True}, keys) == []
+    assert statements({"Built in 1950": False, "Date of birth": None, "Sold in": "unknown"}) == []
+
+
+def test_a_finding_in_a_key_alone_is_the_whole_leaf() -> None:
+    found = check('{"facts": {"Built in 1950": true}}', JSON, explainer=EXPLAINER)
+    assert found.detection is not None
+    assert [span.text for span in found.detection.spans] == ['"Built in 1950": true']
+    assert found.pointers == ("/facts/Built in 1950",)
+
+
+def test_an_id_of_several_words_is_a_claim() -> None:
+    assert statements({"id": "built in 1950"}) == ["id: built in 1950"]
+
+
 def test_with_a_schema_the_listed_values_are_labels_and_others_are_not() -> None:
     schema = {
         "properties": {"mood": {"$ref": "#/$defs/Mood"}, "city": {"type": "string"}},

@@ -61,11 +61,26 @@ def pointer_of(path: Path) -> str:
 
 def is_choice(schema: Mapping[str, Any], path: Path) -> bool:
     """Whether a schema lists the values that a leaf may have, by ``enum`` or ``const``."""
+    found = _schemas_at(schema, path)
+    listed = ["enum" in each or "const" in each for each in found if each.get("type") != "null"]
+    return bool(listed) and all(listed)
+
+
+def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
+    """Whether a schema names the key at the end of a path; otherwise the model chose it."""
+    parents = _schemas_at(schema, path[:-1])
+    named = [each.get("properties") for each in parents]
+    names = _expanded([each.get("propertyNames") for each in parents], schema)
+    listed = [each.get("enum") for each in names]
+    return any(isinstance(each, (dict, list)) and path[-1] in each for each in (*named, *listed))
+
+
+def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]]:
+    """What a schema says of the value at a path."""
     found = _expanded([schema], schema)
     for each in path:
         found = _expanded([child for one in found for child in _children(one, each)], schema)
-    listed = ["enum" in each or "const" in each for each in found if each.get("type") != "null"]
-    return bool(listed) and all(listed)
+    return found
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:

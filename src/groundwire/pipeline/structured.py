@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from groundwire.detection.values import Claim, Detection, Span
 from groundwire.explain import Explanation
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind, Schema
-from groundwire.pipeline.json_leaves import Leaf, is_choice, leaves_of, pointer_of
+from groundwire.pipeline.json_leaves import (
+    Leaf,
+    Path,
+    is_choice,
+    is_declared,
+    leaves_of,
+    pointer_of,
+)
 from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Stands between statements, so that each is a claim of its own.
@@ -23,6 +30,12 @@ _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "sco
 _IDS = frozenset({"id", "uuid", "guid", "index"})
 #: One lower-case word, or several joined: how labels are written, such as ``refund_request``.
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
+#: What says that a key does not hold.
+_DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
+#: A key that states something: several words, or a number such as a year.
+_STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")
+_SEVERAL_WORDS = re.compile(r"\S\s+\S")
+_SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
 #: A string that speaks for itself.
 _PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
@@ -233,24 +246,28 @@ def _stated(
 ) -> tuple[str, Statement]:
     """Write a leaf as a statement, which begins at ``start`` of the text."""
     place = leaf.place
-    is_string = place.kind == "string"
+    is_key = leaf.value is None or leaf.value is True or not str(leaf.value).strip()
+    is_string = place.kind == "string" and not is_key
     decoded = decode(document, place.value_start, place.end) if is_string else None
     value = document[place.value_start : place.end] if decoded is None else decoded.text
     label = " ".join(words_of_key(key) for key in leaf.path if isinstance(key, str))
     label = f"{label}: " if label and not _PROSE.fullmatch(value) else ""
     month = _MONTH.fullmatch(value)
     said = f"{_MONTHS[int(month[2]) - 1]} {month[1]}" if month else value
+    if is_key:
+        label, said = "", label.removesuffix(": ")
+    value_start = place.start if is_key else place.value_start + is_string
     statement = Statement(
         start=start,
         value_start=start + len(label),
         end=start + len(label) + len(said),
         raw_start=base + place.start,
-        raw_value=(base + place.value_start + is_string, base + place.end - is_string),
+        raw_value=(base + value_start, base + place.end - is_string),
         raw_end=base + place.end,
         pointer=f"{prefix}{pointer_of(leaf.path)}",
         decoded=decoded,
         base=base,
-        is_verbatim=not month,
+        is_verbatim=not (month or is_key),
     )
     return f"{label}{said}", statement
 
@@ -259,11 +276,31 @@ def _is_claim(leaf: Leaf, schema: Schema) -> bool:
     """Whether evidence could speak of a leaf: names, grades and labels are the model's own."""
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
-    if value is None or isinstance(value, bool) or " ".join(words) in _IDS:
+    if value is None or isinstance(value, bool) or not str(value).strip():
+        return value is not False and _stating_key(leaf.path, schema, is_true=value is True)
+    if " ".join(words) in _IDS and not _SEVERAL_WORDS.search(str(value)):
         return False
+    is_listed = is_choice(schema, leaf.path)
     if isinstance(value, str):
         # Without a schema, nobody says that it is one of a list.
-        is_label = not schema and _LABEL.fullmatch(value) is not None
-        return bool(value.strip()) and not is_label and not is_choice(schema, leaf.path)
+        is_listed |= not schema and _LABEL.fullmatch(value) is not None
+        if is_listed and value.lower() not in _DENIALS:
+            is_listed = not _stating_key(leaf.path, schema)
+        return not is_listed
     is_grade = not _GRADES.isdisjoint(words) and (0 <= value <= 1 or "confidence" in words)
-    return not is_grade and not is_choice(schema, leaf.path)
+    return not is_grade and not is_listed
+
+
+def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
+    """Whether a key states something that no schema asks for.
+
+    Args:
+        path: The keys that lead to a leaf.
+        schema: The schema of the document.
+        is_true: Whether the leaf says that it holds; else only a whole sentence states something.
+    """
+    states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
+    return any(
+        isinstance(key, str) and states(key) and not is_declared(schema, path[: i + 1])
+        for i, key in enumerate(path)
+    )

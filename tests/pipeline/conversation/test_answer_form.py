@@ -23,6 +23,32 @@ def tools(*names: str) -> list[dict[str, Any]]:
         {"tool_choice": "any"},
         {"tool_choice": {"type": "any"}},
         {"tools": None, "functions": [{"name": "Tower"}], "function_call": {"name": "Tower"}},
+        {"tools": [{"type": "custom", "name": "Tower"}], "tool_choice": "required"},
+        {
+            "tools": [{"type": "custom", "custom": {"name": "Tower"}}],
+            "tool_choice": {"type": "custom", "custom": {"name": "Tower"}},
+        },
+        {
+            "tools": tools("Tower", "search"),
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "required", "tools": tools("Tower")},
+            },
+        },
+        {
+            "tools": tools("Tower", "search"),
+            "tool_choice": {
+                "type": "allowed_tools",
+                "mode": "required",
+                "tools": [{"type": "function", "name": "Tower"}],
+            },
+        },
+        # Frameworks give the tool for a type of output the name of its class.
+        {
+            "tools": tools("search", "Tower", "GetTower"),
+            "tool_choice": "required",
+            "messages": [{"role": "tool", "content": "{}"}],
+        },
     ],
 )
 def test_a_tool_that_the_model_has_to_call_returns_the_output(body: dict[str, Any]) -> None:
@@ -51,7 +77,19 @@ def test_a_tool_that_the_model_has_to_call_returns_the_output(body: dict[str, An
             "tool_choice": {"type": "any"},
             "messages": [{"role": "user", "content": [{"type": "tool_result"}]}],
         },
+        {
+            "tools": tools("search"),
+            "tool_choice": "required",
+            "input": [{"type": "custom_tool_call_output", "output": "{}"}],
+        },
+        {
+            "tools": tools("search"),
+            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": tools("search")},
+        },
+        {"tools": tools("Tower"), "tool_choice": "auto"},
+        {"tools": tools("GetWeather", "Search", "Docs_read"), "tool_choice": "required"},
         {"tools": 1, "tool_choice": 1, "response_format": 1},
+        {"tools": 1, "tool_choice": {"type": "allowed_tools", "allowed_tools": 1, "tools": 1}},
     ],
 )
 def test_a_tool_that_the_model_may_call_is_an_ordinary_one(body: dict[str, Any]) -> None:

@@ -399,7 +399,18 @@ def test_documents_and_search_results_of_the_messages_interface_are_context() ->
         Source(text="It is 330 m tall.", id="S0", title="Tower"),
         Source(text="It stands in Paris.", id="S1", title="City"),
     )
-    assert conversation.skipped == {Skipped.PART: 1}
+    assert conversation.skipped == {Skipped.DOCUMENT: 1}
+    assert conversation.lost == {Reason.UNREAD_EVIDENCE: 1}
+    assert conversation.question == "How tall?"
+
+
+def test_a_message_of_the_role_context_is_evidence_beside_tool_results() -> None:
+    context = {"role": "context", "content": [{"type": "text", "text": "It stands in Paris."}]}
+    conversation = read(
+        context, user("How tall?"), call("c", "look"), tool("It is 330 m tall.", "c")
+    )
+    assert texts(conversation) == ["It is 330 m tall.", "It stands in Paris."]
+    assert not conversation.skipped
     assert conversation.question == "How tall?"
 
 
@@ -433,10 +444,10 @@ def test_what_a_server_looked_up_is_a_tool_result(item: dict[str, Any]) -> None:
     ("data", "skipped"),
     [
         ("data:text/plain;base64,SXQgaXMgMzMwIG0u", {}),
-        ("data:application/pdf;base64,SXQgaXMgMzMwIG0u", {Skipped.PART: 1}),
-        ("data:text/plain;base64,/w==", {Skipped.PART: 1}),
-        ("data:text/plain;base64,%", {Skipped.PART: 1}),
-        (7, {Skipped.PART: 1}),
+        ("data:application/pdf;base64,SXQgaXMgMzMwIG0u", {Skipped.DOCUMENT: 1}),
+        ("data:text/plain;base64,/w==", {Skipped.DOCUMENT: 1}),
+        ("data:text/plain;base64,%", {Skipped.DOCUMENT: 1}),
+        (7, {Skipped.DOCUMENT: 1}),
     ],
 )
 def test_a_file_of_text_that_is_sent_along_is_a_document(
@@ -551,7 +562,7 @@ def test_the_question_is_what_the_user_says_last() -> None:
     ]
     conversation = read(user("Hello"), {"role": "assistant", "content": "Hi"}, user(parts))
     assert conversation.question == "How tall\nis it?"
-    assert conversation.skipped == {Skipped.PART: 1}
+    assert conversation.skipped == {Skipped.DOCUMENT: 1}
 
 
 @pytest.mark.parametrize("content", ["", None, [], "<context>Paris.</context>", 7, {"a": "b"}])
@@ -627,6 +638,11 @@ def test_what_is_not_used_is_not_lost() -> None:
     messages = [user("How tall?"), call("c", "look"), tool([IMAGE], "c")]
     used = read(*messages, metadata={"grounding.sources": ["330 m.", 7]})
     assert used.skipped == {Skipped.RESULT_PART: 1, Skipped.SOURCE: 1}
+    named = read(user([IMAGE]), documents=["330 m."])
+    assert (named.skipped, named.lost) == ({Skipped.DOCUMENT: 1}, {})
+    messages = [user([IMAGE]), tool([IMAGE])]
+    alone = read_request({"messages": messages}, metadata_only=True)
+    assert (alone.skipped, alone.lost) == ({Skipped.PART: 2}, {})
     assert used.lost == {Reason.UNREAD_EVIDENCE: 1}
 
 

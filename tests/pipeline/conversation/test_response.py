@@ -77,6 +77,38 @@ def test_dvara_a_bare_tool_call_is_no_text(key: str, content: object) -> None:
         read_request({"messages": []}).example(found)
 
 
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        (
+            {"tool_calls": [{"function": {"name": "f", "arguments": {"é": 1}}}]},
+            ToolCall(name="f", arguments='{"é": 1}'),
+        ),
+        (
+            {"tool_calls": [{"type": "custom", "custom": {"name": "f", "input": "In 1950."}}]},
+            ToolCall(name="f", arguments="In 1950."),
+        ),
+        (
+            {"function_call": {"name": "f", "arguments": "{}"}},
+            ToolCall(name="f", arguments="{}"),
+        ),
+        ({"tool_calls": [{"function": {"name": "f"}}]}, ToolCall(name="f", arguments="")),
+    ],
+)
+def test_a_call_is_read_in_any_form(calls: dict[str, Any], found: ToolCall) -> None:
+    assert answer(content=None, **calls).calls == (found,)
+
+
+def test_what_is_not_read_is_counted_where_it_may_be_the_answer() -> None:
+    assert answer(content="It is tall.", refusal="It is from 1950.").n_skipped == 1
+    for name in ("reasoning_content", "reasoning"):
+        found = answer(content=None, **{name: "It is from 1950."})
+        assert (found.kind, found.n_skipped) == (AnswerKind.EMPTY, 1)
+    assert answer(content="It is tall.", reasoning="Let me think.").n_skipped == 0
+    called = answer(content=None, reasoning="I will look.", tool_calls=[{"id": "a"}])
+    assert (called.kind, called.n_skipped) == (AnswerKind.TOOL_CALLS, 0)
+
+
 def test_dvara_text_beside_a_tool_call_is_the_text_and_the_call_stands_apart() -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": '{"year": 1950}'}}
     found = answer(content="It is 330 m tall.", tool_calls=[call])

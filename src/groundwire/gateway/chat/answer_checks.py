@@ -157,7 +157,7 @@ class AnswerCheck:
         self.n_chars = self.n_skipped = 0
         self.is_finished = self.is_over_limit = False
         self._text: list[str] = []
-        self._refusal, self._calls_tools = "", False
+        self._refusal, self._calls_tools, self._has_reasoning = "", False, False
         self._calls, self._n_argument_chars = JoinedCalls(), 0
         self._waiting: list[str] = []
         self._n_waiting, self._look_back = 0, ""
@@ -179,6 +179,7 @@ class AnswerCheck:
         self.feed(part.text[:room])
         self._refusal += part.refusal
         self._calls_tools |= part.calls_tools
+        self._has_reasoning |= part.has_reasoning
         self.n_skipped += part.n_skipped
         self.is_finished |= part.finish is not None
 
@@ -223,6 +224,7 @@ class AnswerCheck:
             has_calls=self._calls_tools,
             n_skipped=self.n_skipped + self.is_over_limit,
             calls=self._calls.calls,
+            has_reasoning=self._has_reasoning,
         )
 
     async def _conclude(self, answer: Answer) -> Checked:

@@ -9,7 +9,7 @@ from typing import Any
 
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body
-from groundwire.pipeline.conversation import Said
+from groundwire.pipeline.conversation import Said, ToolCall, has_reasoning
 
 _OURS = "groundwire"
 #: Fields that all chunks of a response have in common.
@@ -83,6 +83,7 @@ class DeltaPart:
         finish: Why the answer ends, if it does.
         choice: The whole of it, as JSON data.
         calls: Pieces of the calls of tools.
+        has_reasoning: Whether it has reasoning of the model, which is not read.
     """
 
     index: int
@@ -93,6 +94,7 @@ class DeltaPart:
     finish: str | None
     choice: Mapping[str, Any]
     calls: tuple[CallPart, ...] = ()
+    has_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +248,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         finish=finish if isinstance(finish, str) else None,
         choice=choice,
         calls=tuple(_read_calls(delta)),
+        has_reasoning=has_reasoning(delta),
     )
 
 
@@ -254,11 +257,7 @@ def _read_calls(delta: Mapping[str, Any]) -> Iterator[CallPart]:
     calls = delta.get("tool_calls")
     legacy = {"function": delta.get("function_call")}
     for position, call in enumerate([*(calls if isinstance(calls, list) else []), legacy]):
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
-            key, name, said = call.get("index"), function.get("name"), function.get("arguments")
-            yield CallPart(
-                key=str(position if key is None else key),
-                name=name if isinstance(name, str) else "",
-                arguments=said if isinstance(said, str) else "",
-            )
+        if (said := ToolCall.of(call)) is not None:
+            key = call.get("index")
+            key = str(position if key is None else key)
+            yield CallPart(key=key, name=said.name, arguments=said.arguments)

@@ -192,6 +192,7 @@ def block_event(
     calls_tools: bool = False,
     calls: tuple[CallPart, ...] = (),
     n_unread: int = 0,
+    has_reasoning: bool = False,
     **more: Any,  # noqa: ANN401 - fields of the event
 ) -> BlockEvent:
     """An event and what it says of the answer."""
@@ -204,6 +205,7 @@ def block_event(
         finish=finish,
         choice={},
         calls=calls,
+        has_reasoning=has_reasoning,
     )
     return BlockEvent(data=data, parts=(part,), leaves=leaves, known=known or data, **more)
 

@@ -90,6 +90,7 @@ class Messages:
                 for each, kind in zip(blocks, kinds, strict=True)
                 if kind == "tool_use"
             ),
+            has_reasoning="thinking" in kinds,
         )
         return (answer,)
 
@@ -180,6 +181,7 @@ class _Reader(BlockReader):
                 calls_tools=self._open.endswith("tool_use"),
                 calls=self._call(data, str(block.get("name", "")), _input_of(block)),
                 n_unread=_unread_in(block),
+                has_reasoning=self._open == "thinking",
             )
         text = self.whole(block.get("text"))
         own = only(block, ("type", "text", "citations"), text=text)

@@ -73,11 +73,8 @@ class Responses:
             n_skipped=sum(said.n_skipped for said in saids)
             + count_unread(data, RESPONSE)
             + sum(map(unread_in, items)),
-            calls=tuple(
-                ToolCall(name=str(each.get("name")), arguments=str(each.get("arguments", "")))
-                for each in items
-                if each.get("type") == "function_call"
-            ),
+            calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
+            has_reasoning="reasoning" in kinds,
         )
         return (answer,)
 
@@ -152,14 +149,21 @@ class _Reader(BlockReader):
                 said = data.get("refusal" if is_done else "delta")
                 refusal = self._refusal(self._place(data), said, is_whole=is_done)
                 return self._event(data, Leaves.LATE, refusal=refusal)
-            case "response.function_call_arguments.delta":
+            case (
+                "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta"
+            ):
                 return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
             case "response.function_call_arguments.done":
                 calls = self._call(number_in(data, "output_index"), data.get("arguments"))
                 return self._event(data, Leaves.LATE, calls=calls)
+            case "response.custom_tool_call_input.done":
+                calls = self._call(number_in(data, "output_index"), data.get("input"))
+                return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
             return self._end(data, object_in(data, "response"))
-        return self._event(data, Leaves.LATE) if EVENTS.fullmatch(kind) else unknown_event(data)
+        if not EVENTS.fullmatch(kind):
+            return unknown_event(data)
+        return self._event(data, Leaves.LATE, has_reasoning="reasoning" in kind)
 
     def _event(
         self,
@@ -202,11 +206,15 @@ class _Reader(BlockReader):
         ):
             known = only(data, names, item=without_text(item, ("id", "type", "status")))
             return self._event(data, Leaves.WITH_TEXT, known=known)
-        calls: tuple[CallPart, ...] = ()
-        if kind == "function_call":
-            calls = self._call(index, item.get("arguments") or "", str(item.get("name", "")))
-        has_calls = kind.endswith("_call")
-        return self._event(data, Leaves.LATE, calls_tools=has_calls, calls=calls, n_unread=n_unread)
+        call = ToolCall.of(item)
+        return self._event(
+            data,
+            Leaves.LATE,
+            calls_tools=kind.endswith("_call"),
+            calls=() if call is None else self._call(index, call.arguments, call.name),
+            n_unread=n_unread,
+            has_reasoning=kind == "reasoning",
+        )
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
         """What a piece adds to the arguments of a call."""
@@ -272,6 +280,7 @@ class _Reader(BlockReader):
             refusal=refusal,
             calls=self._calls_at_end(items),
             calls_tools=any(str(each.get("type")).endswith("_call") for each in items),
+            has_reasoning=any(each.get("type") == "reasoning" for each in items),
             n_unread=n_unread + sum(map(unread_in, items)),
             finish=str(data["type"]),
             is_end=True,
@@ -281,10 +290,10 @@ class _Reader(BlockReader):
         """What the calls among the last items say that was not said of them before, in order."""
         indexes = sorted(self._calls)
         following = itertools.count(max(indexes, default=-1) + 1)
-        calls = [each for each in items if each.get("type") == "function_call"]
+        calls = [call for each in items if (call := ToolCall.of(each)) is not None]
         parts: list[CallPart] = []
         for call, index in zip(calls, itertools.chain(indexes, following), strict=False):
-            parts += self._call(index, call.get("arguments") or "", str(call.get("name", "")))
+            parts += self._call(index, call.arguments, call.name)
         return tuple(parts)
 
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:

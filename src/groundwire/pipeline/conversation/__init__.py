@@ -10,8 +10,8 @@ One module a concept: ``content`` reads what a message may hold, ``messages`` wh
 ``dividing`` tells what asks, instructs and informs in running text, by ``structure``, ``labels``,
 ``roles`` and ``wording``; ``answered`` finds examples, ``passages`` the passages of a block, and
 ``informing`` makes evidence of them. ``request`` orders all of it and applies the limits,
-``answer_form`` reads which form
-the answer is to have, ``response`` reads the answers, ``transcript`` divides a file with both.
+``answer_form`` reads which form the answer is to have, ``response`` reads the answers,
+``transcript`` divides a file with both.
 ``docs/conversations.md`` tells the conventions.
 """
 
@@ -29,6 +29,7 @@ from groundwire.pipeline.conversation.response import (
     Said,
     ToolCall,
     answer_of,
+    has_reasoning,
     read_response,
 )
 from groundwire.pipeline.conversation.transcript import divide_transcript
@@ -46,6 +47,7 @@ __all__ = [
     "ToolCall",
     "answer_of",
     "divide_transcript",
+    "has_reasoning",
     "read_form",
     "read_request",
     "read_response",

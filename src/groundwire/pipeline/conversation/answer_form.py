@@ -1,18 +1,32 @@
 """The form of the answer that a request asks for: free text, JSON, or the arguments of a tool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from groundwire.detection.values import FrozenMapping
+from groundwire.text.records import words_of_key
 
 #: A JSON Schema; an empty one says nothing.
 Schema: TypeAlias = Mapping[str, Any]
 
 #: Tools by which frameworks return the final output: of pydantic-ai (with a suffix if there are
-#: several), smolagents, Google's ADK.
-_FINAL_TOOLS = ("final_result", "final_answer", "set_model_response")
+#: several), smolagents, Google's ADK, LiteLLM.
+_FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
 _ANY_TOOL = ("required", "any")
+#: How frameworks name the tool for a type of output: after its class (LangChain, Strands,
+#: LlamaIndex, instructor), or, without a name, as LangChain does.
+_OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
+#: What is named after one of these is a function, though it is written as a class.
+_VERBS = frozenset(
+    (
+        *("add", "ask", "book", "browse", "calculate", "call", "cancel", "check", "close"),
+        *("create", "delete", "edit", "execute", "fetch", "find", "get", "invoke", "list", "load"),
+        *("look", "make", "move", "open", "post", "put", "query", "read", "remove", "retrieve"),
+        *("run", "save", "search", "send", "set", "start", "stop", "update", "use", "write"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +59,11 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
     own = _mapping(wanted.get("json_schema")) or wanted
     tools = dict(_tools(body))
     forced = _forced(body, tools)
+    named = (name for name in tools if name in final_tools or _is_final(name))
     return AnswerForm(
         is_json=wanted.get("type") in ("json_object", "json_schema"),
         schema=_mapping(own.get("schema")),
-        final_tools={
-            name: schema
-            for name, schema in tools.items()
-            if name == forced or name in final_tools or _is_final(name)
-        },
+        final_tools={name: tools.get(name, {}) for name in (*named, *forced)},
     )
 
 
@@ -60,25 +71,44 @@ def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
     """The tools that are defined: the name of each, and the schema of its arguments."""
     for key in ("tools", "functions"):
         for said in map(_mapping, _items(body.get(key))):
-            function = _mapping(said.get("function")) or said
-            if isinstance(name := function.get("name"), str):
+            own = _own(said)
+            if isinstance(name := own.get("name"), str):
                 # The messages interface calls it input_schema.
-                schema = function.get("parameters") or function.get("input_schema")
-                yield name, _mapping(schema)
+                yield name, _mapping(own.get("parameters") or own.get("input_schema"))
 
 
-def _forced(body: Mapping[str, Any], tools: Mapping[str, Schema]) -> str | None:
-    """The tool that the model has to call, if there is no choice."""
+def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
+    """The tools whose calls are the output, since the model has to call one.
+
+    It is the tool that the request names. Where it may be any, that is certain of the only one, if
+    none was called before, and of those that are named after a type of output.
+    """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
         said = _mapping(choice)
-        name = _mapping(said.get("function")).get("name") or said.get("name")
-        if isinstance(name, str):
-            return name
-        is_any = choice in _ANY_TOOL if isinstance(choice, str) else said.get("type") in _ANY_TOOL
-        if is_any and len(tools) == 1 and not _has_results(body):
-            return next(iter(tools))
-    return None
+        if isinstance(name := _own(said).get("name"), str):
+            yield name
+            return
+        mode = choice if isinstance(choice, str) else said.get("type")
+        if mode == "allowed_tools":
+            allowed = _mapping(said.get("allowed_tools")) or said
+            mode, tools = allowed.get("mode"), [name for name, _ in _tools(allowed)]
+            if len(tools) == 1 and mode in _ANY_TOOL:
+                yield from tools
+        if mode in _ANY_TOOL:
+            is_only = len(tools) == 1 and not _has_results(body)
+            yield from (name for name in tools if is_only or _is_output_type(name))
+
+
+def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is said of a function or a custom tool, in its own object or beside its type."""
+    return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
+
+
+def _is_output_type(name: str) -> bool:
+    if not _OUTPUT_TYPE.fullmatch(name):
+        return False
+    return words_of_key(name).lower().split()[0] not in _VERBS
 
 
 def _has_results(body: Mapping[str, Any]) -> bool:
@@ -87,7 +117,7 @@ def _has_results(body: Mapping[str, Any]) -> bool:
         types = {_mapping(part).get("type") for part in _items(message.get("content"))}
         if message.get("role") in ("tool", "function") or "tool_result" in types:
             return True
-        if message.get("type") == "function_call_output":
+        if message.get("type") in ("function_call_output", "custom_tool_call_output"):
             return True
     return False
 
@@ -97,7 +127,7 @@ def _items(value: object) -> Sequence[object]:
 
 
 def _is_final(name: str) -> bool:
-    return name in _FINAL_TOOLS or name.startswith(f"{_FINAL_TOOLS[0]}_")
+    return name in _FINAL_TOOLS or name.startswith("final_result_")
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -35,7 +35,10 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "query": ("text",),
 }
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
-
+#: Parts that the model reads as it reads documents.
+_DOCUMENTS = (
+    *("document", "search_result", "file", "input_file", "image", "image_url", "input_image"),
+)
 
 #: Files of these kinds are texts, as are all of ``text/``.
 _TEXT_FILES = ("application/json", "application/xml", "application/yaml", "application/x-yaml")
@@ -48,7 +51,8 @@ class Skipped(StrEnum):
     """What a request holds and a check does not read."""
 
     MESSAGE = "message"  # a message of a role, or an item of a type, that nobody has defined
-    PART = "part"  # an image, sound, file or unknown part of what a user or the system says
+    PART = "part"  # a sound or unknown part of what a user or the system says
+    DOCUMENT = "document"  # an image or a file in it, or a document without text: evidence
     RESULT_PART = "result_part"  # the same in a tool result: evidence that cannot be read
     SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
 
@@ -113,7 +117,7 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
         elif part["type"] in ("document", "search_result"):
             documents = list(_documents(part, where))
             found.documents += documents
-            found.skipped[Skipped.PART] += not documents
+            found.skipped[Skipped.DOCUMENT] += not documents
         elif (file := _text_file(part)) is not None:
             found.documents += _piece(file[0], where, title=file[1])
         elif isinstance(text := _text_of(part), str):
@@ -121,6 +125,8 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
             title = usable_name(part.get("title")) or None
             id_ = usable_name(part.get("id"))
             kinds.get(str(part["type"]), found.says).extend(_piece(text, where, id_, title))
+        elif part["type"] in _DOCUMENTS:
+            found.skipped[Skipped.DOCUMENT] += 1
         else:
             found.skipped[Skipped.PART] += 1
     return found

@@ -16,6 +16,8 @@ from groundwire.pipeline.conversation.content import (
 )
 
 _SYSTEM = ("system", "developer")
+#: Roles in which some clients and chat templates put what was retrieved.
+_EVIDENCE = ("context", "document", "documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +25,7 @@ class Message:
     """One message, read.
 
     Attributes:
-        is_system: Whether it instructs (``system``, ``developer``).
+        is_system: Whether it instructs (``system``, ``developer``), or holds evidence alone.
         is_user: Whether a user says it.
         is_assistant: Whether the model says it.
         says: Its running text; that of a tool is not read as such.
@@ -88,6 +90,10 @@ def read_messages(
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
             content = read_content(item.get("content"), where, tools)
+        elif role in _EVIDENCE:
+            content = read_content(item.get("content"), f"{place}.content", tools)
+            content.documents += [*content.says, *content.grounding]
+            content.says, content.grounding = [], []
         elif role == "assistant":
             said = read_content(item.get("content"), f"{place}.content", tools)
             content.says, content.results = said.says, said.results
@@ -96,7 +102,7 @@ def read_messages(
         skipped += content.skipped
         messages.append(
             Message(
-                is_system=role in _SYSTEM,
+                is_system=role in (*_SYSTEM, *_EVIDENCE),
                 is_user=role == "user",
                 is_assistant=role == "assistant",
                 says=tuple(content.says),
@@ -136,8 +142,9 @@ def _calls(item: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The tool calls of a message: the id of each, and the name of the tool."""
     calls, content = item.get("tool_calls"), item.get("content")
     for call in calls if isinstance(calls, (list, tuple)) else ():
-        if isinstance(call, Mapping) and isinstance(function := call.get("function"), Mapping):
-            yield usable_name(call.get("id")), usable_name(function.get("name"))
+        own = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None
+        if isinstance(own, Mapping):
+            yield usable_name(call.get("id")), usable_name(own.get("name"))
     for part in content if isinstance(content, (list, tuple)) else ():
         if isinstance(part, Mapping) and str(part.get("type")).endswith("tool_use"):
             yield usable_name(part.get("id")), usable_name(part.get("name"))

@@ -93,6 +93,8 @@ class Conversation:
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
             n_unread += self.skipped.get(Skipped.RESULT_PART, 0)
+        if self.origin not in (SourceOrigin.METADATA, SourceOrigin.DOCUMENTS):
+            n_unread += self.skipped.get(Skipped.DOCUMENT, 0)
         unread = {Reason.UNREAD_EVIDENCE: n_unread} if n_unread else {}
         return FrozenMapping({**self.reasons, **unread})
 
@@ -142,7 +144,10 @@ def read_request(
     asked, context, loose = _asked_and_context(messages)
     named_sources = {SourceOrigin.METADATA: explicit}
     found = [named_sources]
-    if not metadata_only:
+    if metadata_only:
+        for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
+            skipped[Skipped.PART] += skipped.pop(kind, 0)  # there, it is no evidence
+    else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
         results = _latest_turn_first(messages)
         found += [

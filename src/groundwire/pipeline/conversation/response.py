@@ -1,5 +1,6 @@
 """A response → its answers, one a choice, each with what kind of answer it is."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,10 +21,30 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool: its name, and its arguments as the text that they are."""
+    """A call of a tool: its name, and its arguments or its input as the text that they are."""
 
     name: str
     arguments: str
+
+    @classmethod
+    def of(cls, call: object) -> "ToolCall | None":
+        """Read a call, or a piece of one, in any form that an API gives it.
+
+        Returns:
+            The call, with an empty name or empty arguments where a piece has none; ``None`` if it
+            is no call of a function or of a custom tool.
+        """
+        if not isinstance(call, Mapping):
+            return None
+        for key in ("function", "custom"):
+            if isinstance(inner := call.get(key), Mapping):
+                return cls.of({**inner, "type": key})
+        kind = call.get("type")
+        if kind not in ("function", "custom", "function_call", "custom_tool_call"):
+            return None
+        said = call.get("input" if str(kind).startswith("custom") else "arguments")
+        name = call.get("name")
+        return cls(name=name if isinstance(name, str) else "", arguments=_argument_text(said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,22 +151,36 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
         has_calls=bool(message.get("tool_calls") or message.get("function_call")),
         n_skipped=said.n_skipped + bool(message.get("audio")),
         calls=tuple(_calls(message)),
+        has_reasoning=has_reasoning(message),
     )
 
 
-def _calls(message: Mapping[str, object]) -> Iterator[ToolCall]:
-    """The calls of tools whose name and arguments can be read."""
+def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
+    """The calls of tools in a message; ``function_call`` is how the first of them were written."""
     calls = message.get("tool_calls")
-    said = [call.get("function") for call in _mappings(calls)]
-    for function in _mappings([*said, message.get("function_call")]):
-        match function:
-            case {"name": str(name), "arguments": str(arguments)}:
-                yield ToolCall(name=name, arguments=arguments)
+    legacy = {"function": message.get("function_call")}
+    for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:
+        if (found := ToolCall.of(call)) is not None:
+            yield found
 
 
-def _mappings(values: object) -> list[Mapping[str, Any]]:
-    listed = values if isinstance(values, (list, tuple)) else []
-    return [each for each in listed if isinstance(each, Mapping)]
+def _argument_text(arguments: object) -> str:
+    """Arguments as a text. Some servers give the object itself."""
+    if isinstance(arguments, str) or arguments is None:
+        return arguments or ""
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except RecursionError:
+        raise InvalidConversationError("the arguments of a call", "it is too deep", "") from None
+
+
+#: Fields with the reasoning of a model.
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+
+
+def has_reasoning(message: Mapping[str, Any]) -> bool:
+    """Whether a message, or the delta of one, has reasoning of the model."""
+    return any(message.get(name) for name in _REASONING)
 
 
 def answer_of(
@@ -156,14 +191,23 @@ def answer_of(
     has_calls: bool,
     n_skipped: int,
     calls: tuple[ToolCall, ...] = (),
+    has_reasoning: bool = False,
 ) -> Answer:
-    """The answer that holds these."""
+    """The answer that holds these.
+
+    A refusal beside text is not read, nor is reasoning. Where there is nothing but reasoning,
+    clients may show that as the answer.
+    """
     if text.strip():
         kind = AnswerKind.TEXT
+        n_skipped += bool(refusal.strip())
     elif refusal.strip():
         kind, text = AnswerKind.REFUSAL, refusal
+    elif has_calls:
+        kind, text = AnswerKind.TOOL_CALLS, ""
     else:
-        kind, text = AnswerKind.TOOL_CALLS if has_calls else AnswerKind.EMPTY, ""
+        kind, text = AnswerKind.EMPTY, ""
+        n_skipped += has_reasoning
     return Answer(index=index, kind=kind, text=text, n_skipped=n_skipped, calls=calls)
 
 
