@@ -147,7 +147,7 @@ def test_an_answer_of_reasoning_alone_does_not_pass_strict_in_other_dialects(
         block = {"type": "thinking", "thinking": thought, "signature": "s"}
         head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []}
         whole = {**head, "content": [block], "stop_reason": "end_turn"}
-        said = [
+        said: list[dict[str, Any]] = [
             {"type": "message_start", "message": head},
             {"type": "content_block_start", "index": 0, "content_block": block},
             {"type": "content_block_stop", "index": 0},
@@ -191,7 +191,7 @@ def test_a_custom_tool_of_responses_returns_an_answer(
     at = {"item_id": "ctc", "output_index": 0}
     kind = "response.custom_tool_call_input"
     added = {"type": "response.output_item.added", "output_index": 0}
-    steps = {
+    steps: dict[str, list[dict[str, Any]]] = {
         "pieces": [
             {**added, "item": {**CUSTOM_CALL, "input": ""}},
             *({"type": f"{kind}.delta", **at, "delta": each} for each in (text[:9], text[9:])),
@@ -200,7 +200,7 @@ def test_a_custom_tool_of_responses_returns_an_answer(
         "done": [{**added, "item": CUSTOM_CALL}, {"type": f"{kind}.done", **at, "input": text}],
         "end": [],
     }
-    said = [
+    said: list[dict[str, Any]] = [
         {"type": "response.created", "response": head},
         *steps.get(shape, []),
         {"type": "response.completed", "response": whole},
