@@ -149,9 +149,7 @@ class _Reader(BlockReader):
                 said = data.get("refusal" if is_done else "delta")
                 refusal = self._refusal(self._place(data), said, is_whole=is_done)
                 return self._event(data, Leaves.LATE, refusal=refusal)
-            case (
-                "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta"
-            ):
+            case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
             case "response.function_call_arguments.done":
                 calls = self._call(number_in(data, "output_index"), data.get("arguments"))
