@@ -1,8 +1,8 @@
 """Judge labelled answers with Spark: ``mapInArrow`` hands each worker tables of its rows.
 
 The answers have the columns that ``groundwire evaluate`` reads, and a ``context_id``. Run it:
-``spark-submit examples/spark_map_in_arrow.py labelled.parquet results.parquet``; then
-``groundwire report results.parquet --html report.html``, or any other command that reads results.
+``spark-submit examples/spark_map_in_arrow.py labelled.parquet results.jsonl``; then
+``groundwire report results.jsonl --html report.html``, or any other command that reads results.
 """
 
 import sys
@@ -17,8 +17,8 @@ from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, Str
 from groundwire import Detector
 from groundwire.evaluation.datasets.lines import fingerprints
 from groundwire.evaluation.judged_row import Header
-from groundwire.evaluation.scale.parts import write_header
-from groundwire.evaluation.scale.tables import RESULTS, judge_batch
+from groundwire.evaluation.results_file import ResultsFile
+from groundwire.evaluation.scale.tables import RESULTS, judge_batch, judged_rows
 
 MODEL = "similarity:hash"  # None is the embedded reader
 
@@ -48,16 +48,18 @@ def judged(answers: DataFrame) -> DataFrame:
 
 
 def main(data: Path, output: Path) -> None:
-    """From Parquet to Parquet."""
+    """From a Parquet file to a file of results."""
     spark = SparkSession.builder.appName("groundwire").getOrCreate()
     # Contexts are long: so many rows of them are in the memory of a worker at a time.
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "256")
     answers = spark.read.parquet(str(data))
     # Results need a number for each row, of which only matters that no two are the same.
-    judged(answers.withColumn("row", monotonically_increasing_id() + 1)).write.parquet(str(output))
+    results = judged(answers.withColumn("row", monotonically_increasing_id() + 1))
     with Detector.load(MODEL) as detector:
         header = Header(detector=detector.info, data=fingerprints(data), command="spark-submit")
-    write_header(output, header)
+    with ResultsFile(output).writer(header, replace=True) as writer:
+        for row in judged_rows(row.asDict() for row in results.toLocalIterator()):
+            writer.write(row)
 
 
 if __name__ == "__main__":

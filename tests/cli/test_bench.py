@@ -153,20 +153,6 @@ def test_rows_that_failed_are_judged_again_if_that_is_wanted(
     assert "name it" in run(*args[:4], "--retry-failed").stderr
 
 
-def test_a_file_that_is_not_the_one_that_was_meant_is_refused(
-    run: CommandLine, tmp_path: Path
-) -> None:
-    path = official.ragtruth_rows(tmp_path / "t.jsonl")
-    right = sha256(path.read_bytes()).hexdigest()
-    output = tmp_path / "r.jsonl"
-    options = ("bench", "ragtruth", "--data", path, "--output", output, "--sha256")
-    refused = run(*options, "0" * 64)
-    assert refused.exit_code == 2
-    assert f"t.jsonl has the SHA-256 {right} and not" in refused.stderr
-    assert not output.exists()
-    assert run(*options, f"t.jsonl={right}").exit_code == 0
-
-
 def test_results_are_kept_and_continued(run: CommandLine, tmp_path: Path) -> None:
     folder, output = official.halueval(tmp_path / "d"), tmp_path / "r.jsonl"
     options = ("halueval", "--data", folder, "--output", output)
@@ -232,19 +218,3 @@ def test_it_judges_on_processes_of_this_machine(tmp_path: Path) -> None:
     options = ("bench", "ragtruth", "--data", path, "--detector", "similarity:hash", "--json")
     alone, beside = (json.loads(invoke(*options, *more).stdout) for more in ((), ("--workers", 2)))
     assert beside["results"] == alone["results"]
-
-
-def test_a_run_kept_as_parquet_is_continued_and_replaced(run: CommandLine, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    path, output = official.ragtruth_rows(tmp_path / "test.jsonl"), tmp_path / "r.parquet"
-    args = ("bench", "ragtruth", "--data", path, "--output", output)
-    first = run(*args)
-    assert first.exit_code == 0, first.stderr
-    assert output.is_dir()
-    refused = run(*args)
-    assert refused.exit_code == 2
-    assert "exists. Continue it with --resume, replace it with --force" in refused.stderr
-    for option in ("--resume", "--force"):
-        again = run(*args, option)
-        assert again.exit_code == 0, again.stderr
-        assert value(result(run, *args[1:], "--resume"), "F1") == 1

@@ -1,18 +1,16 @@
-"""``groundwire explain``: findings, what was dropped, and detections of before."""
+"""``groundwire explain``: findings, and what was dropped."""
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import Result
 
 from groundwire.cli.detectors import Setup
 from groundwire.detection.values import Entailment
 from groundwire.evaluation.loading import AnyExplainer, ExplainerChoice
 from groundwire.explain import Explainer
-from tests.cli.conftest import CommandLine, invoke
+from tests.cli.conftest import invoke
 from tests.explain.marked import CONTRADICTED, ENTAILED
 from tests.fakes import FixedDetector
 
@@ -102,73 +100,10 @@ def test_nothing_in_an_answer_can_imitate_the_report() -> None:
     ]
 
 
-# Detections of before.
-
-
-@pytest.fixture
-def saved(tmp_path: Path, run: CommandLine) -> Path:
-    path = tmp_path / "found.json"
-    path.write_text(run("check", "--source", FACT, "--answer", ANSWER, "--json").stdout)
-    return path
-
-
-def test_a_detection_that_check_wrote_is_explained(saved: Path) -> None:
-    result = Explaining()("--source", FACT, "--detection", saved)
-    assert result.stdout.startswith('contradiction  date_time  severity 4  13-17  "1950"\n')
-    assert result.exit_code == 1
-    same = Explaining()("--source", FACT, "--answer", ANSWER, "--detection", saved)
-    assert same.stdout == result.stdout
-
-
-def test_a_detection_is_read_back_as_it_was(saved: Path) -> None:
-    result = Explaining()("--source", FACT, "--detection", saved, "--json")
-    assert json.loads(result.stdout)["detection"] == json.loads(saved.read_text())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--source", "Another text."], "it is of other sources: S0 0-43"),
-        ([], "it is of other sources"),
-        (["--source", FACT, "--answer", "Another."], "it is of another answer"),
-    ],
-)
-def test_a_detection_of_something_else_is_refused(
-    saved: Path, options: list[str], message: str
-) -> None:
-    result = Explaining()("--detection", saved, *options)
-    assert result.exit_code == 2
-    assert f"found.json cannot be explained: {message}" in result.stderr
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"spans": 1, "claims": 2}', "[" * 9999])
-def test_what_is_no_detection_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "found.json"
-    path.write_text(content)
-    result = Explaining()("--source", FACT, "--detection", path)
-    assert result.exit_code == 2
-    assert "found.json cannot be explained: it is no detection" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "options", [["--question", "When?"], ["--operating-point", "recall"], ["--detector", "reader"]]
-)
-def test_a_check_that_was_made_takes_no_options_of_a_check(saved: Path, options: list[str]) -> None:
-    result = Explaining()("--source", FACT, "--detection", saved, *options)
-    assert result.exit_code == 2
-    assert f"{options[0]} cannot be used with --detection" in result.stderr
-
-
 def test_without_an_answer_it_says_what_to_give() -> None:
     result = Explaining()("--source", FACT)
     assert result.exit_code == 2
-    assert "--answer TEXT or --answer-file FILE, or --detection FILE" in result.stderr
-
-
-def test_standard_input_is_read_once(saved: Path) -> None:
-    result = Explaining()("--source-file", "-", "--detection", "-", stdin=saved.read_text())
-    assert result.exit_code == 2
-    assert "Only one option can read standard input" in result.stderr
+    assert "Give --answer TEXT or --answer-file FILE" in result.stderr
 
 
 def test_a_bad_threshold_is_a_usage_error() -> None:

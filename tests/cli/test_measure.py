@@ -107,7 +107,7 @@ def test_both_steps_in_a_folder(whole: Callable[..., Result], tmp_path: Path) ->
     result = whole("--price-in", 2.5, "--price-out", 10, "--by", "tenant")
     assert result.exit_code == 0, result.stderr
     assert sorted(contents(tmp_path)) == [
-        *("answers.jsonl", "answers.replies", "report.json", "report.md", "results.jsonl"),
+        *("answers.jsonl", "answers.replies", "report.json", "results.jsonl"),
     ]
     found = report(tmp_path)
     assert {name: group["rate"] for name, group in found["models"].items()} == {
@@ -240,16 +240,15 @@ def test_plain_http_without_a_key_is_warned_of(data: Path, tmp_path: Path) -> No
 def test_each_step_runs_alone(
     data: Path, endpoint: ScriptedEndpoint, whole: Callable[..., Result], tmp_path: Path
 ) -> None:
-    a, r, md = tmp_path / "a.jsonl", tmp_path / "r.jsonl", tmp_path / "r.md"
+    a, r = tmp_path / "a.jsonl", tmp_path / "r.jsonl"
     asked = ("--base-url", endpoint.base_url, "--model", "good", "--model", "bad")
     made = run("generate", "--data", data, *asked, "--output", a)
     assert made.exit_code == 0, made.stderr
-    judged = run("evaluate", "--data", a, "--output", r, "--json", "--markdown", md)
+    judged = run("evaluate", "--data", a, "--output", r, "--json")
     assert judged.exit_code == 0, judged.stderr
     whole()
     assert json.loads(judged.stdout) | {"data": None} == report(tmp_path) | {"data": None}
     assert json.loads(run("evaluate", "--results", r, "--json").stdout)["n"] == 16
-    assert "**37.5 %** of 16 answers with a verdict are hallucinated" in md.read_text()
     again = run("evaluate", "--data", a, "--output", r)
     assert (again.exit_code, "exists. Continue it with --resume" in again.stderr) == (2, True)
 

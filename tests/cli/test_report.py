@@ -19,7 +19,7 @@ def test_all_reports_at_once(results: Path, tmp_path: Path) -> None:
     html.write_text("an earlier report", encoding="utf-8")
     done = invoke(
         *("report", results, "--html", html, "--markdown", markdown, "--junit", junit),
-        *("--baseline", results, "--examples", 1),
+        *("--examples", 1),
     )
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
     assert html.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -11,9 +11,6 @@ import pytest
 from click.testing import Result
 
 from groundwire import detect_hallucination
-from groundwire.cli.options import names_of
-from groundwire.cli.verify import VerifySettings
-from groundwire.config.tree import SETTINGS
 from groundwire.verify.cache import SHARED
 from tests.cli.conftest import invoke
 from tests.verify.scripted import (
@@ -175,7 +172,7 @@ def test_2_if_one_claim_was_not_verified() -> None:
 
     with ScriptedEndpoint(respond) as wire:
         answer = "The sky is blue [S0]. Grass is red [S0]."
-        result = ask(wire, *SKY[2:], "--answer", answer, "--no-group-claims")
+        result = ask(wire, *SKY[2:], "--answer", answer, GROUNDWIRE_VERIFY_GROUP_CLAIMS="no")
     assert result.exit_code == 2
     assert "verifier_error (1): the verifier gave no answer" in result.stdout
     assert "          Service error (400). The endpoint refuses the request." in result.stdout
@@ -196,7 +193,7 @@ def test_2_if_citations_were_asked_for_and_not_checked() -> None:
             "S1=So.",
         ]
         assert ask(wire, *both).exit_code == 0
-        result = ask(wire, *both, "--citations", "--no-use-cache")
+        result = ask(wire, *both, "--citations", GROUNDWIRE_VERIFY_USE_CACHE="no")
     assert result.exit_code == 2
     assert "unchecked" in result.stdout
 
@@ -216,11 +213,6 @@ def test_2_if_the_answer_claims_nothing() -> None:
 # Settings
 
 
-def test_every_setting_but_the_key_has_an_option() -> None:
-    names = {each.name for each in SETTINGS.values() if each.section == "verify"}
-    assert names - set(names_of(VerifySettings)) == {"api_key"}
-
-
 @pytest.mark.merge
 @pytest.mark.parametrize(
     ("option", "field", "value"),
@@ -233,7 +225,6 @@ def test_every_setting_but_the_key_has_an_option() -> None:
         (["--rule", "kl"], "rule", "kl"),
         (["--min-log-odds-gain", "1.5"], "min_log_odds_gain", 1.5),
         (["--verifier-model", "m"], "verifier_model", "m"),
-        (["--no-group-claims"], "grouped_results", 0),
     ],
 )
 def test_an_option_is_a_setting(
@@ -243,9 +234,10 @@ def test_an_option_is_a_setting(
 
 
 @pytest.mark.merge
-def test_options_reach_the_endpoint(wire: ScriptedEndpoint) -> None:
-    options = "--verifier-model m --temperature 0.5 --top-logprobs 3"
-    ask(wire, *SKY, *options.split(), "--placeholder", "[GONE]")
+def test_settings_reach_the_endpoint(wire: ScriptedEndpoint) -> None:
+    settings = {"TEMPERATURE": "0.5", "TOP_LOGPROBS": "3", "PLACEHOLDER": "[GONE]"}
+    environ = {f"GROUNDWIRE_VERIFY_{name}": value for name, value in settings.items()}
+    ask(wire, *SKY, "--verifier-model", "m", **environ)
     body = wire.asked[1].body
     assert (body["model"], body["temperature"], body["top_logprobs"]) == ("m", 0.5, 3)
     assert wire.asked[1].evidence == [{"sid": "S0", "quote": "[GONE]"}]
@@ -506,8 +498,9 @@ def test_a_page_tells_also_why_nothing_was_verified(tmp_path: Path) -> None:
 
 @pytest.mark.merge
 def test_colour_is_for_terminals(wire: ScriptedEndpoint) -> None:
-    anew = [*SKY, "--no-use-cache"]
-    plain, coloured = ask(wire, *anew), ask(wire, *anew, "--color", "always")
+    environ = {"GROUNDWIRE_VERIFY_USE_CACHE": "no"}
+    plain = ask(wire, *SKY, **environ)
+    coloured = ask(wire, *SKY, "--color", "always", **environ)
     assert "\x1b" not in plain.stdout
     assert "\x1b[1;32mpassed" in coloured.stdout
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout) == plain.stdout

@@ -7,7 +7,7 @@ from typing import Any
 
 from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.judged_row import Header, JudgedRow
-from groundwire.evaluation.results_file import LinesWriter
+from groundwire.evaluation.results_file import RowWriter
 
 READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="custom", threshold=0.05)
 SIMILARITY = DetectorInfo(
@@ -51,7 +51,7 @@ def write(
 ) -> Path:
     """Write a file of results."""
     with path.open("wb") as stream:
-        writer = LinesWriter(stream, Header(detector=info, data={"data.jsonl": data}))
+        writer = RowWriter(stream, Header(detector=info, data={"data.jsonl": data}))
         for row in judged(rows, info):
             writer.write(row)
     return path

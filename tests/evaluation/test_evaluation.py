@@ -23,7 +23,7 @@ from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.judging import failed_row, judge_block
 from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.no_verdict import MAX_FAILURES
-from groundwire.evaluation.results_file import LinesWriter
+from groundwire.evaluation.results_file import RowWriter
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
 from tests.evaluation import reference
@@ -360,7 +360,7 @@ def _without_ends(scores: dict[str, Any]) -> dict[str, Any]:
 def _written(folder: Path, rows: list[JudgedRow]) -> Path:
     path = folder / "results.jsonl"
     with path.open("wb") as stream:
-        writer = LinesWriter(stream, header())
+        writer = RowWriter(stream, header())
         for row in rows:
             writer.write(row)
     return path

@@ -8,7 +8,7 @@ import pytest
 
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.loading import DifferentDetectorError
-from groundwire.evaluation.results_file import LinesWriter, read_header, read_judged, resume
+from groundwire.evaluation.results_file import RowWriter, read_header, read_judged, resume
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import header, judged, some_answers
 from tests.fakes import FIXED
@@ -19,7 +19,7 @@ def results(tmp_path: Path) -> Path:
     """Results of five answers."""
     path = tmp_path / "results.jsonl"
     with path.open("ab") as stream:
-        writer = LinesWriter(stream, header())
+        writer = RowWriter(stream, header())
         for row in judged(some_answers(5)):
             writer.write(row)
     return path

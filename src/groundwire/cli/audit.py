@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from groundwire.control.audit.verdict import TrailVerdict
 
 #: Commands of the group that are elsewhere: name → where, and its line in the list of commands.
-LAZY = {
-    "list": ("groundwire.cli.audit_trail:list_", "List events."),
-    "show": ("groundwire.cli.audit_trail:show", "Show one event with all findings."),
-    "export": ("groundwire.cli.audit_trail:export", "Write events as JSON Lines."),
-}
+LAZY = {"export": ("groundwire.cli.audit_trail:export", "Write events as JSON Lines.")}
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -47,7 +43,7 @@ _TOLD = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified
 
 @click.group(cls=LazyGroup, lazy=LAZY)
 def audit() -> None:
-    """Look at the audit trail, verify it, export it."""
+    """Verify the audit trail, or export it."""
     # The commands import what the base installation does not have.
     require(("sqlalchemy",), "groundwire audit", "gateway")
 

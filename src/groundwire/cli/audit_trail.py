@@ -1,4 +1,4 @@
-"""``groundwire audit list``, ``show`` and ``export``: the trail in a store."""
+"""``groundwire audit export``: events of the trail in a store, as JSON Lines."""
 
 import asyncio
 import gzip
@@ -13,21 +13,18 @@ from typing import IO
 
 import click
 
-from groundwire.cli.audit_shown import row, whole
 from groundwire.cli.inputs import NAME
-from groundwire.cli.options import argument, group, option, with_options
+from groundwire.cli.options import group, option, with_options
 from groundwire.cli.progress import count_of, totals
 from groundwire.cli.settings import StoreOptions
 from groundwire.config import Config
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.found import FoundRecord
-from groundwire.control.audit.trail import MAX_LIMIT, Trail
+from groundwire.control.audit.trail import Trail
 from groundwire.control.store.opening import existing_store
-from groundwire.errors import InputError, SettingError
+from groundwire.errors import SettingError
 from groundwire.render import visible
 from groundwire.text.files.reading import STDIN
-from groundwire.text.files.writing import to_json
 
 _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -75,88 +72,9 @@ class FilterOptions:
 
 
 @click.command(
-    "list",
-    epilog="\b\nExamples:\n"
-    "  groundwire audit list --since 24h --type hallucination_detected\n"
-    "  groundwire audit list --tenant acme --all --json > events.jsonl",
-)
-@click.pass_context
-@with_options
-def list_(
-    ctx: click.Context,
-    /,
-    *,
-    store: StoreOptions = group(StoreOptions),
-    filters: Filter = group(FilterOptions),
-    limit: int = option("--limit", type=click.IntRange(min=1), default=50),
-    shows_all: bool = option("--all"),
-    oldest_first: bool = option("--oldest-first"),
-    as_json: bool = option("--json"),
-) -> None:
-    """List events: moment, id, type, tenant, and the gist.
-
-    Args:
-        limit: The largest number of events.
-        shows_all: List all events, however many.
-        oldest_first: List the oldest first, not the newest.
-        as_json: Print one JSON object a line.
-    """
-    config = store.read(ctx)
-
-    async def run() -> bool:
-        async with _trail(config, store) as trail:
-            n_left = sys.maxsize if shows_all else limit
-            found = _events(trail, filters, n_left, newest_first=not oldest_first)
-            async for event in found:
-                if n_left == 0:
-                    return True
-                n_left -= 1
-                told = event.to_dict()
-                click.echo(to_json(told) if as_json else row(told))
-        return False
-
-    if asyncio.run(run()):
-        click.echo(f"And more: these are {limit:,}; --limit, or --all.", err=True)
-
-
-@click.command(epilog="\b\nExample:\n  groundwire audit show 5f0c8a0e-6f0f-4c5e-9d2b-0f6f3f1a7f11")
-@click.pass_context
-@with_options
-def show(
-    ctx: click.Context,
-    /,
-    *,
-    store: StoreOptions = group(StoreOptions),
-    event_id: str = argument("EVENT_ID"),
-    as_json: bool = option("--json"),
-) -> None:
-    """Show one event, with all findings if they are kept.
-
-    Args:
-        as_json: Print it as JSON.
-    """
-    config = store.read(ctx)
-
-    async def run() -> FoundRecord | None:
-        async with _trail(config, store) as trail:
-            return await trail.get(event_id)
-
-    found = asyncio.run(run())
-    if found is None:
-        raise InputError(
-            f"There is no event {event_id[:60]!r} in the store. "
-            "groundwire audit list shows which there are, each with its id."
-        )
-    if as_json:
-        click.echo(to_json({**found.to_dict(), "detail": found.detail}, indent=2))
-        return
-    for line in whole(found.to_dict(), found.detail):
-        click.echo(line)
-
-
-@click.command(
     epilog="\b\nExamples:\n  groundwire audit export --out audit.jsonl.gz\n"
-    "  groundwire audit export --tenant acme --since 2026-03-01 --out acme.jsonl"
+    "  groundwire audit export --tenant acme --since 2026-03-01 --out acme.jsonl\n"
+    "  groundwire audit export --type hallucination_detected --since 24h --out - | jq .payload"
 )
 @click.pass_context
 @with_options
@@ -196,23 +114,6 @@ def export(
     click.echo(f"{count_of(n_events, 'event')} in {where}", err=True)
 
 
-async def _events(
-    trail: Trail, asked: Filter, limit: int, *, newest_first: bool
-) -> AsyncIterator[FoundRecord]:
-    """Events from as many pages as it takes, and one more if there are more."""
-    cursor: str | None = None
-    n_left = limit + 1
-    while n_left > 0:
-        page = await trail.page(
-            asked, cursor=cursor, limit=min(n_left, MAX_LIMIT), newest_first=newest_first
-        )
-        for event in page.events:
-            yield event
-        cursor, n_left = page.next, n_left - len(page.events)
-        if cursor is None:
-            return
-
-
 @asynccontextmanager
 async def _trail(config: Config, place: StoreOptions) -> AsyncIterator[Trail]:
     """Open the trail in the store of a configuration, or in another; its tables stay as they are.
@@ -225,7 +126,7 @@ async def _trail(config: Config, place: StoreOptions) -> AsyncIterator[Trail]:
         raise SettingError(
             "audit.path",
             config.audit.path,
-            "null: the trail is in that file, which these commands do not read",
+            "null: the trail is in that file, which this command does not read",
         )
     async with existing_store(config) as store:
         yield Trail(store)

@@ -27,8 +27,8 @@ Examples:
   groundwire bench halueval --data HaluEval/data --task qa --detector ngram --json
 
 \b
-Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, lettucedetect:MODEL,
-judge:MODEL@URL, a folder or a hub model that classifies tokens.
+Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, judge:MODEL@URL, a folder or a hub
+model that classifies tokens.
 
 \b
 Exit status:
@@ -51,7 +51,6 @@ def bench(
     data: Path | None = option("--data", "PATH", click.Path(exists=True, path_type=Path)),
     split: str | None = option("--split", "NAME", NAME),
     data_revision: str | None = option("--data-revision", "COMMIT", NAME),
-    sums: tuple[str, ...] = option("--sha256", "[FILE=]SUM"),
     tasks: tuple[str, ...] = option("--task", "NAME"),
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
     output: OutputOptions = group(OutputOptions),
@@ -68,13 +67,12 @@ def bench(
         split: A part of it, such as test or dev.
         data_revision: Of the data on the hub.  [default: what is current; the result says
             which]
-        sums: What a file must be, or nothing is judged; can be repeated.
         tasks: Only answers of this task; can be repeated.
         limit: So many answers: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
     """
     # NumPy, and what the scores need: a moment that --help does not.
-    from groundwire.evaluation.benches.checking import require_sums, sums_of
+    from groundwire.evaluation.benches.checking import sums_of
     from groundwire.evaluation.benches.registry import bench as find_bench
     from groundwire.evaluation.benches.result import BenchResult
     from groundwire.evaluation.benches.table import listed, to_text
@@ -92,12 +90,10 @@ def bench(
     folder, commit = (data, "") if data is not None else _fetched(wanted, part, data_revision)
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
-    sums_found = sums_of(paths)
-    require_sums(sums_found, sums)
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=engine)
     with judging.judged(
-        files, read(), hashes=sums_found, count=lambda: limit, retry_failed=output.retry_failed
+        files, read(), hashes=sums_of(paths), count=lambda: limit, retry_failed=output.retry_failed
     ) as done:
         result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
     show(

@@ -60,7 +60,7 @@ class AnswerOptions:
                 "a request and its response with --conversation FILE, or a file of answers with "
                 "--batch FILE."
             )
-        self.refuse_shared_stdin()
+        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
         answer = read_text_option(self.answer, self.answer_file, "--answer", "--answer-file")
         assert answer is not None
         return Example.of(
@@ -70,10 +70,6 @@ class AnswerOptions:
             ),
             answer=answer,
         )
-
-    def refuse_shared_stdin(self, *others: Path | None) -> None:
-        """Refuse options that would read standard input twice."""
-        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file, *others])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +81,8 @@ class DetectorOptions:
             are marked if the probability that they are unsupported reaches it; with the detector
             similarity, sentences are marked whose similarity is below it.
         model: reader, similarity, similarity:hash, a folder, or the id of a hub model; of others
-            ngram, nli:MODEL, lettucedetect:MODEL, or judge:MODEL@URL (an LLM, to which answers and
-            sources are sent).  [default: reader]
+            ngram, nli:MODEL, or judge:MODEL@URL (an LLM, to which answers and sources are sent).
+            [default: reader]
         revision: The commit of a hub model.
         threads: CPU threads to use.
         device: cpu or cuda:N, for models from a folder or the hub.

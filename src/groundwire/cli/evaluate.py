@@ -26,7 +26,7 @@ Examples:
   groundwire evaluate --data labelled.jsonl
   groundwire evaluate --data answers.csv --column answer=output --column label=is_wrong
   groundwire evaluate --data labelled.jsonl.gz --output results.jsonl --resume --json
-  groundwire evaluate --data labelled.parquet --output results.parquet --engine ray
+  groundwire evaluate --data labelled.parquet --output results.jsonl --engine ray
 
 \b
 A row has an answer, sources (or context), perhaps a question, an id, a task and a context_id; and

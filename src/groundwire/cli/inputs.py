@@ -60,9 +60,6 @@ NAME = NameType()
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
 READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
-#: Results to keep or to read: a file of JSON Lines, or a folder of Parquet files.
-RESULTS = FilePath(writable=True, path_type=Path)
-READ_RESULTS = FilePath(exists=True, readable=True, path_type=Path)
 
 
 def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -14,7 +14,7 @@ import click
 
 from groundwire.cli.batch import Files, results_exist
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import RESULTS
+from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
 from groundwire.evaluation.loading import DetectorChoice
@@ -49,13 +49,13 @@ class OutputOptions:
 
     Attributes:
         output: Keep what became of each row: reports and thresholds are made of it, and --resume
-            continues it. JSON Lines; if the name ends in .parquet, a folder of Parquet files.
+            continues it. It is JSON Lines.
         resume: Continue an --output that was cut short.
         retry_failed: Continue an --output, and judge the rows in it again that failed.
         force: Replace an --output that exists.
     """
 
-    output: Path | None = option("--output", type=RESULTS)
+    output: Path | None = option("--output", type=RESULT_FILE)
     resume: bool = option("--resume")
     retry_failed: bool = option("--retry-failed")
     force: bool = option("--force")

@@ -11,7 +11,7 @@ import click
 from groundwire.cli.check import DetectorOptions, refuse_options
 from groundwire.cli.data_options import DataOptions
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import READ_RESULTS
+from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.judging import Judged, Judging, OutputOptions
 from groundwire.cli.options import group, names_of, option
 from groundwire.evaluation.loading import DetectorChoice
@@ -32,7 +32,7 @@ class Labelled:
     """
 
     data: Path | None = option("--data", "FILE", click.Path(exists=True, path_type=Path))
-    results: Path | None = option("--results", type=READ_RESULTS)
+    results: Path | None = option("--results", type=READ_FILE)
     rows: DataOptions = group(DataOptions)
     output: OutputOptions = group(OutputOptions)
 

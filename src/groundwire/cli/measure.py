@@ -11,10 +11,10 @@ from groundwire.cli.batch import Files, results_exist
 from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show, write_text
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
+from groundwire.cli.inputs import READ_FILE, RESULT_FILE
 from groundwire.cli.judging import EngineOptions, Judging
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.measure_options import Explaining, Generating, PriceOptions, Questions
+from groundwire.cli.measure_options import Generating, PriceOptions, Questions, with_explainer
 from groundwire.cli.options import argument, group, option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
@@ -87,11 +87,9 @@ def evaluate_command(
     *,
     labelled: Labelled = group(Labelled),
     choice: DetectorChoice = group(DetectorOptions),
-    explaining: Explaining = group(Explaining),
     by: str | None = option("--by", "COLUMN"),
     prices: PriceOptions = group(PriceOptions),
     as_json: bool = option("--json"),
-    markdown: Path | None = option("--markdown", type=RESULT_FILE),
 ) -> None:
     """Judge answers and count: rates with intervals, severities, by model and category.
 
@@ -101,19 +99,14 @@ def evaluate_command(
     Args:
         by: Tell the values of this column of the data apart as well.
         as_json: Print the numbers as JSON.
-        markdown: Write the table as Markdown.
     """
     from groundwire.evaluation.measure.rates import rates
-    from groundwire.evaluation.measure.table import to_markdown, to_text
+    from groundwire.evaluation.measure.table import to_text
 
     costs = prices.read()
-    if markdown is not None:
-        _require_apart(markdown, labelled.data, labelled.results)
-    setup = explaining.setup(ctx.ensure_object(Setup), choice)
+    setup = with_explainer(ctx.ensure_object(Setup), choice)
     with labelled.judged(ctx, choice, setup) as path:
         found = rates(path, by=by, prices=costs)
-    if markdown is not None:
-        write_text(markdown, to_markdown(found))
     show(found, lambda _: to_text(found), as_json=as_json)
     ctx.exit(_status(found))
 
@@ -122,7 +115,7 @@ def evaluate_command(
 @with_options
 def compare_command(
     *,
-    files: tuple[Path, ...] = argument(type=READ_RESULTS, required=True),
+    files: tuple[Path, ...] = argument(type=READ_FILE, required=True),
     models: tuple[str, ...] = option("--model", "NAME"),
     as_json: bool = option("--json"),
 ) -> None:
@@ -157,7 +150,6 @@ def run_command(
     generating: Generating = group(Generating),
     prices: PriceOptions = group(PriceOptions),
     choice: DetectorChoice = group(DetectorOptions),
-    explaining: Explaining = group(Explaining),
     by: str | None = option("--by", "COLUMN"),
     out: Path = option("--out", "DIR", click.Path(file_okay=False, path_type=Path), required=True),
     as_json: bool = option("--json"),
@@ -177,14 +169,13 @@ def run_command(
     out.mkdir(parents=True, exist_ok=True)
     if generating.to(questions, answers, costs) is ExitStatus.FAILED:
         ctx.exit(ExitStatus.FAILED)
-    setup = explaining.setup(ctx.ensure_object(Setup), choice)
+    setup = with_explainer(ctx.ensure_object(Setup), choice)
     _judge(choice, setup, answers, results)
     from groundwire.evaluation.measure.rates import rates
-    from groundwire.evaluation.measure.table import to_markdown, to_text
+    from groundwire.evaluation.measure.table import to_text
 
     found = rates(results, by=by, prices=costs)
     write_text(out / "report.json", to_json(found, indent=2) + "\n")
-    write_text(out / "report.md", to_markdown(found))
     show(found, lambda _: to_text(found), as_json=as_json)
     ctx.exit(_status(found))
 

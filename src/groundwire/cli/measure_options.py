@@ -201,38 +201,13 @@ class Generating:
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explaining:
-    """The options of the explainer.
+def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
+    """Make the loader of detectors combine them with the embedded explainer."""
+    from groundwire.evaluation.measure.explained import LoadExplained
 
-    Attributes:
-        explainer: What says how bad a finding is: a folder, or the id of an NLI model on the hub.
-            [default: the embedded sentence head]
-        explainer_revision: The commit of that model.
-        keep_entailed: Drop nothing that follows from the evidence.
-    """
-
-    explainer: str | None = option("--explainer", "NAME_OR_PATH", NAME)
-    explainer_revision: str | None = option("--explainer-revision", "COMMIT", NAME)
-    keep_entailed: bool = option("--keep-entailed")
-
-    def setup(self, setup: Setup, choice: DetectorChoice) -> Setup:
-        """Make what loads detectors load them with the explainer."""
-        from groundwire.evaluation.measure.explained import LoadExplained
-
-        wanted = ExplainerChoice(
-            model=self.explainer,
-            revision=self.explainer_revision,
-            drops_entailed=not self.keep_entailed,
-            device=choice.device if self.explainer else "cpu",
-            threads=choice.threads,
-        )
-        load = LoadExplained(
-            load=setup.load,
-            load_explainer=partial(setup.load_explainer, wanted),
-            keeps_entailed=self.keep_entailed,
-        )
-        return replace(setup, load=load)
+    wanted = ExplainerChoice(model=None, threads=choice.threads)
+    load_explainer = partial(setup.load_explainer, wanted)
+    return replace(setup, load=LoadExplained(load=setup.load, load_explainer=load_explainer))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import click
 from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
-from groundwire.cli.inputs import READ_RESULTS
+from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.options import group, option, with_options
 from groundwire.cli.status import ExitStatus
@@ -44,7 +44,7 @@ def regress(
     ctx: click.Context,
     /,
     *,
-    baseline: Path | None = option("--baseline", type=READ_RESULTS),
+    baseline: Path | None = option("--baseline", type=READ_FILE),
     drops: tuple[str, ...] = option("--max-drop", "SCORE=POINTS"),
     max_rate: float | None = option("--max-rate", "SHARE"),
     annotations: str = option(

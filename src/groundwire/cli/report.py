@@ -6,14 +6,14 @@ from pathlib import Path
 import click
 
 from groundwire.cli.console import write_text
-from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
+from groundwire.cli.inputs import READ_FILE, RESULT_FILE
 from groundwire.cli.options import argument, option, with_options
 from groundwire.text.files.writing import replacing
 
 EPILOG = """\b
 Examples:
   groundwire report results.jsonl --html report.html
-  groundwire report results.jsonl --baseline main.jsonl --markdown comment.md --junit junit.xml
+  groundwire report results.jsonl --markdown comment.md --junit junit.xml
 
 \b
 RESULTS is what groundwire evaluate --output wrote. Nothing is judged again. Without --html,
@@ -30,11 +30,10 @@ Exit status:
 @with_options
 def report(
     *,
-    results: Path = argument(type=READ_RESULTS),
+    results: Path = argument(type=READ_FILE),
     html: Path | None = option("--html", type=RESULT_FILE),
     markdown: Path | None = option("--markdown", type=RESULT_FILE),
     junit: Path | None = option("--junit", type=RESULT_FILE),
-    baseline: Path | None = option("--baseline", type=READ_RESULTS),
     n_examples: int = option("--examples", "N", click.IntRange(min=0), default=300),
 ) -> None:
     """Make reports of a file of results.
@@ -42,19 +41,17 @@ def report(
     Args:
         html: One page that stands alone: tables, plots, and the worst examples with filters.
         markdown: For a pull request: tables, and the worst errors folded.
-        junit: A test for each row: a wrong verdict is a failure, a failed row an error. With
-            --baseline, what was wrong before is skipped.
-        baseline: Results to hold these against, on the same rows: changes with their intervals.
+        junit: A test for each row: a wrong verdict is a failure, a failed row an error.
         n_examples: How many rows the page shows, the worst errors first.
     """
     outputs = {"--html": html, "--markdown": markdown, "--junit": junit}
-    _refuse_shared({"RESULTS": results, "--baseline": baseline} | outputs)
+    _refuse_shared({"RESULTS": results} | outputs)
     from groundwire.evaluation.reports.html import to_html
     from groundwire.evaluation.reports.junit import write_junit
     from groundwire.evaluation.reports.markdown import to_markdown
     from groundwire.evaluation.reports.summary import summarize
 
-    summary = summarize(results, n_examples=n_examples, baseline=baseline)
+    summary = summarize(results, n_examples=n_examples)
     if html is not None:
         write_text(html, to_html(summary))
     if markdown is not None:
@@ -73,5 +70,5 @@ def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
         if path is None:
             continue
         other = seen.setdefault(path.resolve(), name)
-        if other != name and not {name, other} == {"RESULTS", "--baseline"}:
+        if other != name:
             raise click.UsageError(f"{other} and {name} are the same file, {path}: name another.")

@@ -50,7 +50,7 @@ Exit status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifySettings:
-    """The options that win over settings of a verification: all of them but its key.
+    """The options that win over settings of a verification; others are in the configuration.
 
     Attributes:
         verifier: local (the embedded model; nothing leaves this machine), openai (an
@@ -72,18 +72,7 @@ class VerifySettings:
             [default: signed]
         min_log_odds_gain: Least gain in log-odds that the evidence must bring.  [default: 0]
         units: Units of information: bits or nats.  [default: bits]
-        placeholder: Text in place of evidence that is taken away.
         timeout_s: Seconds for one call of endpoint or service.  [default: 60]
-        temperature: Temperature of an endpoint, 0 to 2.  [default: 0]
-        top_logprobs: Tokens an endpoint is asked for.  [default: 10]
-        max_concurrency: Calls at a time, 1 to 64.  [default: 8]
-        use_cache: Whether an endpoint is asked an equal question once.  [default: it is]
-        group_claims: Whether claims with the same evidence share a call.  [default: they
-            do]
-        max_group_size: Claims in such a call, 1 to 64.  [default: 8]
-        max_group_prompt_chars: Characters in such a call.  [default: 24000]
-        include_prompts: Whether --json holds the prompts of an endpoint.
-        max_prompt_chars: Characters of each prompt.  [default: 3000]
     """
 
     verifier: object = option("--verifier", "NAME", setting="verify.verifier")
@@ -103,23 +92,7 @@ class VerifySettings:
         "--min-log-odds-gain", "NATS", setting="verify.min_log_odds_gain"
     )
     units: object = option("--units", "UNITS", setting="verify.units")
-    placeholder: object = option("--placeholder", "TEXT", setting="verify.placeholder")
     timeout_s: object = option("--timeout", "SECONDS", setting="verify.timeout_s")
-    temperature: object = option("--temperature", "X", setting="verify.temperature")
-    top_logprobs: object = option("--top-logprobs", "N", setting="verify.top_logprobs")
-    max_concurrency: object = option("--max-concurrency", "N", setting="verify.max_concurrency")
-    use_cache: bool | None = option("--use-cache/--no-use-cache", setting="verify.use_cache")
-    group_claims: bool | None = option(
-        "--group-claims/--no-group-claims", setting="verify.group_claims"
-    )
-    max_group_size: object = option("--max-group-size", "N", setting="verify.max_group_size")
-    max_group_prompt_chars: object = option(
-        "--max-group-prompt-chars", "N", setting="verify.max_group_prompt_chars"
-    )
-    include_prompts: bool | None = option(
-        "--include-prompts/--no-include-prompts", setting="verify.include_prompts"
-    )
-    max_prompt_chars: object = option("--max-prompt-chars", "N", setting="verify.max_prompt_chars")
 
 
 @click.command(epilog=EPILOG)

@@ -40,7 +40,7 @@ class DetectorChoice:
 
     Attributes:
         model: Name, hub id or folder; ``None`` is the embedded reader, ``similarity`` and
-            ``similarity:hash`` compare; ``ngram``, ``nli:MODEL``, ``lettucedetect:MODEL`` and
+            ``similarity:hash`` compare; ``ngram``, ``nli:MODEL`` and
             ``judge:MODEL@URL`` are detectors of others.
         revision: Commit of a hub model.
         operating_point: Name or number of the threshold.

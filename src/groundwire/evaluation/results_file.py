@@ -1,95 +1,29 @@
-"""The results file: a row for each judged answer, which all commands read and write.
+"""The results file: JSON Lines with a row for each judged answer. All commands read and write it.
 
-It is JSON Lines, or a folder of Parquet files (:mod:`.scale.parts`). The header names the detector
-and the data. A long run appends to the file, and continues it after it was cut short; scores,
-thresholds and reports are made from it without judging anything again.
+The header names the detector and the data. A long run appends to the file, and continues it after
+it was cut short; scores, thresholds and reports are made from it without judging anything again.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
 from groundwire.text.files.reading import DAMAGE, open_lines
-from groundwire.text.files.writing import (
-    Writer,
-    drop_cut_line,
-    keep_lines,
-)
-
-
-class ResultsWriter(Protocol):
-    """Writes rows of results."""
-
-    def write(self, row: JudgedRow) -> None:
-        """Write one row."""
-        ...
-
-    def end_batch(self) -> None:
-        """Make sure that all rows so far are on disk."""
-        ...
-
-
-class Results(Protocol):
-    """Stored results: a file of JSON Lines, or a folder of Parquet files."""
-
-    def header(self) -> Header:
-        """Read the header.
-
-        Raises:
-            ResultsError: If there is none.
-        """
-        ...
-
-    def rows(self) -> Iterator[JudgedRow]:
-        """Read the rows one by one.
-
-        Raises:
-            ResultsError: If one is no row of results.
-        """
-        ...
-
-    def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Drop incomplete rows, and give number and fingerprint of each row that is kept.
-
-        Raises:
-            ResultsError: If these are no results, or those of other data.
-            DifferentDetectorError: If another detector made them.
-            WrittenError: If they are packed.
-        """
-        ...
-
-    def drop_failed(self) -> None:
-        """Drop the rows with an error; an interruption loses no other row."""
-        ...
-
-    def writer(self, header: Header, *, replace: bool) -> AbstractContextManager[ResultsWriter]:
-        """Open the results for appending; a missing header is written."""
-        ...
-
-
-def open_results(path: Path) -> Results:
-    """Open results by path: a folder or a name in ``.parquet`` means Parquet."""
-    if path.is_dir() or path.suffix == ".parquet":
-        from groundwire.evaluation.scale.parts import (
-            Parts,  # an extra, which JSON Lines do not need
-        )
-
-        return Parts(path)
-    return JsonLines(path)
+from groundwire.text.files.writing import Writer, drop_cut_line, keep_lines
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of results, as :meth:`Results.header` does."""
-    return open_results(path).header()
+    """Read the header of results, as :meth:`ResultsFile.header` does."""
+    return ResultsFile(path).header()
 
 
 def read_judged(path: Path) -> Iterator[JudgedRow]:
-    """Read the rows of results, as :meth:`Results.rows` does."""
-    return open_results(path).rows()
+    """Read the rows of results, as :meth:`ResultsFile.rows` does."""
+    return ResultsFile(path).rows()
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
@@ -99,7 +33,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
         ResultsError: As :meth:`Results.done`, or if a row is there twice.
     """
     found: dict[int, str] = {}
-    for row, sha256 in open_results(path).done(header):
+    for row, sha256 in ResultsFile(path).done(header):
         if row in found:
             raise ResultsError(path, None, f"row {row:,} is there twice")
         found[row] = sha256
@@ -107,18 +41,26 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonLines:
-    """Results as JSON Lines. An incomplete last line is ignored."""
+class ResultsFile:
+    """A file of results. An incomplete last line is ignored."""
 
     path: Path
 
     def header(self) -> Header:
-        """Read the first line."""
+        """Read the first line.
+
+        Raises:
+            ResultsError: If it is no header.
+        """
         with open_lines(self.path) as lines:
             return _header(self.path, next(iter(lines), b""))
 
     def rows(self) -> Iterator[JudgedRow]:
-        """Read the other lines."""
+        """Read the other lines, one by one.
+
+        Raises:
+            ResultsError: If one is no row of results.
+        """
         with open_lines(self.path) as lines:
             try:
                 for number, line in enumerate(lines, 1):
@@ -130,7 +72,13 @@ class JsonLines:
                 return
 
     def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Drop an incomplete last line, and give number and fingerprint of each row."""
+        """Drop an incomplete last line, and give number and fingerprint of each row.
+
+        Raises:
+            ResultsError: If these are no results, or those of other data.
+            DifferentDetectorError: If another detector made them.
+            WrittenError: If they are packed.
+        """
         found: list[tuple[int, str]] = []
 
         def take(number: int, line: bytes) -> None:
@@ -150,14 +98,14 @@ class JsonLines:
             keep_lines(self.path, lambda n, line: n == 1 or _row(self.path, n, line).error is None)
 
     @contextmanager
-    def writer(self, header: Header, *, replace: bool) -> Iterator["LinesWriter"]:
+    def writer(self, header: Header, *, replace: bool) -> Iterator["RowWriter"]:
         """Open the file for appending."""
         with self.path.open("wb" if replace else "ab") as stream:
-            yield LinesWriter(stream, header)
+            yield RowWriter(stream, header)
 
 
-class LinesWriter:
-    """Appends to JSON Lines; each row is flushed at once."""
+class RowWriter:
+    """Appends rows to a file of results; each row is flushed at once."""
 
     def __init__(self, stream: IO[bytes], header: Header) -> None:
         """Write the header if the file is empty."""
@@ -168,9 +116,6 @@ class LinesWriter:
     def write(self, row: JudgedRow) -> None:
         """Write one row."""
         self._writer.write(row.to_dict())
-
-    def end_batch(self) -> None:
-        """Do nothing: each row is written at once."""
 
 
 def _header(path: Path, line: bytes) -> Header:

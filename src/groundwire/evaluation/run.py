@@ -13,7 +13,7 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, ResultsError
 from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.evaluation.results_file import open_results, resume
+from groundwire.evaluation.results_file import ResultsFile, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
 #: Called with the number of rows that are done, those of earlier runs included.
@@ -60,7 +60,7 @@ def run(
     Args:
         judging: A detector to judge with in this process, or an engine of :mod:`.scale`.
         rows: All of the data, from its beginning.
-        output: The results, as :func:`.results_file.open_results` has them; made, or continued.
+        output: The file of results, which is made or continued.
         header: The data and the detector.
         replace: Whether earlier results are replaced, once a row of the data has been read.
         retry_failed: Whether rows that failed are judged again; their results go at once.
@@ -72,9 +72,9 @@ def run(
         DifferentDetectorError: If they were made by another detector.
     """
     judge = judging if callable(judging) else here(judging)
-    if output.suffix == ".gz":
-        raise ResultsError(output, None, "results are appended to, so they are not packed")
-    results = open_results(output)
+    if output.suffix in (".gz", ".parquet"):
+        raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")
+    results = ResultsFile(output)
     if retry_failed and not replace:
         resume(output, header)  # refuses results that cannot be continued
         results.drop_failed()
@@ -92,7 +92,6 @@ def run(
                 writer.write(row)
                 n_new += 1
                 on_row(n_done + n_new)
-            writer.end_batch()
     remaining.require_all_judged(n_new)
     remaining.require_all_met()
     return Run(n_rows=n_done + n_new, n_new=n_new)

@@ -12,7 +12,6 @@ from groundwire.evaluation.adapters.names import AdapterName, parse
     [
         ("ngram", AdapterName(kind="ngram")),
         ("nli:cross-encoder/nli-x", AdapterName(kind="nli", model="cross-encoder/nli-x")),
-        ("lettucedetect:a/b", AdapterName(kind="lettucedetect", model="a/b")),
         ("judge:gpt-4o", AdapterName(kind="judge", model="gpt-4o")),
         (
             "judge:org/model@v2@http://127.0.0.1:8000/v1",
@@ -36,7 +35,7 @@ def test_a_name_says_what_is_opened(name: str | None, expected: AdapterName | No
     assert parse(name) == expected
 
 
-@pytest.mark.parametrize("name", ["ngram:3", "nli", "nli: ", "lettucedetect:", "judge"])
+@pytest.mark.parametrize("name", ["ngram:3", "nli", "nli: ", "judge"])
 def test_half_a_name_is_refused(name: str) -> None:
     with pytest.raises(SettingError, match=name.partition(":")[0]):
         parse(name)

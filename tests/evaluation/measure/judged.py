@@ -8,7 +8,7 @@ from typing import Any
 
 from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.judged_row import Header, JudgedRow
-from groundwire.evaluation.results_file import LinesWriter
+from groundwire.evaluation.results_file import RowWriter
 
 READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="balanced", threshold=0.3)
 
@@ -32,7 +32,7 @@ class Row:
 def results(path: Path, rows: Sequence[Row], info: DetectorInfo = READER) -> Path:
     """A file of results."""
     with path.open("wb") as stream:
-        writer = LinesWriter(stream, Header(detector=info, data={"answers.jsonl": "a" * 64}))
+        writer = RowWriter(stream, Header(detector=info, data={"answers.jsonl": "a" * 64}))
         for number, row in enumerate(rows, 1):
             writer.write(_row(number, row))
     return path

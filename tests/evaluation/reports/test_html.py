@@ -14,7 +14,7 @@ from groundwire.evaluation.reports.curves import Curve
 from groundwire.evaluation.reports.html import to_html
 from groundwire.evaluation.reports.plots import at, of_curve, top_of
 from groundwire.evaluation.reports.summary import Summary, summarize
-from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row, summary_of
+from tests.evaluation.reports.results import HOSTILE, ROWS, row, summary_of
 
 #: Elements without an end.
 VOID = {"meta", "input", "br"}
@@ -175,13 +175,6 @@ def test_results_without_a_labelled_row_make_a_page(tmp_path: Path) -> None:
     text = to_html(summary_of([ROWS[-1]], tmp_path))
     assert "none could be scored" in text
     assert Page(text).open == []
-
-
-def test_a_baseline_adds_columns_and_marks_what_was_right(tmp_path: Path, results: Path) -> None:
-    right = results_of([row(each["answer"], id=each["id"]) for each in ROWS[:2]], tmp_path / "b")
-    text = to_html(summarize(results, baseline=right))
-    assert "Baseline</th>" in text
-    assert "labelled rows are new" in text
 
 
 def _hash(text: str) -> str:

@@ -8,7 +8,6 @@ from xml.etree.ElementTree import Element
 from groundwire.evaluation.reports.junit import write_junit
 from groundwire.evaluation.reports.summary import summarize
 from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row
-from tests.fakes import FixedDetector
 
 #: What ``junit-10.xsd`` of Jenkins' xunit plugin says of the elements that are written: the
 #: attributes that must be there, those that may be, and the children.
@@ -26,9 +25,9 @@ GRAMMAR: dict[str, tuple[set[str], set[str], set[str]]] = {
 }
 
 
-def junit(results: Path, baseline: Path | None = None) -> Element:
+def junit(results: Path) -> Element:
     stream = io.StringIO()
-    write_junit(summarize(results, n_examples=0, baseline=baseline), results, stream)
+    write_junit(summarize(results, n_examples=0), results, stream)
     return ElementTree.fromstring(stream.getvalue())
 
 
@@ -68,13 +67,6 @@ def test_a_failure_says_which_words(results: Path) -> None:
     assert failure is not None
     assert failure.attrib["message"] == "hallucinated, and nothing was marked"
     assert failure.text == "Built ⟦missed: by Eve⟧."
-
-
-def test_what_was_wrong_in_the_baseline_is_skipped(tmp_path: Path, results: Path) -> None:
-    blind = FixedDetector(contradicted=["nothing of this"], fails_on="BOOM")
-    before = results_of(ROWS, tmp_path / "before.jsonl", blind)
-    found = verdicts(junit(results, before))
-    assert (found["missed"], found["alarm"]) == ("skipped", "failure")
 
 
 def test_it_has_the_shape_that_readers_expect(results: Path) -> None:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from groundwire.evaluation.reports.markdown import code, to_markdown
-from groundwire.evaluation.reports.summary import Summary, summarize
-from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row, summary_of
-from tests.fakes import FixedDetector
+from groundwire.evaluation.reports.summary import Summary
+from tests.evaluation.reports.results import HOSTILE, ROWS, row, summary_of
 
 
 def test_it_says_what_came_out(summary: Summary) -> None:
@@ -29,17 +28,6 @@ def test_the_worst_errors_are_folded_with_their_marks(summary: Summary) -> None:
     assert missed < text.index("<summary><b>false positive</b> row 3 ")
     assert "<pre>Built ⟦missed&#58; by Eve⟧&#46;</pre>" in text
     assert text.count("<details>") == text.count("</details>")
-
-
-def test_a_baseline_adds_what_moved_and_shows_that_alone(tmp_path: Path, results: Path) -> None:
-    blind = FixedDetector(contradicted=["Eve"], fails_on="BOOM")
-    before = results_of(ROWS, tmp_path / "before.jsonl", blind)
-    text = to_markdown(summarize(results, baseline=before))
-    assert "Since the baseline **2** rows became wrong and **1** right." in text
-    assert "| False-positive rate | 50.0 |" in text
-    assert "| 0.0 | +50.0 |" in text
-    assert "#### Worst of what became wrong" in text
-    assert "failed</b>" not in text
 
 
 def test_hostile_text_is_text(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.reports.curves import curves_of
 from groundwire.evaluation.reports.kinds import RowKind
 from groundwire.evaluation.reports.summary import Summary, summarize
-from tests.evaluation.reports.results import DETECTOR, ROWS, results_of, row, summary_of
-from tests.fakes import FixedDetector
+from tests.evaluation.reports.results import ROWS, results_of, row, summary_of
 
 
 def test_each_row_is_of_one_kind(summary: Summary) -> None:
@@ -69,32 +68,3 @@ def test_curves_by_hand(tmp_path: Path) -> None:
 
 def test_there_are_no_curves_of_one_kind_of_answers(tmp_path: Path) -> None:
     assert summary_of([row("Yes.")], tmp_path).curves is None
-
-
-def test_a_baseline_tells_what_moved(tmp_path: Path) -> None:
-    # The other detector misses 1950, so "found" is wrong there and "alarm" is right.
-    blind = FixedDetector(contradicted=["Eve"], fails_on="BOOM")
-    before = results_of(ROWS, tmp_path / "before.jsonl", blind)
-    now = results_of(ROWS, tmp_path / "now.jsonl", DETECTOR)
-    comparison = summarize(now, baseline=before).comparison
-    assert comparison is not None
-    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (6, 0, 0)
-    assert (comparison.n_newly_wrong, comparison.n_newly_right) == (2, 1)
-    # Recall is one third in both; of the two grounded answers one is now flagged.
-    assert comparison.deltas["recall"].value == pytest.approx(0)
-    assert comparison.deltas["fpr"].value == pytest.approx(0.5)
-
-
-def test_results_beside_themselves_have_not_moved(results: Path) -> None:
-    comparison = summarize(results, baseline=results).comparison
-    assert comparison is not None
-    assert {each.value for each in comparison.deltas.values()} == {0.0}
-    assert comparison.n_newly_wrong == comparison.n_newly_right == 0
-
-
-def test_rows_that_only_one_side_has_are_counted(tmp_path: Path) -> None:
-    before = results_of(ROWS[1:], tmp_path / "before.jsonl")
-    now = results_of(ROWS[:-2], tmp_path / "now.jsonl")
-    comparison = summarize(now, baseline=before).comparison
-    assert comparison is not None
-    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (4, 1, 1)

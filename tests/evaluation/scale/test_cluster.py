@@ -19,7 +19,6 @@ from groundwire.evaluation.loading import DetectorChoice, load_detector  # noqa:
 from groundwire.evaluation.results_file import read_judged  # noqa: E402
 from groundwire.evaluation.run import here, run  # noqa: E402
 from groundwire.evaluation.scale.cluster import on_ray, start_local  # noqa: E402
-from groundwire.evaluation.scale.parts import parts_of  # noqa: E402
 from groundwire.evaluation.scale.workers import Recipe, WorkerError  # noqa: E402
 from tests.evaluation.datasets.tables import json_lines, write  # noqa: E402
 from tests.evaluation.results import header, rows_of, some_answers, without_times  # noqa: E402
@@ -61,11 +60,10 @@ class Counted:
 def test_two_workers_give_exactly_the_numbers_of_this_process(tmp_path: Path) -> None:
     rows = rows_in(tmp_path, 90)
     alone = scores(here(load_detector(CHOICE)), rows, tmp_path / "a.jsonl")
-    assert scores(on_ray(recipe(), 2), rows, tmp_path / "b.parquet") == alone
-    assert len(parts_of(tmp_path / "b.parquet")) == 10
+    assert scores(on_ray(recipe(), 2), rows, tmp_path / "b.jsonl") == alone
     verdicts = [
         {row.row: _verdict(row.detection) for row in read_judged(path)}
-        for path in (tmp_path / "a.jsonl", tmp_path / "b.parquet")
+        for path in (tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     ]
     assert verdicts[0] == verdicts[1]
 
@@ -96,7 +94,7 @@ def test_a_worker_with_another_detector_judges_nothing(tmp_path: Path) -> None:
 def command(*options: str) -> list[str]:
     code = "from groundwire.cli import main; main()"
     return [
-        *(sys.executable, "-c", code, "evaluate", "--data", "data.jsonl", "--output", "r.parquet"),
+        *(sys.executable, "-c", code, "evaluate", "--data", "data.jsonl", "--output", "r.jsonl"),
         *("--detector", "similarity:hash", "--threads", "1", "--resume", "--json", *options),
     ]
 
@@ -128,7 +126,8 @@ def test_killed_in_the_middle_the_same_command_ends_with_the_numbers_of_one_proc
     )
     try:
         until = time.monotonic() + PATIENCE_S
-        while len(parts_of(folders[1] / "r.parquet")) < 2:
+        results = folders[1] / "r.jsonl"
+        while not results.exists() or results.read_bytes().count(b"\n") < 100:
             assert process.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -136,7 +135,7 @@ def test_killed_in_the_middle_the_same_command_ends_with_the_numbers_of_one_proc
         process.kill()
         process.wait(PATIENCE_S)
         _end_group(process.pid)
-    n_kept = sum(1 for _ in read_judged(folders[1] / "r.parquet"))
+    n_kept = sum(1 for _ in read_judged(folders[1] / "r.jsonl"))
     assert 0 < n_kept < 1500
     local, on_cluster = evaluated(folders[0]), evaluated(folders[1], *options)
     assert without_times(on_cluster) == without_times(local)

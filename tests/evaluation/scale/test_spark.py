@@ -33,7 +33,7 @@ SUBMIT = "--master local[2] --conf spark.ui.enabled=false pyspark-shell"
 
 
 def test_the_example_gives_the_numbers_of_one_process(tmp_path: Path) -> None:
-    data, output = tmp_path / "data.parquet", tmp_path / "results.parquet"
+    data, output = tmp_path / "data.parquet", tmp_path / "results.jsonl"
     rows = [
         {name: value for name, value in row.items() if name not in ("note", "label")}
         | {"label": str(row.get("label")), "sources": row.get("sources")}

@@ -39,12 +39,12 @@ ROWS: list[Mapping[str, Any]] = [
 def test_judged_rows_come_back_from_a_table_as_they_were(tmp_path: Path) -> None:
     judged = list(judge_block(DETECTOR, rows_in(tmp_path, 12)))
     assert any(row.error for row in judged)
-    assert list(judged_rows(judged_table(judged))) == judged
+    assert list(judged_rows(judged_table(judged).to_pylist())) == judged
 
 
 def test_any_table_of_labelled_answers_gives_what_its_file_gives(tmp_path: Path) -> None:
     table = pa.Table.from_pylist(ROWS)
-    found = list(judged_rows(judge_batch(DETECTOR, table)))
+    found = list(judged_rows(judge_batch(DETECTOR, table).to_pylist()))
     assert [row.row for row in found] == [41, 42, 43]
     assert [row.hallucinated for row in found] == [False, True, True]
     parquet.write_table(table, tmp_path / "t.parquet")
@@ -55,7 +55,7 @@ def test_any_table_of_labelled_answers_gives_what_its_file_gives(tmp_path: Path)
 def test_columns_can_have_other_names_and_rows_no_number() -> None:
     table = pa.Table.from_pylist([{"facts": "A source.", "said": "It is.", "label": "fail"}] * 2)
     mapping = ColumnMapping(columns={"sources": "facts", "answer": "said"})
-    found = list(judged_rows(judge_batch(DETECTOR, table, mapping)))
+    found = list(judged_rows(judge_batch(DETECTOR, table, mapping).to_pylist()))
     assert [(row.row, row.answer, row.hallucinated) for row in found] == [
         (1, "It is.", True),
         (2, "It is.", True),
@@ -64,7 +64,7 @@ def test_columns_can_have_other_names_and_rows_no_number() -> None:
 
 def test_a_row_that_cannot_be_read_is_a_row_with_an_error() -> None:
     found = judge_batch(DETECTOR, pa.Table.from_pylist([{"row": 9, "answer": "It is."}]))
-    (row,) = judged_rows(found)
+    (row,) = judged_rows(found.to_pylist())
     assert row.error is not None
     assert row.error["message"].startswith("row 9: there is no column 'sources'")
     assert found["outcome"].to_pylist() == [None]

@@ -10,7 +10,7 @@ import pytest
 from groundwire import Detector
 from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
-from groundwire.evaluation.results_file import LinesWriter
+from groundwire.evaluation.results_file import RowWriter
 from groundwire.evaluation.tuning.sample import (
     SampleError,
     ThresholdCandidates,
@@ -186,7 +186,7 @@ def kept(folder: Path, rows: Sequence[JudgedRow]) -> Path:
     """A file of results."""
     path = folder / "kept.jsonl"
     with path.open("wb") as stream:
-        writer = LinesWriter(stream, Header(detector=READER, data={"d.jsonl": "a" * 64}))
+        writer = RowWriter(stream, Header(detector=READER, data={"d.jsonl": "a" * 64}))
         for row in rows:
             writer.write(row)
     return path

@@ -7,8 +7,6 @@ from groundwire.detector import Detector, ScoringBackend
 from groundwire.errors import SettingError
 from groundwire.evaluation.adapters.names import FORMS, AdapterName, parse
 
-_LETTUCE_THRESHOLD = 0.5
-
 
 def adapter(
     name: str,
@@ -21,7 +19,7 @@ def adapter(
     """Open a detector of another project.
 
     Args:
-        name: Such as ``ngram``, ``nli:MODEL``, ``lettucedetect:MODEL`` or ``judge:MODEL@URL``.
+        name: Such as ``ngram``, ``nli:MODEL`` or ``judge:MODEL@URL``.
         revision: Commit of a hub model.
         operating_point: ``balanced``, or a threshold in (0, 1].
         threads: Answers that are judged at a time.
@@ -35,10 +33,6 @@ def adapter(
     parsed = parse(name)
     if parsed is None:
         raise SettingError("detector", name, f"one of {', '.join(FORMS.values())}")
-    is_low = not isinstance(operating_point, str) and operating_point < _LETTUCE_THRESHOLD
-    if parsed.kind == "lettucedetect" and is_low:
-        valid = f"from {_LETTUCE_THRESHOLD} on with lettucedetect, which marks nothing below it"
-        raise SettingError("operating_point", operating_point, valid)
     judge, threads = _open(parsed, revision, threads, device)
     return _Adapted(judge, operating_point=operating_point, threads=threads)
 
@@ -79,10 +73,6 @@ def _open(
 
             n = n_threads(threads)
             return NliJudge.load(name.model, revision=revision, device=device, threads=n), threads
-        case "lettucedetect":
-            from groundwire.evaluation.adapters.lettuce import LettuceJudge
-
-            return LettuceJudge.load(name.model, revision=revision, device=device), threads
     from groundwire.evaluation.adapters.judge import THREADS, LlmJudge
 
     return LlmJudge.open_at(name.model, name.url, os.environ), threads or THREADS

@@ -9,7 +9,6 @@ from groundwire.errors import SettingError
 FORMS = {
     "ngram": "ngram",
     "nli": "nli:MODEL",
-    "lettucedetect": "lettucedetect:MODEL",
     "judge": "judge:MODEL or judge:MODEL@URL",
 }
 

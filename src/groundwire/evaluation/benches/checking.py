@@ -1,4 +1,4 @@
-"""Checks that files are those of a benchmark: checksums, and numbers of answers."""
+"""Checksums of files, and a check that they have as many answers as the benchmark."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,26 +7,8 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from groundwire.errors import InputError, SettingError
-
 #: Number of answers, and of hallucinated ones (``None`` if unknown).
 Counts = tuple[int, int | None]
-
-_DIGITS = frozenset("0123456789abcdef")
-
-
-class ChecksumError(InputError):
-    """A file does not have the checksum that was given."""
-
-    def __init__(self, name: str, expected: str, found: str) -> None:
-        super().__init__(name, expected, found)
-        self.name, self.expected, self.found = name, expected, found
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name} has the SHA-256 {self.found} and not {self.expected}. Fetch it again, or "
-            "leave --sha256 out."
-        )
 
 
 def sums_of(files: Sequence[Path]) -> dict[str, str]:
@@ -38,26 +20,6 @@ def sums_of(files: Sequence[Path]) -> dict[str, str]:
             name = file.absolute().relative_to(root).as_posix()
             found[name] = file_digest(stream, "sha256").hexdigest()
     return found
-
-
-def require_sums(found: Mapping[str, str], wanted: Sequence[str]) -> None:
-    """Compare checksums with those of the user: ``NAME=SUM``, or ``SUM`` for a single file.
-
-    Raises:
-        SettingError: If one is no sum, or names no file.
-        ChecksumError: If a file has another.
-    """
-    for each in wanted:
-        name, equals, digits = each.rpartition("=")
-        digits = digits.strip().lower()
-        if len(digits) != 64 or not set(digits) <= _DIGITS:
-            raise SettingError("sha256", each, "64 hexadecimal digits, or NAME= and these")
-        if not equals and len(found) == 1:
-            (name,) = found
-        if name not in found:
-            raise SettingError("sha256", each, f"NAME=SUM with one of the names {', '.join(found)}")
-        if found[name] != digits:
-            raise ChecksumError(name, digits, found[name])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Detection, DetectorInfo
@@ -21,24 +20,17 @@ class ExplainedDetector:
     Attributes:
         detector: Finds spans.
         explainer: Grades them.
-        keeps_entailed: Whether the explainer drops nothing; it is part of the name.
     """
 
     detector: AnyDetector
     explainer: AnyExplainer
-    keeps_entailed: bool = False
 
     @property
     def info(self) -> DetectorInfo:
-        """The detector, with the explainer in its name, so that their results do not mix.
-
-        A folder goes by its own name, so that it is the same from wherever it is named.
-        """
-        info, folder = self.detector.info, Path(self.explainer.name)
-        name = folder.resolve().name if folder.is_dir() else self.explainer.name
-        kept = ", keeping what is entailed" if self.keeps_entailed else ""
-        explained = f"explained by {name} {self.explainer.revision[:12]}".rstrip()
-        return replace(info, name=f"{info.name}, {explained}{kept}")
+        """The detector, with the explainer in its name, so that their results do not mix."""
+        info, explainer = self.detector.info, self.explainer
+        explained = f"explained by {explainer.name} {explainer.revision[:12]}".rstrip()
+        return replace(info, name=f"{info.name}, {explained}")
 
     def detect(
         self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
@@ -79,12 +71,7 @@ class LoadExplained:
 
     load: Callable[[DetectorChoice], AnyDetector]
     load_explainer: Callable[[], AnyExplainer]
-    keeps_entailed: bool = False
 
     def __call__(self, choice: DetectorChoice) -> ExplainedDetector:
         """Load the detector that is chosen, and the explainer."""
-        return ExplainedDetector(
-            detector=self.load(choice),
-            explainer=self.load_explainer(),
-            keeps_entailed=self.keeps_entailed,
-        )
+        return ExplainedDetector(detector=self.load(choice), explainer=self.load_explainer())

@@ -1,10 +1,9 @@
-"""Text and Markdown tables of rates."""
+"""Text tables of rates."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS
-from groundwire.evaluation.reports.markdown import code
 from groundwire.evaluation.table import aligned, percent
 from groundwire.text.screen import one_line
 
@@ -12,9 +11,6 @@ _COLUMNS = (
     *("answers", "verdicts", "halluc.", "rate % (95 %)", "contradicted", "severity 1-4"),
     *("no verdict", "tokens in/out", "cost $"),
 )
-
-#: Makes a name safe to show.
-_Show = Callable[[str], str]
 
 
 def to_text(found: Mapping[str, Any]) -> str:
@@ -24,65 +20,39 @@ def to_text(found: Mapping[str, Any]) -> str:
         f"judged by {one_line(detector['name'])} {detector['revision'][:12]}, "
         f"{one_line(detector['operating_point'])} ({detector['threshold']:g})",
         "",
-        *aligned([("", *_COLUMNS), *_rows(found, _plain)]),
+        *aligned([("", *_COLUMNS), *_rows(found)]),
         "",
-        *_notes(found, one_line),
+        *_notes(found),
     ]
     for comparison in found.get("comparisons", ()):
         lines += ["", compared_to_text(comparison)]
     return "\n".join(lines)
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    """Lay out the result of :func:`.rates.rates` as Markdown, with names escaped."""
-    lines = [
-        *("### Hallucinations", "", _headline(found), ""),
-        f"| | {' | '.join(_COLUMNS)} |",
-        f"| --- | {' | '.join(['---:'] * len(_COLUMNS))} |",
-        *(f"| {' | '.join(row)} |" for row in _rows(found, code)),
-        "",
-        *(f"- {note}" for note in _notes(found, code)),
-    ]
-    for comparison in found.get("comparisons", ()):
-        lines += ["", *(f"- {line}" for line in _compared(comparison, code))]
-    return "\n".join(lines) + "\n"
-
-
 def compared_to_text(found: Mapping[str, Any]) -> str:
     """Describe the result of :func:`.compare.compare` in sentences."""
-    return "\n".join(_compared(found, one_line))
+    return "\n".join(_compared(found))
 
 
-def _plain(name: str) -> str:
+def _shown(name: str) -> str:
     return one_line(name) or "(none)"
 
 
-def _rows(found: Mapping[str, Any], show: _Show) -> Iterator[tuple[str, ...]]:
+def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """All answers, then models, categories, categories of models, and another column."""
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]
     for model, group in models.items():
-        yield f"model: {show(model)}", *_cells(group)
+        yield f"model: {_shown(model)}", *_cells(group)
     if len(tasks) > 1:
         for task, group in tasks.items():
-            yield f"category: {show(task)}", *_cells(group)
+            yield f"category: {_shown(task)}", *_cells(group)
         for model, each in models.items() if len(models) > 1 else ():
             for task, group in each["tasks"].items():
-                yield f"model, category: {show(model)}, {show(task)}", *_cells(group)
+                yield f"model, category: {_shown(model)}, {_shown(task)}", *_cells(group)
     for column, values in found.get("by", {}).items():
         for value, group in values.items():
-            yield f"{show(column)}: {show(value)}", *_cells(group)
-
-
-def _headline(found: Mapping[str, Any]) -> str:
-    if not (n := found["n_verdicts"]):
-        return f"No rate: none of {found['n']:,} answers has a verdict."
-    low, high = _ends(found["ci95"])
-    interval = "" if found["ci95"] is None else f" (95 % interval {low} to {high} %)"
-    return (
-        f"**{percent(found['rate'])} %** of {n:,} {'answer' if n == 1 else 'answers'} with a "
-        f"verdict {'is' if n == 1 else 'are'} hallucinated{interval}."
-    )
+            yield f"{_shown(column)}: {_shown(value)}", *_cells(group)
 
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
@@ -101,7 +71,7 @@ def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _notes(found: Mapping[str, Any], show: _Show) -> Iterator[str]:
+def _notes(found: Mapping[str, Any]) -> Iterator[str]:
     contradiction = found["contradiction"]
     if n := found["n_hallucinated"]:
         low, high = _ends(contradiction["ci95"])
@@ -119,15 +89,15 @@ def _notes(found: Mapping[str, Any], show: _Show) -> Iterator[str]:
             f"{high} % of all answers are hallucinated."
         )
     if errors := found["errors"]:
-        yield f"Errors: {', '.join(f'{n:,} {show(name)}' for name, n in errors.items())}."
+        yield f"Errors: {', '.join(f'{n:,} {one_line(name)}' for name, n in errors.items())}."
     if n := found["n_cut"]:
         yield f"Cut for their length by the model's limit: {n:,}."
 
 
-def _compared(found: Mapping[str, Any], show: _Show) -> Iterator[str]:
-    first, second = (show(found[side] or "(no name)") for side in ("first", "second"))
+def _compared(found: Mapping[str, Any]) -> Iterator[str]:
+    first, second = (one_line(found[side] or "(no name)") for side in ("first", "second"))
     if "problem" in found:
-        yield f"{second} against {first}: {show(found['problem'])}"
+        yield f"{second} against {first}: {one_line(found['problem'])}"
         return
     low, high = _ends(found["ci95"])
     n_contexts = found["n_contexts"]

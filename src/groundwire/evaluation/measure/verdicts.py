@@ -8,7 +8,7 @@ from pathlib import Path
 from groundwire.detection.values import DetectorInfo, Label, Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
-from groundwire.evaluation.results_file import open_results
+from groundwire.evaluation.results_file import ResultsFile
 
 #: The outcome of an answer that could not be read, made or checked.
 FAILED = "failed"
@@ -114,7 +114,7 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
         ResultsError: If it is no such file, or has no rows.
         NoColumnError: If no row has that column.
     """
-    results, found, columns = open_results(path), [], dict[str, None]()
+    results, found, columns = ResultsFile(path), [], dict[str, None]()
     with requiring_results(path):
         header = results.header()
         for row in results.rows():

@@ -1,9 +1,7 @@
 """A report as JUnit XML, which CI systems show as tests.
 
 Each row is a test: a wrong verdict is a failure, a row that could not be checked an error, a row
-without a label is skipped. Beside a baseline a verdict that was wrong before is skipped as well, so
-that the failures are what a change broke. The shape is what Jenkins' schema ``junit-10.xsd``
-demands.
+without a label is skipped. The shape is what Jenkins' schema ``junit-10.xsd`` demands.
 """
 
 from collections import Counter
@@ -31,41 +29,37 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
     n: Counter[str] = Counter()
     seconds = 0.0
     for example in examples_of(results):
-        n[_verdict(example, summary)] += 1
+        n[_verdict(example)] += 1
         seconds += example.row.seconds
     pieces = stream_template(
         "junit.xml",
         name=f"groundwire evaluate: {one_line(summary.header.detector.name)}",
         n=n,
         seconds=seconds,
-        tests=(_test(example, summary) for example in examples_of(results)),
+        tests=(_test(example) for example in examples_of(results)),
     )
     stream.writelines(pieces)
 
 
-def _verdict(example: ReportRow, summary: Summary) -> str:
+def _verdict(example: ReportRow) -> str:
     """Say what a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
-    comparison = summary.comparison
     match example.kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"
         case RowKind.UNLABELLED:
             return "skipped"
         case RowKind.FALSE_NEGATIVE | RowKind.FALSE_POSITIVE:
-            before = None if comparison is None else comparison.kinds.get(example.key)
-            return "skipped" if before is example.kind else "failure"
+            return "failure"
         case _:
             return "passed"
 
 
-def _test(example: ReportRow, summary: Summary) -> dict[str, Any]:
-    row, verdict = example.row, _verdict(example, summary)
+def _test(example: ReportRow) -> dict[str, Any]:
+    row, verdict = example.row, _verdict(example)
     if row.error is not None:
         type_, message = row.error["type"], one_line(row.error["message"])
     else:
         type_, message = str(example.kind), MEANINGS[example.kind]
-    if verdict == "skipped" and example.kind is not RowKind.UNLABELLED:
-        message += "; so it was in the baseline"
     return {
         "id": one_line(row.id),
         "row": row.row,

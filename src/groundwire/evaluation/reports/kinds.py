@@ -97,11 +97,6 @@ class ReportRow:
         """Sort key: the worst first, then in the order of the data."""
         return _TIERS[self.kind], -self.badness, self.row.row
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Key of the row, which is the same in the results of another detector."""
-        return self.row.id, self.row.sha256
-
 
 def doubt_at(detector: DetectorInfo) -> float:
     """Convert the threshold of a detector to a doubt, in [0, 1]."""

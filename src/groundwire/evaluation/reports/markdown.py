@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
 def to_markdown(summary: Summary) -> str:
-    """Write the report: scores, changes, and the worst errors, folded.
+    """Write the report: scores, and the worst errors, folded.
 
     It has at most :data:`MAX_TEXT` characters.
     """
@@ -76,16 +76,10 @@ def _parts(summary: Summary) -> Iterator[Iterable[str]]:
 
 
 def _head(summary: Summary) -> Iterator[str]:
-    scores, comparison = summary.scores, summary.comparison
+    scores = summary.scores
     yield f"### Groundwire: {code(describe_detector(summary.header.detector))}"
     yield ""
     yield sentence(summary)
-    if comparison is not None:
-        yield (
-            f"Since the baseline **{comparison.n_newly_wrong:,}** rows became wrong and "
-            f"**{comparison.n_newly_right:,}** right. {comparison.n_common:,} labelled rows are in "
-            f"both, {comparison.n_only_now:,} are new, {comparison.n_only_before:,} are gone."
-        )
     yield ""
     if scores["example"]:
         yield from _table(scores_table(summary))
@@ -123,15 +117,10 @@ def _more(summary: Summary) -> Iterator[str]:
 
 
 def _errors(summary: Summary) -> Iterator[Iterable[str]]:
-    comparison = summary.comparison
     wrong = [each for each in summary.examples if each.kind.is_wrong]
-    title = "Worst errors"
-    if comparison is not None:
-        wrong = [each for each in wrong if comparison.is_newly_wrong(each)]
-        title = "Worst of what became wrong"
     for number, example in enumerate(wrong[:N_ERRORS], 1):
         if number == 1:
-            yield (f"#### {title}", "")
+            yield ("#### Worst errors", "")
         yield _folded(_title(example), _error(example))
 
 
@@ -160,10 +149,8 @@ def _error(example: ReportRow) -> Iterator[str]:
 def _table(table: ReportTable) -> Iterator[str]:
     yield _row(table.heads)
     yield _row(["---", *["---:"] * (len(table.heads) - 1)])
-    for i, row in enumerate(table.rows[:MAX_ROWS]):
-        yield _row(
-            [f"**{cell}**" if (i, j) in table.strong else _cell(cell) for j, cell in enumerate(row)]
-        )
+    for row in table.rows[:MAX_ROWS]:
+        yield _row([_cell(cell) for cell in row])
     if (n := len(table.rows) - MAX_ROWS) > 0:
         yield _row([f"and {n:,} more", *[""] * (len(table.heads) - 1)])
     yield ""

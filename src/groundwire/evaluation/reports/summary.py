@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.values import DetectorInfo
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
-from groundwire.evaluation.reports.compared import BaselineComparison, Key, KnownRow, compare
 from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
@@ -29,7 +29,6 @@ class Summary:
         curves: Curves over all thresholds; ``None`` if the answers are all of one kind.
         counts: Number of rows of each kind.
         examples: The worst of them first; not all, if there are more than were asked for.
-        comparison: Changes since a baseline, if there is one.
     """
 
     header: Header
@@ -37,7 +36,6 @@ class Summary:
     curves: Curves | None
     counts: Mapping[RowKind, int]
     examples: tuple[ReportRow, ...]
-    comparison: BaselineComparison | None = None
 
     @property
     def n_left_out(self) -> int:
@@ -45,31 +43,24 @@ class Summary:
         return sum(self.counts.values()) - len(self.examples)
 
 
-def summarize(path: Path, *, n_examples: int = N_EXAMPLES, baseline: Path | None = None) -> Summary:
+def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
     """Summarize a results file.
 
     Args:
         path: The file.
         n_examples: How many examples to keep.
-        baseline: A results file to compare it with.
 
     Raises:
-        ResultsError: If one of them is no file of results.
+        ResultsError: If it is no file of results.
     """
     reading = _Reading(n_examples)
     scores = reading.scores(path)
-    comparison = None
-    if baseline is not None:
-        earlier = _Reading(0)
-        comparison = compare(earlier.scores(baseline), earlier.known, reading.known)
-    judged = [known.judged for known in reading.known.values() if known.judged is not None]
     return Summary(
         header=read_header(path),
         scores=scores,
-        curves=curves_of(judged),
+        curves=curves_of(reading.judged),
         counts={kind: reading.counts[kind] for kind in RowKind},
         examples=reading.examples(),
-        comparison=comparison,
     )
 
 
@@ -91,7 +82,7 @@ class _Reading:
     def __init__(self, n_examples: int) -> None:
         self.n_examples = n_examples
         self.counts: Counter[RowKind] = Counter()
-        self.known: dict[Key, KnownRow] = {}
+        self.judged: list[ComparedAnswer] = []
         # A heap with the least bad example on top, which a worse one replaces.
         self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
@@ -107,15 +98,10 @@ class _Reading:
         for row in read_judged(path):
             example = ReportRow.of(row, detector)
             self.counts[example.kind] += 1
-            self._remember(example)
+            if example.judged is not None:
+                self.judged.append(example.judged)
             self._keep(example)
             yield row
-
-    def _remember(self, example: ReportRow) -> None:
-        before = self.known.get(example.key)
-        # A second row of the same key has failed, and does not replace the first.
-        if before is None or before.judged is None:
-            self.known[example.key] = KnownRow(kind=example.kind, judged=example.judged)
 
     def _keep(self, example: ReportRow) -> None:
         tier, badness, row = example.rank

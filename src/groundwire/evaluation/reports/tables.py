@@ -1,25 +1,24 @@
 """Tables of a report as rows of text, which HTML and Markdown lay out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.table import percent
 
-#: Score → its name for people, and whether more of it is better.
+#: Score → its name for people.
 SCORES = {
-    "f1": ("F1", True),
-    "precision": ("Precision", True),
-    "recall": ("Recall", True),
-    "balanced_accuracy": ("Balanced accuracy", True),
-    "fpr": ("False-positive rate", False),
-    "auroc": ("AUROC", True),
-    "auprc": ("AUPRC", True),
-    "span_f1": ("Characters: F1", True),
-    "span_precision": ("Characters: precision", True),
-    "span_recall": ("Characters: recall", True),
+    "f1": "F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "balanced_accuracy": "Balanced accuracy",
+    "fpr": "False-positive rate",
+    "auroc": "AUROC",
+    "auprc": "AUPRC",
+    "span_f1": "Characters: F1",
+    "span_precision": "Characters: precision",
+    "span_recall": "Characters: recall",
 }
 
 
@@ -30,51 +29,28 @@ class ReportTable:
     Attributes:
         heads: Of the columns.
         rows: As many cells each as there are heads.
-        strong: Cells that stand out, by row and column.
         says: An explanation.
     """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    strong: frozenset[tuple[int, int]] = frozenset()
     says: str = ""
 
 
 def scores_table(summary: Summary) -> ReportTable:
-    """Make the table of scores with intervals, and with changes since a baseline."""
-    comparison = summary.comparison
-    heads: tuple[str, ...] = ("Score", "%", "95 % interval")
-    if comparison:
-        heads += ("Baseline", "Change", "95 % of the change")
+    """Make the table of scores with intervals."""
     rows: list[tuple[str, ...]] = []
-    strong = set[tuple[int, int]]()
-    for key, (name, _) in SCORES.items():
+    for key, name in SCORES.items():
         value, ends = _score(summary.scores, key)
-        if value is None:
-            continue
-        row: tuple[str, ...] = (name, percent(value), _ends(ends))
-        if comparison:
-            delta = comparison.deltas.get(key)
-            row = (*row, percent(_score(comparison.before, key)[0]), *_delta(delta))
-            if delta is not None and is_clear(delta):
-                strong.add((len(rows), 4))
-        rows.append(row)
-    rows += _flag_all(summary)
+        if value is not None:
+            rows.append((name, percent(value), _ends(ends)))
+    flag_all = summary.scores.get("baseline_flag_all") or {}
+    rows.append(("F1 of flagging every answer", percent(flag_all.get("f1")), "-"))
     says = (
         "Positive is an answer that is hallucinated. Intervals: bootstrap of "
         f"{summary.scores['bootstrap']['n_resamples']:,} resamples of whole contexts."
     )
-    if comparison:
-        says += (
-            f" Changes are of the {comparison.n_common:,} labelled rows that both have, paired; "
-            "a strong one has an interval without 0."
-        )
-    return ReportTable(heads=heads, rows=tuple(rows), strong=frozenset(strong), says=says)
-
-
-def is_clear(delta: ScoreInterval) -> bool:
-    """Whether the interval of a change excludes 0."""
-    return delta.low > 0 or delta.high < 0
+    return ReportTable(heads=("Score", "%", "95 % interval"), rows=tuple(rows), says=says)
 
 
 def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
@@ -143,13 +119,6 @@ def failures_table(scores: Mapping[str, Any]) -> ReportTable:
     return ReportTable(heads=("Row", "Id", "Error", "Message"), rows=rows)
 
 
-def signed(value: float | None) -> str:
-    """Format a change in percentage points, with its sign."""
-    if value is None or value != value:
-        return "-"
-    return f"{100 * value:+.1f}".replace("-", "−")
-
-
 def _score(scores: Mapping[str, Any], key: str) -> tuple[float | None, list[float | None]]:
     group, _, name = key.rpartition("_") if key.startswith("span_") else ("example", "", key)
     found = scores.get(group)
@@ -161,19 +130,6 @@ def _score(scores: Mapping[str, Any], key: str) -> tuple[float | None, list[floa
 def _ends(ends: list[float | None]) -> str:
     low, high = map(percent, ends)
     return "-" if low == high == "-" else f"{low} to {high}"
-
-
-def _delta(delta: ScoreInterval | None) -> tuple[str, str]:
-    if delta is None:
-        return "-", "-"
-    return signed(delta.value), f"{signed(delta.low)} to {signed(delta.high)}"
-
-
-def _flag_all(summary: Summary) -> Iterator[tuple[str, ...]]:
-    sides = [summary.scores] + ([summary.comparison.before] if summary.comparison else [])
-    shares = [percent((side.get("baseline_flag_all") or {}).get("f1")) for side in sides]
-    now, *before = shares
-    yield ("F1 of flagging every answer", now, "-", *before, *["-", "-"] * len(before))
 
 
 def _task(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Many answers on many processors: worker processes, Ray, Spark, and results as Parquet."""
+"""Judging many answers on many processors: worker processes, Ray, Spark."""

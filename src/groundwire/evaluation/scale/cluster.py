@@ -74,7 +74,7 @@ def _judge(
         )
         try:
             for table in judged.iter_batches(batch_size=None, batch_format="pyarrow"):
-                yield list(judged_rows(table))
+                yield list(judged_rows(table.to_pylist()))
         except ray.exceptions.RayError as error:
             raise WorkerError(f"Ray could not go on ({_first_line(error)}).") from error
 

@@ -1,7 +1,7 @@
 """Judging of Arrow tables, for Spark and other engines that map tables."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from groundwire.errors import InputError, MissingExtraError
@@ -69,13 +69,13 @@ def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
     return pa.Table.from_pylist([_columns(row) for row in rows], schema=RESULTS)
 
 
-def judged_rows(table: "pa.Table | pa.RecordBatch") -> Iterator[JudgedRow]:
-    """Read judged rows back from a table.
+def judged_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedRow]:
+    """Read judged rows back from the rows of a table.
 
     Raises:
-        KeyError: If the table has other columns; so do TypeError and ValueError.
+        KeyError: If they have other columns; so do TypeError and ValueError.
     """
-    for values in table.to_pylist():
+    for values in rows:
         nested = {name: _read_json(values[name]) for name in _NESTED}
         plain = {name: values[name] for name in RESULTS.names if name != "outcome"}
         yield JudgedRow.from_dict({**plain, **nested})
