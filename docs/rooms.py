@@ -1,18 +1,27 @@
 """Counts what the package consists of: rooms, files, lines of code.
 
-``python docs/rooms.py`` prints a table of the rooms; ``--check`` also compares the numbers
-with the bars and ends with 1 where one is missed. What may import what is in pyproject.toml, under
-import-linter.
+``python docs/rooms.py`` prints a table of the rooms. ``--write`` puts the numbers into
+docs/architecture.md; ``--check`` ends with 1 if a bar is missed, or if the numbers of that page are
+off by more than 2 %. What may import what is in pyproject.toml, under import-linter.
 """
 
 import io
+import re
 import sys
+import textwrap
 import tokenize
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 PACKAGE = Path(__file__).parents[1] / "src" / "groundwire"
+PAGE = Path(__file__).with_name("architecture.md")
 MAX_ROOMS, MAX_TOP_FILES, MAX_FILE_LINES = 15, 8, 400
+#: A number of the page may be off by this share, or by so many lines of a small room.
+TOLERANCE, MIN_DIFFERENCE = 0.02, 20
+_PART = re.compile(r"<!-- rooms -->\n(.*?)<!-- end -->", re.DOTALL)
 _NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -39,32 +48,110 @@ def code_lines(text: str) -> int:
     return len(lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """The size of the package.
+
+    Attributes:
+        rooms: Room → lines of code; ``top`` stands for the files beside the rooms.
+        n_files: Room → files.
+        largest: The largest file, from the package on.
+        largest_lines: Its lines of code.
+    """
+
+    rooms: Counter[str]
+    n_files: Counter[str]
+    largest: Path
+    largest_lines: int
+
+    @classmethod
+    def of(cls, package: Path) -> Self:
+        """Count the files of a package."""
+        files = {
+            path: code_lines(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")
+        }
+        rooms: Counter[str] = Counter()
+        n_files: Counter[str] = Counter()
+        for path, n in files.items():
+            parts = path.relative_to(package).parts
+            room = parts[0] if len(parts) > 1 else "top"
+            rooms[room] += n
+            n_files[room] += 1
+        largest = max(files, key=lambda path: files[path])
+        return cls(
+            rooms=rooms,
+            n_files=n_files,
+            largest=largest.relative_to(package),
+            largest_lines=files[largest],
+        )
+
+    def summary(self) -> str:
+        """Write the numbers in one paragraph, as the page shows them."""
+        by_room = ", ".join(f"`{room}` {n:,}" for room, n in self.rooms.most_common())
+        text = (
+            f"{len(self.rooms) - 1} rooms, {self.n_files['top']} files beside them, "
+            f"{self.rooms.total():,} lines of code; the largest file has {self.largest_lines}. "
+            f"By room: {by_room}."
+        )
+        return textwrap.fill(text, 140)
+
+    def table(self) -> str:
+        """Write a table of the rooms."""
+        rows = [
+            f"| {room} | {self.n_files[room]} | {n:,} |" for room, n in self.rooms.most_common()
+        ]
+        total = f"| all | {self.n_files.total()} | {self.rooms.total():,} |"
+        return "\n".join(["| Room | Files | Lines of code |", "| --- | --- | --- |", *rows, total])
+
+    def problems(self, shown: str) -> Iterator[str]:
+        """Say which bars are missed, and whether the page shows other numbers.
+
+        Args:
+            shown: What the page shows.
+        """
+        if len(self.rooms) - 1 > MAX_ROOMS:
+            yield f"{len(self.rooms) - 1} rooms, at most {MAX_ROOMS} are allowed"
+        if self.n_files["top"] > MAX_TOP_FILES:
+            yield f"{self.n_files['top']} files at the top, at most {MAX_TOP_FILES} are allowed"
+        if self.largest_lines > MAX_FILE_LINES:
+            yield f"{self.largest} has {self.largest_lines} lines, {MAX_FILE_LINES} are allowed"
+        if not _is_close(_numbers(shown), _numbers(self.summary())):
+            yield f"the numbers of {PAGE.name} are old: run python docs/rooms.py --write"
+
+
+def _numbers(text: str) -> dict[str, int]:
+    """Read the numbers of a summary, by the word before or after each."""
+    found = {after: before for before, after in re.findall(r"([\d,]+) (rooms|files|lines)", text)}
+    found |= dict(re.findall(r"`(\w+)` ([\d,]+)", text))
+    return {name: int(number.replace(",", "")) for name, number in found.items()}
+
+
+def _is_close(shown: dict[str, int], counted: dict[str, int]) -> bool:
+    """Whether numbers differ by no more than the tolerance, so that few commits change the page."""
+    if shown.keys() != counted.keys():
+        return False
+    is_exact = all(shown[name] == counted[name] for name in ("rooms", "files"))
+    return is_exact and all(
+        abs(shown[name] - n) <= max(TOLERANCE * n, MIN_DIFFERENCE) for name, n in counted.items()
+    )
+
+
 def main() -> int:
-    """Print the table; say which bars are missed."""
-    files = {path: code_lines(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
-    rooms: Counter[str] = Counter()
-    n_files: Counter[str] = Counter()
-    for path, n in files.items():
-        parts = path.relative_to(PACKAGE).parts
-        room = parts[0] if len(parts) > 1 else "(top)"
-        rooms[room] += n
-        n_files[room] += 1
-    print("| Room | Files | Lines of code |\n| --- | --- | --- |")
-    for room, n in rooms.most_common():
-        print(f"| {room} | {n_files[room]} | {n:,} |")
-    print(f"| all | {len(files)} | {sum(rooms.values()):,} |")
-    largest = max(files, key=lambda path: files[path])
-    print(f"\nThe largest file is {largest.relative_to(PACKAGE)}, {files[largest]} lines.")
-    too_many = []
-    if len(rooms) - 1 > MAX_ROOMS:
-        too_many.append(f"{len(rooms) - 1} rooms, at most {MAX_ROOMS}")
-    if n_files["(top)"] > MAX_TOP_FILES:
-        too_many.append(f"{n_files['(top)']} files at the top, at most {MAX_TOP_FILES}")
-    if files[largest] > MAX_FILE_LINES:
-        too_many.append(f"{files[largest]} lines in a file, at most {MAX_FILE_LINES}")
-    for each in too_many:
-        print(f"Too many: {each}.", file=sys.stderr)
-    return 1 if too_many and "--check" in sys.argv[1:] else 0
+    """Print the table; write or check the numbers of the page."""
+    counts, text = Counts.of(PACKAGE), PAGE.read_text(encoding="utf-8")
+    part = _PART.search(text)
+    if part is None:
+        raise SystemExit(f"{PAGE.name} has no part for the numbers of the rooms.")
+    if "--write" in sys.argv[1:]:
+        written = f"{text[: part.start(1)]}{counts.summary()}\n{text[part.end(1) :]}"
+        PAGE.write_text(written, encoding="utf-8")
+        return 0
+    print(counts.table())
+    print(f"\nThe largest file is {counts.largest}, {counts.largest_lines} lines.")
+    problems = list(counts.problems(part[1]))
+    for each in problems:
+        print(f"error: {each}.", file=sys.stderr)
+    return 1 if problems and "--check" in sys.argv[1:] else 0
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ FILES = {
     "bad.yaml": "check: {action: explode}\n",
     "empty.jsonl": "",
 }
+_EVALUATE = ("evaluate", "--data", "labelled.jsonl", "--output", "results.jsonl")
+_MIGRATE = ("store", "migrate", "--store", "sqlite:///own.db")
 #: Command lines, as one would type them; without quotes.
 COMMANDS = (
     ("--help",),
@@ -50,7 +52,7 @@ COMMANDS = (
     ("verify", "--answer", "Paris has 9 lakes. [S0]", "--span-text", "S0=Paris has 2 lakes."),
     ("verify", "--answer", "Paris is large. [S0]", "--verifier", "no-such-verifier"),
     ("evaluate", "--data", "labelled.jsonl"),
-    ("evaluate", "--data", "labelled.jsonl", "--output", "results.jsonl"),
+    _EVALUATE,
     ("evaluate", "--data", "half.jsonl"),
     ("evaluate", "--data", "empty.jsonl"),
     ("evaluate", "--data", "missing.jsonl"),
@@ -73,7 +75,7 @@ COMMANDS = (
     ("serve", "--config", "bad.yaml"),
     ("serve", "--no-such-option"),
     ("store", "status", "--store", "sqlite:///own.db"),
-    ("store", "migrate", "--store", "sqlite:///own.db"),
+    _MIGRATE,
     ("store", "migrate", "--store", "no-such-kind://x"),
     ("keys", "create", "--admin", "--store", "sqlite:///own.db"),
     ("keys", "list", "--admin", "--store", "sqlite:///own.db"),
@@ -85,16 +87,21 @@ COMMANDS = (
     ("mcp", "--no-such-option"),
     ("doctor",),
 )
+#: What has to be run before a command, in the same folder.
+BEFORE = {
+    ("report", "results.jsonl"): _EVALUATE,
+    ("keys", "create", "--admin", "--store", "sqlite:///own.db"): _MIGRATE,
+    ("keys", "list", "--admin", "--store", "sqlite:///own.db"): _MIGRATE,
+}
 
 
 def build() -> Iterator[tuple[str, object]]:
     """The golden file, anew."""
-    with folder():
-        yield "statuses", {" ".join(command): run(command) for command in COMMANDS}
+    yield "statuses", {" ".join(command): run(command) for command in COMMANDS}
 
 
 @contextmanager
-def folder() -> Iterator[None]:
+def _folder() -> Iterator[None]:
     """Be in a folder with :data:`FILES`."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as own:
@@ -108,9 +115,13 @@ def folder() -> Iterator[None]:
 
 
 def run(command: tuple[str, ...]) -> dict[str, object]:
-    """What a command tells the shell, and where it writes."""
+    """What a command tells the shell, and where it writes, in a folder of its own."""
     detector = FixedDetector(unsupported=["1950"], fails_on="BOOM")
-    result = invoke(*command, setup=Setup(load=lambda choice: detector))
+    setup = Setup(load=lambda choice: detector)
+    with _folder():
+        if command in BEFORE:
+            invoke(*BEFORE[command], setup=setup)
+        result = invoke(*command, setup=setup)
     return {
         "status": int(result.exit_code),
         "writes_output": bool(result.stdout),

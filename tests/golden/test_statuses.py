@@ -1,19 +1,10 @@
 """The exit statuses of the commands are what they were."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from groundwire.cli import COMMANDS as NAMES
 from tests.golden.golden import differences, read
-from tests.golden.statuses import COMMANDS, folder, run
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _folder() -> Iterator[None]:
-    """One for all commands, in their order: some read what those before them have written."""
-    with folder():
-        yield
+from tests.golden.statuses import COMMANDS, run
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

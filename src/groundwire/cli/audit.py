@@ -9,7 +9,7 @@ import click
 
 from groundwire.cli.console import show
 from groundwire.cli.lazy import LazyGroup
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, commands, group, option
 from groundwire.cli.progress import count_of
 from groundwire.cli.settings import StoreOptions, require
 from groundwire.cli.status import ExitStatus
@@ -25,32 +25,17 @@ LAZY = {"export": ("groundwire.cli.audit_trail:export", "Write events as JSON Li
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-_EPILOG = """\b
-Examples:
-  groundwire audit verify --config groundwire.yaml
-  groundwire audit verify --file audit.jsonl.1 --file audit.jsonl
-  groundwire audit verify --write-anchors /mnt/elsewhere/anchors.json
-
-\b
-Exit status:
-  0  the trail is as it was written
-  1  it was tampered with
-  2  it could not be verified: it is empty, out of reach, or signed with another key
-"""
-
 _TOLD = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified"}
 
 
-@click.group(cls=LazyGroup, lazy=LAZY)
+@commands(cls=LazyGroup, lazy=LAZY)
 def audit() -> None:
     """Verify the audit trail, or export it."""
     # The commands import what the base installation does not have.
     require(("sqlalchemy",), "groundwire audit", "gateway")
 
 
-@audit.command(epilog=_EPILOG, short_help="Say whether the trail is as it was written.")
-@click.pass_context
-@with_options
+@command(short_help="Say whether the trail is as it was written.", under=audit)
 def verify(
     ctx: click.Context,
     /,
@@ -79,6 +64,16 @@ def verify(
         anchors: Where the trail stood at an earlier time: it must still have come from there.
         write_anchors: If it is intact, write where it stands, for --anchors of a later time.
         as_json: Print the findings as JSON.
+
+    Examples:
+        groundwire audit verify --config groundwire.yaml
+        groundwire audit verify --file audit.jsonl.1 --file audit.jsonl
+        groundwire audit verify --write-anchors /mnt/elsewhere/anchors.json
+
+    Exit status:
+        0  the trail is as it was written
+        1  it was tampered with
+        2  it could not be verified: it is empty, out of reach, or signed with another key
     """
     if store.store is not None and files:
         raise click.UsageError("Give --store or --file, not both.")

@@ -14,7 +14,7 @@ from typing import IO
 import click
 
 from groundwire.cli.inputs import NAME
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, group, option
 from groundwire.cli.progress import count_of, totals
 from groundwire.cli.settings import StoreOptions
 from groundwire.config import Config
@@ -71,13 +71,7 @@ class FilterOptions:
     until: datetime | None = option("--until", "WHEN", callback=_when)
 
 
-@click.command(
-    epilog="\b\nExamples:\n  groundwire audit export --out audit.jsonl.gz\n"
-    "  groundwire audit export --tenant acme --since 2026-03-01 --out acme.jsonl\n"
-    "  groundwire audit export --type hallucination_detected --since 24h --out - | jq .payload"
-)
-@click.pass_context
-@with_options
+@command()
 def export(
     ctx: click.Context,
     /,
@@ -96,6 +90,11 @@ def export(
     Args:
         out: The file, which only you can read; compressed if its name ends with .gz; -: standard
             output.
+
+    Examples:
+        groundwire audit export --out audit.jsonl.gz
+        groundwire audit export --tenant acme --since 2026-03-01 --out acme.jsonl
+        groundwire audit export --type hallucination_detected --since 24h --out - | jq .payload
     """
     config = store.read(ctx)
 

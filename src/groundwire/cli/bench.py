@@ -12,36 +12,14 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
 from groundwire.cli.judging import EngineOptions, Judging, OutputOptions
-from groundwire.cli.options import argument, group, option, with_options
+from groundwire.cli.options import argument, command, group, option
 from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.benches.registry import Bench
 
-EPILOG = """\b
-Examples:
-  groundwire bench --list
-  groundwire bench ragtruth --data RAGTruth/dataset
-  groundwire bench ragtruth --data test.jsonl.gz --output results.jsonl --resume
-  groundwire bench aggrefact --detector similarity --limit 1000
-  groundwire bench halueval --data HaluEval/data --task qa --detector ngram --json
 
-\b
-Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, judge:MODEL@URL, a folder or a hub
-model that classifies tokens.
-
-\b
-Exit status:
-  0  all rows were read and checked, each at least in part
-  1  some were not, which is told: rows that could not be read are in no score; answers that could
-     not be checked count as missed if they are hallucinated, else not at all
-  2  there is nothing to score, or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def bench(
     ctx: click.Context,
     /,
@@ -70,6 +48,22 @@ def bench(
         tasks: Only answers of this task; can be repeated.
         limit: So many answers: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
+
+    Examples:
+        groundwire bench --list
+        groundwire bench ragtruth --data RAGTruth/dataset
+        groundwire bench ragtruth --data test.jsonl.gz --output results.jsonl --resume
+        groundwire bench aggrefact --detector similarity --limit 1000
+        groundwire bench halueval --data HaluEval/data --task qa --detector ngram --json
+
+    Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, judge:MODEL@URL, a folder or a
+    hub model that classifies tokens.
+
+    Exit status:
+        0  all rows were read and checked, each at least in part
+        1  some were not, which is told: rows that could not be read are in no score; answers that
+           could not be checked count as missed if they are hallucinated, else not at all
+        2  there is nothing to score, or the command was wrong
     """
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.benches.checking import sums_of

@@ -18,7 +18,7 @@ from groundwire.cli.inputs import (
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.options import group, names_of, option, with_options
+from groundwire.cli.options import command, group, names_of, option
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
 from groundwire.detection.values import read_operating_point
@@ -97,26 +97,7 @@ class DetectorOptions:
     device: str = option("--device", "DEVICE", NAME, default="cpu")
 
 
-EPILOG = """\b
-Examples:
-  groundwire check --source "Paris has 2.1 million inhabitants." \\
-      --answer "Paris has 9 million inhabitants."
-  groundwire check --source-file a.txt --source-file b.json --answer-file answer.txt
-  some-llm | groundwire check --source-file facts.txt --answer-file - --json
-  groundwire check --conversation chat.json --config groundwire.yaml
-  groundwire check --batch answers.jsonl.gz --output results.jsonl --resume
-
-\b
-Exit status:
-  0  grounded, or no check was needed
-  1  hallucinated, partial (something was not read) or unverified (no source)
-  2  the check failed or had no answer, or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def check(
     ctx: click.Context,
     /,
@@ -133,7 +114,7 @@ def check(
     resume: bool = option("--resume"),
     force: bool = option("--force"),
 ) -> None:
-    """Check an answer against its sources, and mark the words they do not support.
+    r"""Check an answer against its sources, and mark the words they do not support.
 
     Texts and files have options of their own; as a FILE, - is standard input. Without any source
     the outcome is unverified.
@@ -152,6 +133,19 @@ def check(
             .gz.  [default: standard output]
         resume: Continue an --output that was cut short.
         force: Replace an --output that exists.
+
+    Examples:
+        groundwire check --source "Paris has 2.1 million inhabitants." \
+            --answer "Paris has 9 million inhabitants."
+        groundwire check --source-file a.txt --source-file b.json --answer-file answer.txt
+        some-llm | groundwire check --source-file facts.txt --answer-file - --json
+        groundwire check --conversation chat.json --config groundwire.yaml
+        groundwire check --batch answers.jsonl.gz --output results.jsonl --resume
+
+    Exit status:
+        0  grounded, or no check was needed
+        1  hallucinated, partial (something was not read) or unverified (no source)
+        2  the check failed or had no answer, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
     of_batch, of_answer = ("output", "resume", "force"), (*names_of(AnswerOptions), "html")

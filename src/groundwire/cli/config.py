@@ -9,7 +9,7 @@ import click
 
 from groundwire.cli.console import show as show_result
 from groundwire.cli.inputs import TEXT_FILE, read_text
-from groundwire.cli.options import argument, option, with_options
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
 from groundwire.text.files.reading import STDIN
@@ -19,32 +19,30 @@ if TYPE_CHECKING:
     from groundwire.policy.decisions import Decision
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog="\b\nExamples:\n  groundwire config check groundwire.yaml\n"
-    "  groundwire config show halugate.yaml > groundwire.yaml",
-)
-@click.pass_context
+@commands(invoke_without_command=True)
 def config(ctx: click.Context) -> None:
     """Check a configuration, or show what is in effect.
 
     Files may use the names of Groundwire, DVARA, HaluGate, Director-AI and Berry. Environment
     variables win over the file.
+
+    Examples:
+        groundwire config check groundwire.yaml
+        groundwire config show halugate.yaml > groundwire.yaml
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-@config.command(
-    short_help="Say what a file is, or what is wrong with it.",
-    epilog="\b\nExit status:\n  0  it can be used\n  2  it cannot",
-)
-@click.pass_context
-@with_options
+@command(short_help="Say what a file is, or what is wrong with it.", under=config)
 def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> None:
     """Say what FILE is, or everything that is wrong with it.
 
     Each problem comes with its line and with what is possible there.
+
+    Exit status:
+        0  it can be used
+        2  it cannot
     """
     read = read_config(ctx, file)
     for line in describe(read, name=_name(file)):
@@ -52,9 +50,7 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
     warn_of_findings(read)
 
 
-@config.command(short_help="Show the values in effect and their origins.")
-@click.pass_context
-@with_options
+@command(short_help="Show the values in effect and their origins.", under=config)
 def show(
     ctx: click.Context,
     /,

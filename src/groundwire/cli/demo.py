@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import click
 
 from groundwire.cli.console import COLOR, ColorChoice, wants_color
-from groundwire.cli.options import option, with_options
+from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 
 #: The scenes, in order. They stand here so that --help imports no gateway.
@@ -29,8 +29,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@with_options
+@command(epilog=EPILOG)
 def demo(
     *,
     pace: int = option("--pace", "N", click.IntRange(1, 1000), default=25),

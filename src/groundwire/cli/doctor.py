@@ -1,4 +1,4 @@
-"""``groundwire doctor``: what works here, what is missing, and how to install it."""
+"""``groundwire doctor``: show what works, what is missing, and how to install it."""
 
 import importlib
 import os
@@ -17,13 +17,13 @@ import groundwire.engine  # noqa: F401 - it turns telemetry off before ONNX Runt
 from groundwire import __version__
 from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.options import option, with_options
+from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
 
-#: Packages that the main job needs. Each is imported, since a package can be installed and broken.
+#: Packages that checks need. Each is imported, since an installed package can be broken.
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
 
 EXAMPLE_SOURCE = (
@@ -48,14 +48,14 @@ _INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """The finding of one check of the installation.
+    """The result of one check of the installation.
 
     Attributes:
         name: Name of the checked part.
-        ok: Whether it works; ``None`` if nothing depends on it.
-        detail: The finding, in words.
+        ok: Whether it works; ``None`` if this is only for information.
+        detail: The result in words.
         fix: The next step if it does not work.
-        data: The finding, for ``--json``.
+        data: The result, for ``--json``.
     """
 
     name: str
@@ -65,19 +65,18 @@ class Checkup:
     data: dict[str, object] = field(default_factory=dict)
 
 
-@click.command(
-    epilog="\b\nExit status:\n  0  the main job, checking an answer, works\n  2  it does not"
-)
-@click.pass_context
-@with_options
+@command()
 def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
-    """Say what works here, what is missing, and how to install it.
+    """Show what works here, what is missing, and how to install it.
 
-    Checks the Python packages and the embedded models, and runs a real check on a small example.
-    Nothing is fetched or sent.
+    Checks the Python packages and the embedded models, and checks a small example. Uses no network.
 
     Args:
-        as_json: Print the findings as JSON.
+        as_json: Print the results as JSON.
+
+    Exit status:
+        0  answers can be checked
+        2  they cannot
     """
     findings = [
         look_at_system(),
@@ -108,7 +107,7 @@ def look_at_system() -> Checkup:
 
 
 def look_at_package(name: str) -> Checkup:
-    """Check whether a package that the main job needs can be imported."""
+    """Check that a package can be imported."""
     try:
         importlib.import_module(name)
         version = metadata.version(name)
@@ -129,7 +128,7 @@ def look_at_providers() -> Checkup:
 
 
 def look_at_models() -> Iterator[Checkup]:
-    """Check whether the embedded models are there and intact."""
+    """Check that the embedded models are there and intact."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
     fix = "Install the package again: pip install --force-reinstall groundwire"
@@ -152,7 +151,7 @@ def look_at_models() -> Iterator[Checkup]:
 
 
 def check_example(setup: Setup) -> Checkup:
-    """Run the main job on an example whose wrong words are known."""
+    """Check an example whose wrong words are known."""
     name, fix = "self-check", "Run the command with --json and report what it prints."
     try:
         detector, load_ms = _timed(lambda: setup.load(DetectorChoice()))
@@ -161,7 +160,7 @@ def check_example(setup: Setup) -> Checkup:
                 sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER
             )
         )
-    except Exception as error:  # noqa: BLE001  # any failure is a finding
+    except Exception as error:  # noqa: BLE001  # any failure is a result
         return Checkup(name=name, ok=False, detail=f"{type(error).__name__}: {error}", fix=fix)
     flagged = [span.text for span in detection.spans]
     works = detection.outcome is Outcome.HALLUCINATED and any(
@@ -206,7 +205,7 @@ def look_at_extras() -> Iterator[Checkup]:
 
 
 def look_at_cache() -> Checkup:
-    """Say in which folder fetched hub models are kept."""
+    """Show the folder of models that were fetched from a hub."""
     try:
         from groundwire.engine.checkpoints import cache_folder
     except (ImportError, OSError) as error:
@@ -241,5 +240,9 @@ def _lines(findings: Sequence[Checkup], *, works: bool) -> Iterator[str]:
         yield f"  {sign}  {finding.name:<14}{finding.detail}"
         if finding.ok is False:
             yield f"      {finding.fix}"
-    told = "works." if works else "does not work; see the lines marked no."
-    yield f"\nThe main job {told}"
+    yield ""
+    yield (
+        "Answers can be checked."
+        if works
+        else "Answers cannot be checked; see the lines marked no."
+    )

@@ -12,7 +12,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import FiniteRange
 from groundwire.cli.judging import Judging, OutputOptions
 from groundwire.cli.labelled import judged_data
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, group, option
 from groundwire.cli.progress import count_rows
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
@@ -21,30 +21,8 @@ from groundwire.evaluation.loading import DetectorChoice
 if TYPE_CHECKING:
     from groundwire.evaluation.evaluation import Evaluation
 
-EPILOG = """\b
-Examples:
-  groundwire evaluate --data labelled.jsonl
-  groundwire evaluate --data answers.csv --column answer=output --column label=is_wrong
-  groundwire evaluate --data labelled.jsonl.gz --output results.jsonl --resume --json
-  groundwire evaluate --data labelled.parquet --output results.jsonl --engine ray
 
-\b
-A row has an answer, sources (or context), perhaps a question, an id, a task and a context_id; and
-spans (a list of start, end and label) or a label (true: hallucinated). Files are JSON Lines, CSV,
-TSV or Parquet, packed with gzip or not; a folder of them is one table.
-
-\b
-Exit status:
-  0  all rows were read and checked, each at least in part
-  1  some were not, which is told: rows that could not be read are in no score; answers that could
-     not be checked count as missed if they are hallucinated, else not at all
-  2  there is nothing to score, or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def evaluate(
     ctx: click.Context,
     /,
@@ -62,6 +40,22 @@ def evaluate(
         data: Labelled answers: a file, or a folder of files.
         prevalences: Tell the precision if this share of answers were hallucinated; can be repeated.
         as_json: Print the scores as JSON.
+
+    Examples:
+        groundwire evaluate --data labelled.jsonl
+        groundwire evaluate --data answers.csv --column answer=output --column label=is_wrong
+        groundwire evaluate --data labelled.jsonl.gz --output results.jsonl --resume --json
+        groundwire evaluate --data labelled.parquet --output results.jsonl --engine ray
+
+    A row has an answer, sources (or context), perhaps a question, an id, a task and a context_id;
+    and spans (a list of start, end and label) or a label (true: hallucinated). Files are JSON
+    Lines, CSV, TSV or Parquet, packed with gzip or not; a folder of them is one table.
+
+    Exit status:
+        0  all rows were read and checked, each at least in part
+        1  some were not, which is told: rows that could not be read are in no score; answers that
+           could not be checked count as missed if they are hallucinated, else not at all
+        2  there is nothing to score, or the command was wrong
     """
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine)
     with judged_data(judging, data, rows, output) as done:

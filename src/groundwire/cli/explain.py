@@ -6,27 +6,14 @@ from groundwire.cli.check import AnswerOptions, DetectorOptions
 from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, group, option
 from groundwire.cli.status import exit_status
 from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 
-EPILOG = """\b
-Examples:
-  groundwire explain --source "The tower opened in 1889." --answer "It opened in 1989."
-  groundwire explain --source-file a.txt --source-file b.json --answer-file answer.txt --json
-
-\b
-Exit status, after what follows from the evidence was dropped:
-  0  grounded, or no check was needed
-  1  hallucinated, partial (something was not read) or unverified (no source)
-  2  the check failed, or the command was wrong
-"""
 _SHARE = FiniteRange(0, 1, min_open=True)
 
 
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def explain(
     ctx: click.Context,
     /,
@@ -54,6 +41,15 @@ def explain(
         threshold: Severity is one less where the explainer is less sure of its label.
         entailment_threshold: Probability of entailment from which marked words are dropped.
         keep_entailed: Drop nothing.
+
+    Examples:
+        groundwire explain --source "The tower opened in 1889." --answer "It opened in 1989."
+        groundwire explain --source-file a.txt --source-file b.json --answer-file answer.txt --json
+
+    Exit status, after what follows from the evidence was dropped:
+        0  grounded, or no check was needed
+        1  hallucinated, partial (something was not read) or unverified (no source)
+        2  the check failed, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
     example = single.example()

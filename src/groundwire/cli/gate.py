@@ -5,17 +5,12 @@ import sys
 import click
 
 from groundwire.cli.inputs import NAME, FiniteRange, read_text
-from groundwire.cli.options import argument, option, with_options
+from groundwire.cli.options import argument, command, option
 from groundwire.text.files.reading import STDIN
 from groundwire.text.files.writing import to_json
 
 
-@click.command(
-    epilog="\b\nExamples:\n"
-    '  groundwire gate "When was Einstein born?" "Write a poem about autumn"\n'
-    "  groundwire gate --json < prompts.txt"
-)
-@with_options
+@command()
 def gate(
     *,
     texts: tuple[str, ...] = argument("[TEXT]..."),
@@ -35,6 +30,10 @@ def gate(
             [default: the embedded gate]
         revision: The commit of a hub model.
         as_json: One JSON object a line.
+
+    Examples:
+        groundwire gate "When was Einstein born?" "Write a poem about autumn"
+        groundwire gate --json < prompts.txt
     """
     from groundwire.policy.gate import Gate
     from groundwire.render import visible

@@ -14,7 +14,7 @@ import click
 
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import argument, group, option, with_options
+from groundwire.cli.options import argument, command, commands, group, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.status import ExitStatus
@@ -34,21 +34,6 @@ _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
 #: Seconds for which a command tries to record a change.
 RECORD_S = 30.0
-
-EPILOG = """\b
-Examples:
-  groundwire keys create --admin
-  groundwire keys create --admin auditor --name "the auditors" --expires-in 90
-  groundwire keys create --tenant acme --config groundwire.yaml
-  groundwire keys list --tenant acme
-  groundwire keys revoke 1e2a42d676ea --tenant acme
-
-\b
-Exit status:
-  0  done
-  1  done, and could not be recorded in the audit trail
-  2  nothing was done
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,19 +70,29 @@ class _Done(Generic[_T]):
     is_recorded: bool = True
 
 
-@click.group(epilog=EPILOG)
+@commands()
 def keys() -> None:
     """Make, list and revoke keys, of tenants and of the admin plane.
 
     Works on the database itself: no gateway has to run. Those that do know of it within a second.
     What is changed is recorded in the audit trail, so it takes the gateways' audit.key: that of
     --config, GROUNDWIRE_AUDIT_KEY, or the file in gateway.data_dir.
+
+    Examples:
+        groundwire keys create --admin
+        groundwire keys create --admin auditor --name "the auditors" --expires-in 90
+        groundwire keys create --tenant acme --config groundwire.yaml
+        groundwire keys list --tenant acme
+        groundwire keys revoke 1e2a42d676ea --tenant acme
+
+    Exit status:
+        0  done
+        1  done, and could not be recorded in the audit trail
+        2  nothing was done
     """
 
 
-@keys.command(short_help="Make a key, and print it once.")
-@click.pass_context
-@with_options
+@command(short_help="Make a key, and print it once.", under=keys)
 def create(
     ctx: click.Context,
     /,
@@ -136,9 +131,7 @@ def create(
     _end(ctx, done)
 
 
-@keys.command("list", short_help="List keys.")
-@click.pass_context
-@with_options
+@command("list", short_help="List keys.", under=keys)
 def list_(
     ctx: click.Context,
     /,
@@ -156,9 +149,7 @@ def list_(
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
-@keys.command(short_help="Revoke a key.")
-@click.pass_context
-@with_options
+@command(short_help="Revoke a key.", under=keys)
 def revoke(
     ctx: click.Context,
     /,

@@ -14,7 +14,7 @@ from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE
-from groundwire.cli.options import given_settings, group, names_of, option, with_options
+from groundwire.cli.options import command, given_settings, group, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
@@ -40,21 +40,6 @@ OPTIONS = {
 
 #: Hosts that stand for all addresses.
 _EVERYWHERE = ("0.0.0.0", "::", "")
-
-EPILOG = """\b
-Examples:
-  groundwire mcp --root .
-  groundwire mcp --print-config claude-code --root .
-  groundwire mcp --verifier openai --verifier-model gpt-4o-mini
-  groundwire mcp --transport streamable-http
-  groundwire mcp --transport streamable-http --host 0.0.0.0 --token-env MCP_TOKEN \\
-    --allowed-host mcp.example.com
-
-\b
-Exit status:
-  0  the client went away, or it was told to stop
-  2  it could not start, or the command was wrong
-"""
 
 
 def _read_path(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -163,9 +148,7 @@ class ServerOptions:
             )
 
 
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def mcp(
     ctx: click.Context,
     /,
@@ -180,7 +163,7 @@ def mcp(
         help=f"Print the configuration for a client, and end: {', '.join(CLIENTS)}.",
     ),
 ) -> None:
-    """Serve agents: verify answers, check citations, hold evidence.
+    r"""Serve agents: verify answers, check citations, hold evidence.
 
     A server for the Model Context Protocol. Agents call detect_hallucination,
     audit_trace_budget, check_answer and check_citations; who verifies, and where, is chosen here
@@ -188,6 +171,18 @@ def mcp(
 
     Args:
         transport: stdio, for a client that starts this; streamable-http, for several clients.
+
+    Examples:
+        groundwire mcp --root .
+        groundwire mcp --print-config claude-code --root .
+        groundwire mcp --verifier openai --verifier-model gpt-4o-mini
+        groundwire mcp --transport streamable-http
+        groundwire mcp --transport streamable-http --host 0.0.0.0 --token-env MCP_TOKEN \
+          --allowed-host mcp.example.com
+
+    Exit status:
+        0  the client went away, or it was told to stop
+        2  it could not start, or the command was wrong
     """
     if server.file == STDIN:
         raise click.UsageError("--config must name a file: standard input belongs to the client.")

@@ -15,39 +15,34 @@ from groundwire.cli.inputs import READ_FILE, RESULT_FILE
 from groundwire.cli.judging import EngineOptions, Judging
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Generating, PriceOptions, Questions, with_explainer
-from groundwire.cli.options import argument, group, option, with_options
+from groundwire.cli.options import argument, command, commands, group, option
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
-EPILOG = """\b
-Examples:
-  groundwire measure run --data questions.jsonl --model gpt-4o-mini --model gpt-4o --out measured
-  groundwire measure run --data questions.csv --column question=q --column sources=passage \\
-      --base-url http://localhost:8000/v1 --model my-model --out measured
-  groundwire measure compare before/results.jsonl after/results.jsonl
 
-\b
-A question has sources (or context), perhaps an id, a task (or category) and a context_id. The key
-is that of OPENAI_API_KEY. run does both steps in a folder: generate, then evaluate. The same
-command goes on where it was interrupted: what a model has answered is not asked again.
-
-\b
-Exit status of generate, evaluate and run:
-  0  all rows were read, answered and judged
-  1  some rows failed: they are told, and in no rate
-  2  nothing was measured, or the command was wrong
-"""
-
-
-@click.group(epilog=EPILOG)
+@commands()
 def measure() -> None:
-    """Measure how often language models hallucinate on questions of your own."""
+    r"""Measure how often language models hallucinate on questions of your own.
+
+    Examples:
+        groundwire measure run --data questions.jsonl --model gpt-4o-mini --model gpt-4o --out out
+        groundwire measure run --data questions.csv --column question=q --column sources=passage \
+            --base-url http://localhost:8000/v1 --model my-model --out measured
+        groundwire measure compare before/results.jsonl after/results.jsonl
+
+    A question has sources (or context), perhaps an id, a task (or category) and a context_id. The
+    key is that of OPENAI_API_KEY. run does both steps in a folder: generate, then evaluate. The
+    same command goes on where it was interrupted: what a model has answered is not asked again.
+
+    Exit status of generate, evaluate and run:
+        0  all rows were read, answered and judged
+        1  some rows failed: they are told, and in no rate
+        2  nothing was measured, or the command was wrong
+    """
 
 
-@measure.command("generate")
-@click.pass_context
-@with_options
+@command("generate", under=measure)
 def generate_command(
     ctx: click.Context,
     /,
@@ -78,9 +73,7 @@ def generate_command(
     ctx.exit(generating.to(questions, output, prices.read()))
 
 
-@measure.command("evaluate")
-@click.pass_context
-@with_options
+@command("evaluate", under=measure)
 def evaluate_command(
     ctx: click.Context,
     /,
@@ -111,8 +104,7 @@ def evaluate_command(
     ctx.exit(_status(found))
 
 
-@measure.command("compare")
-@with_options
+@command("compare", under=measure)
 def compare_command(
     *,
     files: tuple[Path, ...] = argument(type=READ_FILE, required=True),
@@ -139,9 +131,7 @@ def compare_command(
     show(found, lambda _: compared_to_text(found), as_json=as_json)
 
 
-@measure.command("run")
-@click.pass_context
-@with_options
+@command("run", under=measure)
 def run_command(
     ctx: click.Context,
     /,

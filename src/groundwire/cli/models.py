@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from groundwire.cli.console import show
-from groundwire.cli.options import argument, option, with_options
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.status import ExitStatus
 from groundwire.engine.models import Manifest, find_model, list_models
 from groundwire.engine.models import verify as verify_files
@@ -13,17 +13,16 @@ from groundwire.errors import CorruptModelError
 from groundwire.text.files.writing import to_json
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog="\b\nExamples:\n  groundwire models\n  groundwire models verify",
-)
-@click.pass_context
-@with_options
+@commands(invoke_without_command=True)
 def models(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
     """List the embedded models, or verify that their files are intact.
 
     Args:
         as_json: Print them as JSON.
+
+    Examples:
+        groundwire models
+        groundwire models verify
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_, as_json=as_json)
@@ -31,8 +30,7 @@ def models(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
         raise click.UsageError(f"Write --json after {ctx.invoked_subcommand}.")
 
 
-@models.command("list")
-@with_options
+@command("list", under=models)
 def list_(*, as_json: bool = option("--json")) -> None:
     """List the embedded models.
 
@@ -47,9 +45,7 @@ def list_(*, as_json: bool = option("--json")) -> None:
     )
 
 
-@models.command()
-@click.pass_context
-@with_options
+@command(under=models)
 def verify(
     ctx: click.Context,
     /,

@@ -1,10 +1,10 @@
 """Declares options of commands in the signature of a function, or in a class that several share.
 
 The help of an option is the entry of its parameter under ``Args:`` in the docstring of the
-function, or under ``Attributes:`` in that of the class::
+function, or under ``Attributes:`` in that of the class. What the docstring says from ``Examples:``
+or ``Exit status:`` on stands below the options in the help::
 
-    @click.command()
-    @with_options
+    @command()
     def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone = group(Tone)) -> None:
         \"\"\"Greet somebody.
 
@@ -14,6 +14,7 @@ Args:
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -24,6 +25,8 @@ import click
 
 from groundwire.cli.inputs import FilePath
 from groundwire.text.docstrings import described
+
+_EPILOG = re.compile(r"^(?:Examples?|Exit status)\b.*:\n.*", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +76,57 @@ def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of
     return Group(options)
 
 
-def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def command(
+    name: str | None = None,
+    *,
+    under: click.Group | None = None,
+    **settings: Any,  # noqa: ANN401 - of click.command
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function that declares its options.
+
+    A first parameter ``ctx`` is the context of click.
+
+    Args:
+        name: Its name, where it is not that of the function.
+        under: The group that it belongs to.
+        settings: Further arguments of :func:`click.command`.
+    """
+
+    def made(function: Callable[..., Any]) -> click.Command:
+        make = click.command if under is None else under.command
+        return make(name, **{"epilog": _epilog(function), **settings})(_with_context(function))
+
+    return made
+
+
+def commands(**settings: Any) -> Callable[[Callable[..., Any]], click.Group]:  # noqa: ANN401
+    """Make a group of commands of a function; the parameters are those of :func:`command`."""
+
+    def made(function: Callable[..., Any]) -> click.Group:
+        given: dict[str, Any] = {"cls": click.Group, "epilog": _epilog(function), **settings}
+        found: click.Group = click.group(**given)(_with_context(function))
+        return found
+
+    return made
+
+
+def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
+    declared = _with_options(function)
+    has_context = next(iter(inspect.signature(function).parameters), "") == "ctx"
+    return click.pass_context(declared) if has_context else declared
+
+
+def _epilog(function: Callable[..., Any]) -> str | None:
+    """Write the end of a docstring as click wants it, which otherwise joins lines."""
+    found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
+    if found is None:
+        return None
+    return "\n\n".join(f"\b\n{part}" for part in found[0].replace("\n    ", "\n  ").split("\n\n"))
+
+
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that its signature declares."""
-    text, helps = described(function.__doc__)
+    text, helps = described(_EPILOG.sub("", inspect.cleandoc(function.__doc__ or "")))
     parameters: list[click.Parameter] = []
     makers: dict[str, Callable[[dict[str, Any]], object]] = {}
     for each in inspect.signature(function).parameters.values():

@@ -11,7 +11,7 @@ from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, group, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
@@ -21,25 +21,8 @@ if TYPE_CHECKING:
 
 TITLE = "groundwire regress"
 
-EPILOG = """\b
-Examples:
-  groundwire evaluate --data labelled.jsonl --json > base.json
-  groundwire regress --baseline base.json --data labelled.jsonl --max-drop f1=1.0
-  groundwire regress --data answers.jsonl --max-rate 0.05
-  groundwire regress --baseline before.jsonl --results now.jsonl --max-drop f1=1 --max-drop recall=2
 
-\b
-Exit status:
-  0  all is within its limits
-  1  a score fell by more than is allowed, too many answers are hallucinated, or rows were not
-     read or not checked
-  2  there is nothing to compare (other data, a missing score), or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def regress(
     ctx: click.Context,
     /,
@@ -68,6 +51,18 @@ def regress(
         annotations: Also print what failed as GitHub shows it beside a change; auto: where it
             runs.
         as_json: Print the comparison as JSON.
+
+    Examples:
+        groundwire evaluate --data labelled.jsonl --json > base.json
+        groundwire regress --baseline base.json --data labelled.jsonl --max-drop f1=1.0
+        groundwire regress --data answers.jsonl --max-rate 0.05
+        groundwire regress --baseline before.jsonl --results now.jsonl --max-drop f1=1
+
+    Exit status:
+        0  all is within its limits
+        1  a score fell by more than is allowed, too many answers are hallucinated, or rows were not
+           read or not checked
+        2  there is nothing to compare (other data, a missing score), or the command was wrong
     """
     if not drops and max_rate is None:
         raise click.UsageError("Give a limit: --max-drop SCORE=POINTS, --max-rate SHARE, or both.")

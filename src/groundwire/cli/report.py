@@ -7,27 +7,11 @@ import click
 
 from groundwire.cli.console import write_text
 from groundwire.cli.inputs import READ_FILE, RESULT_FILE
-from groundwire.cli.options import argument, option, with_options
+from groundwire.cli.options import argument, command, option
 from groundwire.text.files.writing import replacing
 
-EPILOG = """\b
-Examples:
-  groundwire report results.jsonl --html report.html
-  groundwire report results.jsonl --markdown comment.md --junit junit.xml
 
-\b
-RESULTS is what groundwire evaluate --output wrote. Nothing is judged again. Without --html,
---markdown and --junit, the Markdown goes to standard output. A report that exists is replaced.
-
-\b
-Exit status:
-  0  the reports are written, whatever they say: groundwire regress is what fails
-  2  they could not be, or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG)
-@with_options
+@command()
 def report(
     *,
     results: Path = argument(type=READ_FILE),
@@ -43,6 +27,17 @@ def report(
         markdown: For a pull request: tables, and the worst errors folded.
         junit: A test for each row: a wrong verdict is a failure, a failed row an error.
         n_examples: How many rows the page shows, the worst errors first.
+
+    Examples:
+        groundwire report results.jsonl --html report.html
+        groundwire report results.jsonl --markdown comment.md --junit junit.xml
+
+    RESULTS is what groundwire evaluate --output wrote. Nothing is judged again. Without --html,
+    --markdown and --junit, the Markdown goes to standard output. A report that exists is replaced.
+
+    Exit status:
+        0  the reports are written, whatever they say: groundwire regress is what fails
+        2  they could not be, or the command was wrong
     """
     outputs = {"--html": html, "--markdown": markdown, "--junit": junit}
     _refuse_shared({"RESULTS": results} | outputs)

@@ -16,7 +16,7 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE
-from groundwire.cli.options import given_settings, group, option, with_options
+from groundwire.cli.options import command, given_settings, group, option
 from groundwire.cli.settings import is_of_file, read_variable, require, with_values
 
 if TYPE_CHECKING:
@@ -42,24 +42,6 @@ There is no upstream to send requests to. Name one, for instance:
 REACHABLE = """\
 warning: other machines may reach the admin plane at {host}. It needs a key, and speaks plain HTTP:
 put TLS before it."""
-
-EPILOG = """\b
-Examples:
-  groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
-  groundwire serve --upstream http://127.0.0.1:11434/v1 --action header --local-demo
-  groundwire serve --config groundwire.yaml --host 0.0.0.0
-
-\b
-The first start makes a key for clients and an admin key. It shows them once on a terminal; without
-one it writes them to first-keys.txt in gateway.data_dir, for its owner alone. Keys in the
-configuration come in their place. groundwire keys makes others.
-SIGTERM or Ctrl-C ends it once the requests in flight have ended.
-
-\b
-Exit status:
-  0  it was told to stop
-  2  it could not start, or the command was wrong
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,15 +88,27 @@ class ServeOptions:
     is_local_demo: bool = option("--local-demo")
 
 
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions)) -> None:
     """Stand between applications and a language model, and check its answers.
 
     Serves the upstream's API under /v1, so a client needs another base URL and a key, and nothing
     else. Answers are checked against the sources that their requests have; the action says what is
     done about findings.
+
+    Examples:
+        groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
+        groundwire serve --upstream http://127.0.0.1:11434/v1 --action header --local-demo
+        groundwire serve --config groundwire.yaml --host 0.0.0.0
+
+    The first start makes a key for clients and an admin key. It shows them once on a terminal;
+    without one it writes them to first-keys.txt in gateway.data_dir, for its owner alone. Keys in
+    the configuration come in their place. groundwire keys makes others.
+    SIGTERM or Ctrl-C ends it once the requests in flight have ended.
+
+    Exit status:
+        0  it was told to stop
+        2  it could not start, or the command was wrong
     """
     require_gateway()
     config = with_upstream(read_config(ctx, options.file), given_settings(options))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.console import show
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, commands, group, option
 from groundwire.cli.settings import StoreOptions, require
 from groundwire.cli.status import ExitStatus
 
@@ -15,29 +15,19 @@ if TYPE_CHECKING:
     from groundwire.control.store.address import DatabaseAddress
     from groundwire.control.store.looking import Look
 
-_EPILOG = """\b
-Examples:
-  groundwire store status
-  groundwire store migrate --config groundwire.yaml
-"""
 
-_STATUS = """\b
-Exit status:
-  0  its tables are up to date
-  1  a migration is due
-  2  it cannot be used
-"""
-
-
-@click.group(epilog=_EPILOG)
+@commands()
 def store() -> None:
-    """Look at the database of tenants, keys and the audit trail, or bring it up to date."""
+    """Look at the database of tenants, keys and the audit trail, or bring it up to date.
+
+    Examples:
+        groundwire store status
+        groundwire store migrate --config groundwire.yaml
+    """
     require(("aiosqlite", "alembic", "asyncpg", "sqlalchemy"), "groundwire store", "gateway")
 
 
-@store.command(epilog=_STATUS, short_help="Say where it is, and whether it is up to date.")
-@click.pass_context
-@with_options
+@command(short_help="Say where it is, and whether it is up to date.", under=store)
 def status(
     ctx: click.Context,
     /,
@@ -51,6 +41,11 @@ def status(
 
     Args:
         as_json: Print it as JSON.
+
+    Exit status:
+        0  its tables are up to date
+        1  a migration is due
+        2  it cannot be used
     """
     config = place.read(ctx)
     from groundwire.control.store.looking import look
@@ -65,12 +60,7 @@ def status(
         ctx.exit(ExitStatus.FLAGGED)
 
 
-@store.command(
-    epilog="\b\nExit status:\n  0  its tables are up to date\n  2  they cannot be brought there",
-    short_help="Bring its tables up to date.",
-)
-@click.pass_context
-@with_options
+@command(short_help="Bring its tables up to date.", under=store)
 def migrate(
     ctx: click.Context,
     /,
@@ -84,6 +74,10 @@ def migrate(
 
     Args:
         as_json: Print it as JSON.
+
+    Exit status:
+        0  its tables are up to date
+        2  they cannot be brought there
     """
     config = place.read(ctx)
     from groundwire.control.store.migrate import HEAD, make_ready

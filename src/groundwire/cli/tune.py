@@ -6,30 +6,13 @@ from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.inputs import NAME
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import group, option, with_options
+from groundwire.cli.options import command, group, option
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.evaluation.tuning.target import LOW
 
-EPILOG = """\b
-Examples:
-  groundwire tune --data labelled.jsonl --target fpr=0.01
-  groundwire tune --data labelled.jsonl --target recall=0.8 --confidence 0.9 --by tenant
-  groundwire evaluate --data labelled.jsonl --operating-point 0.05 --output results.jsonl
-  groundwire tune --results results.jsonl --target f1 --json
 
-\b
-Exit status:
-  0  there is a threshold; with fpr, precision and recall the target is promised of it
-  1  there is none, for all answers or for a group: it says how many answers it would take;
-     or some rows could not be read or checked, which is told
-  2  there is nothing to choose by, or the command was wrong
-"""
-
-
-@click.command(epilog=EPILOG, context_settings={"default_map": {"operating_point": str(LOW)}})
-@click.pass_context
-@with_options
+@command(context_settings={"default_map": {"operating_point": str(LOW)}})
 def tune(
     ctx: click.Context,
     /,
@@ -51,6 +34,18 @@ def tune(
         by: A threshold for each value of a column as well, such as task or tenant.
         seed: Of what is drawn; to be fixed before looking, as the target is.
         as_json: Print all of it as JSON, with the curve.
+
+    Examples:
+        groundwire tune --data labelled.jsonl --target fpr=0.01
+        groundwire tune --data labelled.jsonl --target recall=0.8 --confidence 0.9 --by tenant
+        groundwire evaluate --data labelled.jsonl --operating-point 0.05 --output results.jsonl
+        groundwire tune --results results.jsonl --target f1 --json
+
+    Exit status:
+        0  there is a threshold; with fpr, precision and recall the target is promised of it
+        1  there is none, for all answers or for a group: it says how many answers it would take;
+           or some rows could not be read or checked, which is told
+        2  there is nothing to choose by, or the command was wrong
     """
     from groundwire.evaluation.tuning.sample import read_sample
     from groundwire.evaluation.tuning.snippet import to_yaml

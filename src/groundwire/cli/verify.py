@@ -19,7 +19,7 @@ from groundwire.cli.evidence import (
     read_trace,
 )
 from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
-from groundwire.cli.options import given_settings, group, option, with_options
+from groundwire.cli.options import command, given_settings, group, option
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
 
@@ -29,23 +29,6 @@ if TYPE_CHECKING:
     from groundwire.verify.subject import Subject
 
 _NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with steps."
-
-EPILOG = """\b
-Examples:
-  groundwire verify --answer "Tokens last for 15 minutes. [S0]" \\
-      --span-text S0="Tokens last for 60 minutes."
-  groundwire verify --answer-file answer.md --span S0=auth.md --span S1=tokens.md \\
-      --require-citations --citations --html report.html
-  groundwire verify --trace steps.json --spans evidence.jsonl --json
-  OPENAI_API_KEY=... groundwire verify --answer-file answer.md --spans evidence.json \\
-      --verifier openai --verifier-model gpt-4o-mini
-
-\b
-Exit status:
-  0  each claim passed
-  1  a claim was flagged, or there were more than --max-claims
-  2  the verification, or that of a claim, could not take place, or the command was wrong
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +78,7 @@ class VerifySettings:
     timeout_s: object = option("--timeout", "SECONDS", setting="verify.timeout_s")
 
 
-@click.command(epilog=EPILOG)
-@click.pass_context
-@with_options
+@command()
 def verify(
     ctx: click.Context,
     /,
@@ -115,7 +96,7 @@ def verify(
     given: VerifySettings = group(VerifySettings),
     config: Path | None = option("--config", type=TEXT_FILE),
 ) -> None:
-    """Verify an answer claim by claim: does each follow from what it cites?
+    r"""Verify an answer claim by claim: does each follow from what it cites?
 
     Each claim is read with the evidence that it cites, and without. It passes if it reaches the
     target with it, and not without; how much the evidence adds is told in bits. Texts and files
@@ -136,6 +117,20 @@ def verify(
         html: Also write the report as a page of its own, with the evidence.
         config: A configuration, whose section verify holds; environment variables win over it,
             and options over both.
+
+    Examples:
+        groundwire verify --answer "Tokens last for 15 minutes. [S0]" \
+            --span-text S0="Tokens last for 60 minutes."
+        groundwire verify --answer-file answer.md --span S0=auth.md --span S1=tokens.md \
+            --require-citations --citations --html report.html
+        groundwire verify --trace steps.json --spans evidence.jsonl --json
+        OPENAI_API_KEY=... groundwire verify --answer-file answer.md --spans evidence.json \
+            --verifier openai --verifier-model gpt-4o-mini
+
+    Exit status:
+        0  each claim passed
+        1  a claim was flagged, or there were more than --max-claims
+        2  the verification, or that of a claim, could not take place, or the command was wrong
     """
     if trace is not None:
         others = ("answer", "answer_file", "max_claims", "claim_split")

@@ -1,4 +1,4 @@
-"""From a configuration to the stages of a pipeline: every setting arrives, or is refused."""
+"""Build the stages of a pipeline from a configuration; each setting is used or refused."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -31,12 +31,12 @@ def load_stages(
     """The arguments of :class:`groundwire.Pipeline`.
 
     Args:
-        config: What is loaded.
-        tenants: What tenants have of their own, if that may change; ``None``: what the
-            configuration says.
+        config: The configuration.
+        tenants: Own settings of tenants, if these may change later; ``None``: those of the
+            configuration.
 
     Raises:
-        ConfigError: If a setting is not possible for the models it is about, with its line.
+        ConfigError: If a setting does not suit its model; the error names its line.
         GroundwireError: If a model cannot be used.
     """
     may_change = tenants is not None
@@ -63,7 +63,7 @@ def load_stages(
         _check_tenants(config, judges)
         explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:
-        detector.close()  # it has threads, which nobody else would end
+        detector.close()  # otherwise its threads would stay
         raise
     return stages | {"detector": detector, "judges": judges, "explainer": explainer}
 
@@ -72,7 +72,7 @@ def load_detector(config: Config) -> Detector:
     """The detector that a configuration names.
 
     Raises:
-        ConfigError: If a setting is not possible for it, with its line.
+        ConfigError: If a setting does not suit it; the error names its line.
         GroundwireError: If it cannot be used.
     """
     own, similarity = config.detector, config.similarity
@@ -82,7 +82,7 @@ def load_detector(config: Config) -> Detector:
     if name == "similarity":
         name = f"similarity:{similarity.embedder}"
     if compares and similarity.threshold is not None:
-        # Each detector has its own threshold; the other's means nothing here.
+        # A similarity is no probability: the detector's operating point does not apply.
         point = similarity.threshold
         names["operating_point"] = "similarity.threshold"
     elif compares and not isinstance(point, str):
@@ -111,9 +111,9 @@ def load_detector(config: Config) -> Detector:
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
-    """An embedded detector that a tenant has in place of the configured one.
+    """Load an embedded detector that a tenant uses instead of the configured one.
 
-    Filters are those of the configuration, as far as they mean anything to it.
+    It gets the filters of the configuration that apply to it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -128,7 +128,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:
-    """Refuse what a tenant of the configuration cannot have, with its line."""
+    """Refuse settings that a tenant of the configuration cannot have, and name their lines."""
     wrong = []
     for id_, own in config.tenants.items():
         try:
@@ -157,7 +157,7 @@ def _load_gate(config: Config) -> Gate | None:
         except UnpinnedModelError:
             raise
         except ModelError as error:
-            if is_embedded:  # then the package is at fault, and no setting
+            if is_embedded:  # the package is broken; no setting would help
                 raise
             origin = config.origins.get("gate.model", "gate")
             raise ConfigError([f"{origin}: gate.model: {error}"]) from error
@@ -166,7 +166,7 @@ def _load_gate(config: Config) -> Gate | None:
 def _explainer(
     config: Config, judges: Judges, *, tenants: Mapping[str, Overrides], may_change: bool
 ) -> AnyExplainer | None:
-    """The explainer, if any policy wants explanations, or one may come to want some."""
+    """Load the explainer if a policy asks for explanations, or later may."""
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
     wanted = [config.explain.enabled, *(plugin.explain for plugin in plugins if plugin)]
@@ -188,12 +188,12 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
     with _naming(config, "explain"):
         if own.model == _EMBEDDED:
             check_for_embedded(revision=own.revision, device=own.device, max_length=None)
-            # The same weights: another copy would do nothing but take memory.
+            # The weights are the same: a second copy would only take memory.
             reader = judges.first.judge
             if not isinstance(reader, Reader):
                 reader = judges.get(DEFAULT_MODEL).judge
             assert isinstance(reader, Reader)
-            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            # No cache: a claim is read once, and belongs to one tenant.
             judge = reader.uncached().entailment
             return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **thresholds)
         return Explainer.load(
@@ -206,7 +206,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
 
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
-    """What embeds prompts for signals: the gate's encoder if there is one, none without need."""
+    """Load the embedder of prompts if signals need one: the gate's, or else one of its own."""
     if not config.signals.domains and not config.signals.embeddings:
         return None
     if gate is not None:
@@ -219,7 +219,7 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
 
 @contextmanager
 def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Turn what a stage says about an argument into what the configuration calls it, and where."""
+    """Name the setting and its line in errors about an argument of a stage."""
     try:
         yield
     except SettingError as error:
