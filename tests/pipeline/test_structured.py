@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from groundwire.detection.example import Source
 from groundwire.detection.values import Outcome
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind
-from groundwire.pipeline.json_leaves import is_choice
+from groundwire.pipeline.json_leaves import choices_at
 from groundwire.pipeline.structured import read_structured
 from groundwire.policy.policy import Action, Policy
 from tests.pipeline.chats import EXPLAINER, answered, judged, piped, sent
@@ -35,10 +36,13 @@ def check(message: object, form: dict[str, Any], policy: Policy = BLOCK, **stage
         ).answers[0]
 
 
-def statements(document: object, schema: dict[str, Any] | None = None) -> list[str]:
+def statements(
+    document: object, schema: dict[str, Any] | None = None, source: str = SOURCE
+) -> list[str]:
     """What is checked of a document."""
     answer = Answer(index=0, kind=AnswerKind.TEXT, text=json.dumps(document))
-    found = read_structured(answer, AnswerForm(is_json=True, schema=schema or {}))
+    form = AnswerForm(is_json=True, schema=schema or {})
+    found = read_structured(answer, form, [Source(text=source, id="S0")])
     assert found is not None
     return [found.text[each.start : each.end] for each in found.statements]
 
@@ -191,6 +195,28 @@ def test_with_a_schema_the_listed_values_are_labels_and_others_are_not() -> None
     assert statements({"mood": "good", "city": "paris"}, schema) == ["city: paris"]
 
 
+def test_a_listed_value_is_a_claim_where_the_evidence_names_one_of_them() -> None:
+    for listed in (["Paris", "London"], ["London", "1889"]):
+        schema = {"properties": {"place": {"enum": listed}}}
+        assert statements({"place": "London"}, schema, "In Paris in 1889.") == ["place: London"]
+        assert statements({"place": "London"}, schema, "In Parish 18890.") == []
+    schema = {"properties": {"is_tall": {"enum": ["Yes", "No"]}, "rank": {"enum": ["A", "high"]}}}
+    said = {"is_tall": "Yes", "rank": "A"}
+    assert statements(said, schema, "No. A tower, and high it is. Yes.") == []
+
+
+def test_plain_words_are_labels_only_under_keys_of_labels() -> None:
+    assert statements({"material": "steel", "mood": "glad", "kind": "refund-request"}) == [
+        "material: steel"
+    ]
+
+
+def test_points_in_time_are_written_as_texts_have_them() -> None:
+    said = {"day": "2026-02-14T00:00:00Z", "at": "2026-02-14T09:30:00.5+01:00", "no": "2026-02-14T"}
+    written = ["day: 14 February 2026", "at: 14 February 2026, 09:30", "no: 2026-02-14T"]
+    assert statements(said) == written
+
+
 @pytest.mark.parametrize(
     ("schema", "is_one"),
     [
@@ -205,4 +231,4 @@ def test_with_a_schema_the_listed_values_are_labels_and_others_are_not() -> None
     ],
 )
 def test_a_schema_lists_the_values_of_a_leaf(schema: dict[str, Any], is_one: bool) -> None:
-    assert is_choice(schema, (0, "a")) is is_one
+    assert choices_at(schema, (0, "a")) == ([1] if is_one else [])

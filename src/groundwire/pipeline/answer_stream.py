@@ -1,10 +1,11 @@
 """An answer that is checked while it arrives, against the context of its request."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
+from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection
 from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind
@@ -72,6 +73,7 @@ class Flow:
         *,
         found: CheckResult,
         form: AnswerForm | None = None,
+        sources: Sequence[Source] = (),
     ) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
@@ -80,9 +82,10 @@ class Flow:
             conclude: Makes the result, at the end and for reviews.
             found: The result before the first word: nothing, or that the stream failed to open.
             form: The form of the answer: JSON is judged when it is complete.
+            sources: The evidence.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
-        self._form = form or AnswerForm()
+        self._form, self._sources = form or AnswerForm(), sources
         self._pieces: list[str] = []
         self._checked: Checked | None = None
         self._clear_to = 0
@@ -126,7 +129,7 @@ class Flow:
             elif answer.kind is AnswerKind.TEXT or text.strip():
                 # The user reads what was fed, whatever else the answer is said to be.
                 answer = replace(answer, kind=AnswerKind.TEXT, text=text)
-            structured = read_structured(answer, self._form)
+            structured = read_structured(answer, self._form, self._sources)
             if structured is not None:
                 answer = structured.of(answer)
             if self._stream is not None and answer.has_statements:

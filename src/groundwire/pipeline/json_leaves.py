@@ -59,11 +59,19 @@ def pointer_of(path: Path) -> str:
     return "".join(f"/{str(each).replace('~', '~0').replace('/', '~1')}" for each in path)
 
 
-def is_choice(schema: Mapping[str, Any], path: Path) -> bool:
-    """Whether a schema lists the values that a leaf may have, by ``enum`` or ``const``."""
-    found = _schemas_at(schema, path)
-    listed = ["enum" in each or "const" in each for each in found if each.get("type") != "null"]
-    return bool(listed) and all(listed)
+def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
+    """The values that a schema lists for a leaf, by ``enum`` or ``const``; none if it lists none.
+
+    Where other values are possible as well, it lists none.
+    """
+    choices: list[object] = []
+    for each in _schemas_at(schema, path):
+        listed = each.get("enum", [each["const"]] if "const" in each else None)
+        if isinstance(listed, list):
+            choices += listed
+        elif each.get("type") != "null":
+            return []
+    return choices
 
 
 def is_declared(schema: Mapping[str, Any], path: Path) -> bool:

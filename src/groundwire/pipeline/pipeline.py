@@ -527,7 +527,13 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = CheckResult.failed(error)
-        return Flow(opened, self._concluder.of(context), found=found, form=conversation.form)
+        return Flow(
+            opened,
+            self._concluder.of(context),
+            found=found,
+            form=conversation.form,
+            sources=conversation.sources,
+        )
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:

@@ -9,13 +9,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, Span
 from groundwire.explain import Explanation
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind, Schema
 from groundwire.pipeline.json_leaves import (
     Leaf,
     Path,
-    is_choice,
+    choices_at,
     is_declared,
     leaves_of,
     pointer_of,
@@ -28,8 +29,21 @@ _BREAK = "\n\n"
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
 #: Keys of values that only name a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
+#: Words in keys of labels that a model gives.
+_CLASSES = frozenset(
+    (
+        *("action", "category", "categories", "class", "classification", "decision", "department"),
+        *("domain", "emotion", "format", "gender", "genre", "grade", "group", "intent", "keyword"),
+        *("keywords", "kind", "label", "labels", "lang", "language", "level", "mode", "mood"),
+        *("priority", "rating", "result", "risk", "role", "route", "sentiment", "severity"),
+        *("stance", "state", "status", "style", "tag", "tags", "tone", "topic", "topics", "type"),
+        *("types", "unit", "units", "urgency", "verdict"),
+    )
+)
 #: One lower-case word, or several joined: how labels are written, such as ``refund_request``.
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
+#: What names have, and labels seldom.
+_NAME = re.compile(r"[A-Z0-9]")
 #: What says that a key does not hold.
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
 #: A key that states something: several words, or a number such as a year.
@@ -38,7 +52,10 @@ _SEVERAL_WORDS = re.compile(r"\S\s+\S")
 _SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
 #: A string that speaks for itself.
 _PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
-_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
+_DATE = re.compile(
+    r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3][0-9])"
+    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?::[0-9.]+)?(?:Z|[+-][0-9:]+)?)?)?"
+)
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
@@ -183,7 +200,9 @@ class PlacedFindings:
     pointers: tuple[str, ...]
 
 
-def read_structured(answer: Answer, form: AnswerForm) -> StructuredText | None:
+def read_structured(
+    answer: Answer, form: AnswerForm, sources: Sequence[Source] = ()
+) -> StructuredText | None:
     """Read the structured data of an answer.
 
     JSON that cannot be parsed is checked as the text that it is.
@@ -191,20 +210,24 @@ def read_structured(answer: Answer, form: AnswerForm) -> StructuredText | None:
     Args:
         answer: The answer.
         form: The form that its request asks for.
+        sources: The evidence.
 
     Returns:
         ``None`` if the answer has no structured data.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
-        return _read("", [(answer.text, form.schema)])
+        return _read("", [(answer.text, form.schema)], sources)
     calls = [each for each in answer.calls if each.name in form.final_tools]
     if not calls:
         return None
     prose = f"{answer.text}{_BREAK}" if answer.kind is AnswerKind.TEXT else ""
-    return _read(prose, [(each.arguments, form.final_tools[each.name]) for each in calls])
+    documents = [(each.arguments, form.final_tools[each.name]) for each in calls]
+    return _read(prose, documents, sources)
 
 
-def _read(prose: str, documents: Sequence[tuple[str, Schema]]) -> StructuredText:
+def _read(
+    prose: str, documents: Sequence[tuple[str, Schema]], sources: Sequence[Source]
+) -> StructuredText:
     raw = text = prose
     statements: list[Statement] = []
     for number, (document, schema) in enumerate(documents):
@@ -215,7 +238,7 @@ def _read(prose: str, documents: Sequence[tuple[str, Schema]]) -> StructuredText
             statements.append(_unparsed(document, len(text), base=len(raw), pointer=prefix))
             text += f"{document}{_BREAK}"
         for leaf in leaves or ():
-            if _is_claim(leaf, schema):
+            if _is_claim(leaf, schema, sources):
                 said, statement = _stated(document, leaf, len(text), base=len(raw), prefix=prefix)
                 statements.append(statement)
                 text += f"{said}{_BREAK}"
@@ -252,8 +275,7 @@ def _stated(
     value = document[place.value_start : place.end] if decoded is None else decoded.text
     label = " ".join(words_of_key(key) for key in leaf.path if isinstance(key, str))
     label = f"{label}: " if label and not _PROSE.fullmatch(value) else ""
-    month = _MONTH.fullmatch(value)
-    said = f"{_MONTHS[int(month[2]) - 1]} {month[1]}" if month else value
+    said = _as_written(value)
     if is_key:
         label, said = "", label.removesuffix(": ")
     value_start = place.start if is_key else place.value_start + is_string
@@ -267,12 +289,21 @@ def _stated(
         pointer=f"{prefix}{pointer_of(leaf.path)}",
         decoded=decoded,
         base=base,
-        is_verbatim=not (month or is_key),
+        is_verbatim=said == value,
     )
     return f"{label}{said}", statement
 
 
-def _is_claim(leaf: Leaf, schema: Schema) -> bool:
+def _as_written(value: str) -> str:
+    """A value as texts have it, if it is a month, a day or a point in time."""
+    if (date := _DATE.fullmatch(value)) is None:
+        return value
+    day = f"{int(date['day'])} " if date["day"] else ""
+    time = f", {date['time']}" if date["time"] not in (None, "00:00") else ""
+    return f"{day}{_MONTHS[int(date['month']) - 1]} {date['year']}{time}"
+
+
+def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     """Whether evidence could speak of a leaf: names, grades and labels are the model's own."""
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
@@ -280,15 +311,33 @@ def _is_claim(leaf: Leaf, schema: Schema) -> bool:
         return value is not False and _stating_key(leaf.path, schema, is_true=value is True)
     if " ".join(words) in _IDS and not _SEVERAL_WORDS.search(str(value)):
         return False
-    is_listed = is_choice(schema, leaf.path)
+    choices = choices_at(schema, leaf.path)
+    is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
         # Without a schema, nobody says that it is one of a list.
-        is_listed |= not schema and _LABEL.fullmatch(value) is not None
+        is_listed |= not schema and _is_label(value, words)
         if is_listed and value.lower() not in _DENIALS:
             is_listed = not _stating_key(leaf.path, schema)
         return not is_listed
     is_grade = not _GRADES.isdisjoint(words) and (0 <= value <= 1 or "confidence" in words)
     return not is_grade and not is_listed
+
+
+def _is_label(value: str, key: Sequence[str]) -> bool:
+    """Whether a value is written as a label, and its key says that it is one if it may be none."""
+    is_joined = "_" in value or "-" in value
+    is_told = is_joined or value in _DENIALS or not _CLASSES.isdisjoint(key)
+    return is_told and _LABEL.fullmatch(value) is not None
+
+
+def _is_named(choice: object, sources: Sequence[Source]) -> bool:
+    """Whether the evidence has a listed value that is a name, such as ``Paris`` or ``EUR``."""
+    if not isinstance(choice, str) or len(choice) < 2 or not _NAME.search(choice):
+        return False
+    if choice.lower() in (*_DENIALS, "yes", "true"):
+        return False
+    name = re.compile(rf"(?<!\w){re.escape(choice)}(?!\w)")
+    return any(name.search(each.text) for each in sources)
 
 
 def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:

@@ -103,6 +103,20 @@ def test_frameworks_and_settings_name_tools_that_return_the_output() -> None:
     assert form.final_tools["done"] == SCHEMA
 
 
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Fruit: The final response which ends this conversation",
+        "Correctly extracted `Tower` with all the required parameters with correct types",
+        "IMPORTANT: This StructuredOutputTool should only be invoked as the last and final tool.",
+        "Respond with a JSON object.",
+    ],
+)
+def test_frameworks_describe_tools_that_return_the_output(description: str) -> None:
+    tool = {"name": "return_fruit", "description": description, "input_schema": SCHEMA}
+    assert read_form({"tools": [*tools("search"), tool]}).final_tools == {"return_fruit": SCHEMA}
+
+
 def test_a_response_format_asks_for_json() -> None:
     assert read_form({"response_format": {"type": "json_object"}}).is_json
     flat = {"type": "json_schema", "schema": SCHEMA}

@@ -14,6 +14,11 @@ Schema: TypeAlias = Mapping[str, Any]
 #: Tools by which frameworks return the final output: of pydantic-ai (with a suffix if there are
 #: several), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
+#: What frameworks say of such tools: pydantic-ai, Strands, instructor, the AI SDK.
+_FINAL_DESCRIPTION = re.compile(
+    r"final response which ends this conversation|StructuredOutputTool should only be invoked as"
+    r"|Correctly extracted `|^Respond with a JSON object\.$"
+)
 _ANY_TOOL = ("required", "any")
 #: How frameworks name the tool for a type of output: after its class (LangChain, Strands,
 #: LlamaIndex, instructor), or, without a name, as LangChain does.
@@ -60,21 +65,32 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
     tools = dict(_tools(body))
     forced = _forced(body, tools)
     named = (name for name in tools if name in final_tools or _is_final(name))
+    described = (
+        name
+        for name, said in _defined(body)
+        if _FINAL_DESCRIPTION.search(str(said.get("description")))
+    )
     return AnswerForm(
         is_json=wanted.get("type") in ("json_object", "json_schema"),
         schema=_mapping(own.get("schema")),
-        final_tools={name: tools.get(name, {}) for name in (*named, *forced)},
+        final_tools={name: tools.get(name, {}) for name in (*named, *described, *forced)},
     )
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
     """The tools that are defined: the name of each, and the schema of its arguments."""
+    for name, own in _defined(body):
+        # The messages interface calls it input_schema.
+        yield name, _mapping(own.get("parameters") or own.get("input_schema"))
+
+
+def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tools that are defined: the name of each, and all that is said of it."""
     for key in ("tools", "functions"):
         for said in map(_mapping, _items(body.get(key))):
             own = _own(said)
             if isinstance(name := own.get("name"), str):
-                # The messages interface calls it input_schema.
-                yield name, _mapping(own.get("parameters") or own.get("input_schema"))
+                yield name, own
 
 
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
