@@ -44,7 +44,8 @@ def language(plain_words: list[str]) -> str:
             return "ja"
         return "zh" if any(WIDE.search(word) for word in letters) else "other"
     parts = [word.partition("'")[0] for word in letters]
-    found = {name: sum(part in common for part in parts) for name, common in _common().items()}
+    lists = common_words().items()
+    found = {name: sum(part in common for part in parts) for name, common in lists}
     return max(found, key=lambda name: found[name])  # of equal counts the first, which is English
 
 
@@ -54,7 +55,8 @@ def is_english(plain_words: list[str]) -> bool:
 
 
 @cache
-def _common() -> dict[str, frozenset[str]]:
+def common_words() -> dict[str, frozenset[str]]:
+    """The short words of each language that tell nothing of what a text is about."""
     lists = read_lists(Path(__file__).with_name("cues_languages.txt"))
     return {name: frozenset(listed.split()) for name, listed in lists.items()}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.labels import Label, is_filled, label_at
 from groundwire.pipeline.conversation.roles import Role
+from groundwire.pipeline.conversation.wording import states_something
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,18 @@ def _answered_questions(text: str) -> Iterator[Pair]:
             end = labels[i + 1].start if i + 1 < len(labels) else len(text)
             paragraph_end = text.find("\n\n", label.value, end)
             end = end if paragraph_end < 0 else paragraph_end
+            if _cites(text, labels[i + 1 : i + 3]):
+                end = labels[i + 2].start
             yield Pair(start, end, has_context)
         group = []
+
+
+def _cites(text: str, labels: list[Label]) -> bool:
+    """Whether the first of two labels of evidence names the sources of the answer before it."""
+    if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
+        return False
+    line = text[labels[0].value : text.find("\n", labels[0].value)].lower().split()
+    return bool(line) and not states_something(line)
 
 
 def _labels_of(text: str) -> Iterator[Label]:

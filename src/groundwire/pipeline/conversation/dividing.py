@@ -24,9 +24,11 @@ from groundwire.pipeline.conversation.wording import (
     concerns_the_task,
     goes_on,
     informs_as_block,
-    n_informing_words,
+    is_judged,
     points_back,
     sentences_of,
+    speaks_of_us,
+    states_something,
     wording_of,
 )
 
@@ -38,6 +40,8 @@ _OWN_WORDS = 8
 _OWN_WORDS_WITH_FIGURE = 5
 #: The same, below a heading of a user's.
 _HEADED_WORDS = 3
+#: How far behind a paragraph a question stands that asks whether it is true.
+_JUDGED_CHARS = 40
 #: How lines of JSON begin, which have colons and no labels.
 _JSON = ('{"', '[{"', '["')
 #: Tags of these roles hold more structure, and are read as what stands between them.
@@ -243,7 +247,8 @@ class _Walk:
         role = self._role
         if role is Role.INFORM:
             if label.role is Role.INFORM:
-                return label if self._is_announced and not label.is_heading else None
+                is_given = self._is_pending or not label.is_heading
+                return label if self._is_announced and is_given else None
             if label.role is Role.OPEN or self._is_within_evidence(label):
                 return None
             is_told = label.is_heading and concerns_the_task(label.name)
@@ -268,9 +273,8 @@ class _Walk:
         return len(text) - len(text.lstrip("#"))
 
     def _follow(self, label: Label) -> None:
-        is_once = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
-        if label.role is Role.ASK:
-            is_once = True
+        is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
+        is_once = is_line or label.role is Role.ASK
         is_announced = label.is_heading and announced_role(label.name) is label.role
         self._enter(
             label.role,
@@ -285,6 +289,8 @@ class _Walk:
     def _read_inline(self, start: int, line_end: int) -> bool:
         """Follow labels within a line: "Be brief. Context: ..."."""
         found = False
+        if self._role is Role.EXAMPLE and start < self._pairs.end:
+            return found
         for label in inline_labels(self._text, start, line_end):
             if self._role is Role.INFORM and not ends_evidence(label.name):
                 continue
@@ -341,9 +347,11 @@ class _Walk:
         if self._is_announced and self._is_pending and of_task[0]:
             self._add(Wording.INSTRUCTS, start, end)
             return
-        if self._is_aside(text, ranges):
+        if len(text) <= _MAX_ASIDE_CHARS and len(ranges) <= 3 and self._states_nothing(ranges):
             self._asides.append(len(self._parts))
-        elif of_task[-1] or sum(of_task) * 2 > len(of_task):
+            self._add(Wording.INFORMS, start, end, is_marked=True)
+            return
+        if of_task[-1] or sum(of_task) * 2 > len(of_task):
             # The template goes on: what precedes is evidence, the rest is not.
             first_of_task = of_task.index(True)
             if first_of_task:
@@ -352,7 +360,7 @@ class _Walk:
             if not self._announce(ranges[first_of_task][0], end):
                 self._enter(Role.OPEN)
             return
-        elif self._is_list_of_orders(ranges):
+        if self._is_announced and len(ranges) > 1 and self._states_nothing(ranges):
             self._add(Wording.INSTRUCTS, start, end)
             return
         n_told = self._n_before_question(ranges)
@@ -361,7 +369,7 @@ class _Walk:
             # It belongs to the evidence if that goes on, and else is what is asked about it.
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
-        self._is_pending = self._is_pending and bool(self._asides)
+        self._is_pending = False
 
     def _n_before_question(self, ranges: list[tuple[int, int]]) -> int:
         """How many sentences stand before a last line, or a last sentence, that asks."""
@@ -383,17 +391,8 @@ class _Walk:
                 first = last
         self._add(Wording.INFORMS, first, ranges[-1][1], is_marked=True)
 
-    def _is_aside(self, text: str, ranges: list[tuple[int, int]]) -> bool:
-        """Whether a paragraph may be the question, or an order, beside the evidence."""
-        if len(text) > _MAX_ASIDE_CHARS or len(ranges) > 3:
-            return False
-        sentences = (self._text[first:last] for first, last in ranges)
-        wordings = (wording_of(each, is_user=self._is_user) for each in sentences)
-        return all(each is not Wording.INFORMS for each in wordings)
-
-    def _is_list_of_orders(self, ranges: list[tuple[int, int]]) -> bool:
-        if not self._is_announced or len(ranges) < 2:
-            return False
+    def _states_nothing(self, ranges: list[tuple[int, int]]) -> bool:
+        """Whether sentences may be the question, or orders, beside the evidence."""
         sentences = (self._text[first:last] for first, last in ranges)
         wordings = (wording_of(each, is_user=self._is_user) for each in sentences)
         return all(each is not Wording.INFORMS for each in wordings)
@@ -419,11 +418,15 @@ class _Walk:
         if is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
+        is_bare = self._is_user and not self._is_structured and len(text) <= _MAX_ASIDE_CHARS
+        is_claim = is_bare and is_judged(text, self._text[end : end + _JUDGED_CHARS])
         announced: Role | None = None
         wordings: list[tuple[int, int, Wording]] = []
         for first, last in sentences_of(text):
             sentence = text[first:last]
             wording = wording_of(sentence, is_user=self._is_user)
+            if wording is Wording.INFORMS and is_claim:
+                wording = Wording.ASKS
             if wording is None or (wording is Wording.INFORMS and wordings and goes_on(sentence)):
                 wording = wordings[-1][2] if wordings else Wording.INSTRUCTS
             role = announced_role(sentence)
@@ -432,8 +435,10 @@ class _Walk:
                 wording = Wording.INSTRUCTS
             wordings.append((start + first, start + last, wording))
         informs = all(each[2] is Wording.INFORMS for each in wordings)
-        is_own = informs and (self._is_user or self._is_structured)
-        is_marked = is_own and n_informing_words(text, is_user=self._is_user) >= self._wanted(text)
+        words = text.lower().split()
+        is_apart = self._is_structured or (self._is_user and not speaks_of_us(words))
+        is_long = len(words) >= self._wanted(text)
+        is_marked = informs and is_apart and is_long and states_something(words)
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(wording, ranges[0][0], ranges[-1][1], is_marked=is_marked)

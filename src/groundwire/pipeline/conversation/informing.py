@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.content import Piece
@@ -12,6 +12,7 @@ from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
 from groundwire.pipeline.conversation.roles import Role, role_of
 from groundwire.pipeline.conversation.wording import Wording, n_informing_words
+from groundwire.text.cues import common_words, plain, words
 
 #: Half a surrogate pair is no valid text; where it matters, it is refused with its place. Tokens of
 #: chat templates say nothing.
@@ -22,6 +23,11 @@ _NOISE = re.compile(
 _BETWEEN_PIECES = "\n\n"
 #: Sentences that stand in instructions, or around a question, inform from so many words on.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
+#: The same, if the question is about what they state.
+_LOOSE_WORDS_ASKED_ABOUT = 4
+_STEM_CHARS = 4
+#: An object of JSON that begins a line.
+_OBJECT = re.compile(r'^[ \t]*(?=\{\s*")', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +54,8 @@ def read_message(message: Message) -> MessageParts:
         return fields
     readable = _NOISE.sub(lambda match: " " * len(match[0]), text)
     parts = divide(readable, is_user=message.is_user)
-    informing = [part for part in parts if part.does is Wording.INFORMS]
-    marked = [part for part in informing if part.is_marked]
-    loose = [part for part in informing if not part.is_marked]
-    if message.is_assistant:
-        loose = []
-    n_loose = sum(
-        n_informing_words(text[part.start : part.end], is_user=message.is_user) for part in loose
-    )
-    wanted = _LOOSE_WORDS_OF_USER if message.is_user else _LOOSE_WORDS_OF_SYSTEM
-    if n_loose < wanted:
-        loose = []
+    marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
+    loose = _told(message, text, parts, is_beside_marks=bool(marked))
     if not message.is_user:
         marked, loose = sorted([*marked, *loose], key=lambda part: part.start), []
     return MessageParts(
@@ -68,19 +65,72 @@ def read_message(message: Message) -> MessageParts:
     )
 
 
+def handed_over(message: Message) -> tuple[Piece, ...]:
+    """What an assistant's message informs of, if it is nothing but evidence with a name.
+
+    An application writes such a message before any user has asked; no model answers so.
+    """
+    text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
+    parts = divide(text, is_user=False)
+    is_evidence = all(part.does is Wording.INFORMS and part.is_marked for part in parts)
+    if not (parts and is_evidence) or role_of(text[: parts[0].start]) is not Role.INFORM:
+        return ()
+    return tuple(_pieces(message.says, text, parts))
+
+
+def _told(
+    message: Message, text: str, parts: Iterable[Part], *, is_beside_marks: bool
+) -> list[Part]:
+    """The sentences without a mark that state something, if they are evidence.
+
+    Beside marked evidence, a system message instructs: only a sentence with a figure is a fact.
+    What a user tells counts if it is long, or if the question is about it.
+    """
+    if message.is_assistant:
+        return []
+    told, asked, n_words = [], [], 0
+    for part in parts:
+        said = text[part.start : part.end]
+        if part.does is not Wording.INFORMS:
+            asked.append(said)
+        elif not part.is_marked and (
+            message.is_user or not is_beside_marks or any(map(str.isdigit, said))
+        ):
+            told.append(part)
+            if (missing := _LOOSE_WORDS_OF_USER - n_words) > 0:
+                n_words += n_informing_words(said, is_user=message.is_user, up_to=missing)
+    wanted = _LOOSE_WORDS_OF_SYSTEM
+    if message.is_user:
+        wanted = _LOOSE_WORDS_OF_USER
+        if _LOOSE_WORDS_ASKED_ABOUT <= n_words < wanted:
+            stated = _stems(text[part.start : part.end] for part in told)
+            wanted = wanted if stated.isdisjoint(_stems(asked)) else _LOOSE_WORDS_ASKED_ABOUT
+    return told if n_words >= wanted else []
+
+
+def _stems(texts: Iterable[str]) -> set[str]:
+    """The beginnings of all words that tell what texts are about."""
+    found = {word for text in texts for word in words(plain(text))}
+    found = found.difference(*common_words().values())
+    return {word[:_STEM_CHARS] for word in found if len(word) > 2}
+
+
 def _fields(message: Message, text: str) -> MessageParts | None:
-    """Divide a message that is a JSON object, with question and evidence in fields of their own."""
-    if len(message.says) != 1 or text.strip()[:1] != "{":
+    """Divide a message that ends with a JSON object of a question and evidence.
+
+    Each has a field of its own, and none has the answer: that would show the form of an answer.
+    """
+    if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None
     try:
-        data = json.loads(text)
+        data = json.loads(text[start.end() :])
     except (ValueError, RecursionError):
         return None
     found: dict[Role | None, list[tuple[str, str]]] = {}
     for key, value in data.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         found.setdefault(role_of(key), []).append((key, said))
-    if not (Role.ASK in found and Role.INFORM in found):
+    if not (Role.ASK in found and Role.INFORM in found) or Role.ANSWER in found:
         return None
     place = message.says[0].place
     return MessageParts(

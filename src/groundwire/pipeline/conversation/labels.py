@@ -14,6 +14,7 @@ from groundwire.pipeline.conversation.roles import (
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
+_MAX_WORDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def label_at(text: str, start: int, end: int) -> Label | None:
         name = line[:colon].strip(_NUMBERING)
         is_alone = not line[colon + 1 :].strip(" *_")
         role = announced_role(f"{name}:", points=True) or role_of(name)
-        if name and role is not None and is_plain_name(name):
+        if name and role is not None and is_plain_name(name) and ". " not in name:
             value = start + colon + 1
             while value < end and text[value] in "*_ \t":
                 value += 1
@@ -76,11 +77,11 @@ def is_heading(line: str) -> bool:
     if len(line) > 100:
         return False
     bare = line.strip(_DECORATION)
-    if not bare or len(words_of(bare)) > 8:
+    is_framed = line[0] in "#*_[{<=~" or line.startswith("---")
+    if not bare or not (is_framed or bare.isupper()) or len(words_of(bare)) > _MAX_WORDS:
         return False
     if line[0] == "#":
         return True
-    is_framed = line[0] in "*_[{<=~" or line.startswith("---")
     if is_framed and line[-1] in "*_]}>=~-:" and not any(mark in bare for mark in ".!?,;:"):
         return True
     is_bare_name = bare.isupper() and not any(map(str.isdigit, bare)) and len(bare) > 1
@@ -108,9 +109,8 @@ def _clause_before(text: str, start: int, colon: int) -> int:
     """Where the clause before a colon begins; no more than a name's length before it."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
-    last = max(window.rfind(". "), window.rfind("! "), window.rfind("? "), window.rfind("\n"))
-    last = max(last, window.rfind(", "))
-    return first + last + 1 if last >= 0 else first
+    last = max(window.rfind(mark) for mark in ".!?,>\n")
+    return first + last + 1
 
 
 def is_filled(text: str, label: Label) -> bool:

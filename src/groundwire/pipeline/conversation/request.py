@@ -12,7 +12,7 @@ from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
 from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
-from groundwire.pipeline.conversation.informing import read_message
+from groundwire.pipeline.conversation.informing import handed_over, read_message
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 
@@ -246,9 +246,13 @@ def _asked_and_context(messages: Sequence[Message]) -> tuple[list[str], list[Pie
     asked: list[str] = []
     context: list[Piece] = []
     loose: list[Piece] = []
+    n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
         if message.is_assistant and i:
-            continue  # an earlier answer supports nothing; one that is begun may hold evidence
+            # An earlier answer supports nothing; one that is begun may hold evidence.
+            if len(messages) - 1 - i < n_before_user:
+                context += handed_over(message)
+            continue
         if not (message.is_user or message.is_system or message.is_assistant):
             continue
         if message.is_user:

@@ -3,11 +3,21 @@
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from groundwire.text.word_lists import read_lists
 
 
-def vocabulary(text: str) -> frozenset[str]:
-    """The words of a text, as a vocabulary."""
-    return frozenset(text.split())
+@cache
+def listed(name: str) -> frozenset[str]:
+    """The words of a list in ``words.txt``."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def _lists() -> dict[str, str]:
+    return read_lists(Path(__file__).with_name("words.txt"))
 
 
 class Role(StrEnum):
@@ -22,67 +32,9 @@ class Role(StrEnum):
     OPEN = "open"  # anything: its wording tells
 
 
-_NAMES = {
-    Role.INFORM: """
-        context contexts document documents doc docs source sources passage passages excerpt
-        excerpts snippet snippets chunk chunks reference references result results knowledge
-        knowledgebase kb information info data dataset evidence fact facts background article
-        articles text texts content contents paragraph paragraphs material materials record records
-        memory memories file files page pages webpage webpages website websites transcript
-        transcripts email emails report reports entity entities relationship relationships table
-        tables faq faqs wiki abstract graph triplets triples hits summaries details profile
-        observation observations findings notes manual attachment attachments corpus extract
-        extracts quote quotes inventory catalog
-        """,
-    Role.ASK: """
-        question questions query queries q request inquiry human user customer problem topic claim
-        hypothesis
-        comment
-        """,
-    Role.INSTRUCT: """
-        instruction instructions rule rules guideline guidelines guidance task tasks goal goals
-        objective objectives role persona style tone format output outputs constraint constraints
-        requirement requirements restriction restrictions important system steps behavior behaviour
-        criteria directive directives capabilities tools functions language personality identity
-        skills workflow safety thinking code draft remember reminder formatting scope principles
-        """,
-    Role.ANSWER: """
-        answer answers a response responses reply assistant ai bot completion summary thought
-        reasoning explanation action
-        """,
-    Role.EXAMPLE: "example examples shot shots demonstration demonstrations exemplar exemplars",
-    Role.HISTORY: "history conversation dialog dialogue chat",
-    Role.OPEN: "input inputs message messages prompt body variables",
-}
-_ROLES = {word: role for role, names in _NAMES.items() for word in names.split()}
-#: Words that may stand beside those above in a name.
-_FILLERS = vocabulary(
-    """
-    the an of for from to in on and or is are here below above following given relevant
-    retrieved provided supporting additional useful current final helpful follow up standalone
-    original new latest last your my our number list section tool web search local external
-    internal extracted related similar top some company base general few only these this begin
-    start end block as with about product available
-    """
-)
-#: "Summarize:" stands before what is to be summarized.
-_TRANSFORMS = vocabulary(
-    """
-    summarize summarise translate paraphrase proofread shorten simplify classify analyze analyse
-    extract rephrase
-    """
-)
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
-#: What ends an open section of evidence; other names are likely headings of the evidence itself.
-_ENDS = vocabulary(
-    """
-    question questions query q claim human user assistant ai answer answers a response instruction
-    instructions task rules guidelines role goal output example examples history conversation
-    remember reasoning comment
-    """
-)
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_MAX_NAME_WORDS = 8
+_WORD = re.compile(r"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+")
+_MAX_NAME_WORDS = 10
 
 
 def words_of(name: str) -> list[str]:
@@ -90,18 +42,24 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
+@cache
+def _roles() -> dict[str, Role]:
+    return {word: role for role in Role for word in listed(role)}
+
+
 def role_of(name: str) -> Role | None:
     """The role that a name gives; ``None`` if it says nothing about it."""
     words = words_of(name)
     if not words or len(words) > _MAX_NAME_WORDS:
         return None
-    roles = [_ROLES[word] for word in words if word in _ROLES]
+    known = _roles()
+    roles = [known[word] for word in words if word in known]
     for first in (Role.EXAMPLE, Role.HISTORY):
         if first in roles:
             return first
     # "Context of the question" is named by what stands before "of".
     head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
-    named = [_ROLES[word] for word in words[:head] if word in _ROLES]
+    named = [known[word] for word in words[:head] if word in known]
     role = named[-1] if named else next(iter(roles), None)
     if role is Role.ANSWER and any(word in ("tool", "function", "search", "api") for word in words):
         return Role.INFORM
@@ -110,12 +68,13 @@ def role_of(name: str) -> Role | None:
 
 def is_plain_name(name: str) -> bool:
     """Whether all words of a name are words of roles, so that it is unlikely to be prose."""
-    return all(word in _ROLES or word in _FILLERS for word in words_of(name))
+    known, beside = _roles(), listed("beside names")
+    return all(word in known or word in beside for word in words_of(name))
 
 
 def ends_evidence(name: str) -> bool:
     """Whether a label ends a section of evidence that nothing else ends."""
-    return is_plain_name(name) and any(word in _ENDS for word in words_of(name))
+    return is_plain_name(name) and any(word in listed("end evidence") for word in words_of(name))
 
 
 def announced_role(sentence: str, *, points: bool = False) -> Role | None:
@@ -128,22 +87,25 @@ def announced_role(sentence: str, *, points: bool = False) -> Role | None:
         points: Whether it has to point at what comes next; else it may end with a name and a colon.
     """
     has_colon = sentence.rstrip(" \t\r\n*_").endswith(":")
-    if not has_colon and not any(pointer in sentence.lower() for pointer in ("below", "following")):
+    lowered = sentence.lower()
+    if not has_colon and not any(map(lowered.__contains__, listed("pointers"))):
         return None
     words = sentence.split()
+    pointers = [word.strip(".,:;()*_'\"").lower() for word in words]
     found: set[Role] = set()
-    for i, word in enumerate(words):
-        pointer = word.strip(".,:;()*_'\"").lower()
-        if pointer == "below":
+    for i, pointer in enumerate(pointers):
+        if pointer in listed("down"):
             found.update(_roles_near(reversed(words[max(0, i - 4) : i]), stops=False))
             found.update(_roles_near(words[i + 1 : i + 3], stops=True))
-        elif pointer == "following" or (
-            pointer in ("here", "here's", "this", "these") and has_colon
-        ):
+        elif pointer in listed("ahead") or (pointer in listed("here") and has_colon):
             named = list(_roles_near(words[i + 1 : i + 10], stops=True))
-            # "Here is what I found:" names nothing, and gives something all the same.
-            found.update(named or ([Role.INFORM] if pointer.startswith("here") else []))
-    if not found and has_colon and words[0].rstrip(":").lower() in _TRANSFORMS:
+            # "Here is what I found:" and "Using this:" name nothing, and give something.
+            gives = pointer.startswith("here") or (
+                i == len(words) - 1
+                and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
+            )
+            found.update(named or ([Role.INFORM] if gives else []))
+    if not found and has_colon and not listed("transform").isdisjoint(pointers[:3]):
         found.add(Role.INFORM)
     if not found and has_colon and not points:
         found.update(_roles_near(reversed(words[-3:]), stops=False))
@@ -156,7 +118,7 @@ def announced_role(sentence: str, *, points: bool = False) -> Role | None:
 def _roles_near(words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
     """The first role that the words name; ``stops`` at the end of a clause."""
     for word in words:
-        role = _ROLES.get(word.strip(".,:;()*_'\"`").lower())
+        role = _roles().get(word.strip(".,:;()*_'\"`").lower())
         if role is not None and role is not Role.ANSWER:
             yield role
             return

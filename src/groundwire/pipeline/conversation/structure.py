@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import Role, role_of, vocabulary, words_of
+from groundwire.pipeline.conversation.roles import Role, listed, role_of, words_of
 
 _TAG = re.compile(r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]{0,60})[ \t]*+>")
@@ -26,13 +26,6 @@ _END_LINE = re.compile(
     re.MULTILINE,
 )
 _QUOTES = ('"""', "'''")
-_CODE = vocabulary(
-    """
-    python py javascript js typescript ts jsx tsx java kotlin scala go golang rust c cpp c++
-    csharp cs php ruby rb swift bash sh shell zsh powershell sql r perl lua dart haskell elixir
-    html css dockerfile makefile diff toml ini graphql proto regex latex
-    """
-)
 _CODE_LINE = re.compile(
     r"^[ \t]*(?:def |class |import |from \w+ import|return\b|for \(|if \(|while \(|function\b"
     r"|const |let |var |public |private |#include|SELECT |INSERT |@\w+|\}|#!|\$ "
@@ -125,13 +118,6 @@ class Structure:
         }
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
-    def is_unclosed_evidence(self, position: int) -> bool:
-        """Whether a tag begins here whose name says evidence, and that nothing closes."""
-        match = _TAG.match(self._text, position)
-        if match is None or role_of(match["name"]) is not Role.INFORM:
-            return False
-        return _next(self._closings.get(match["name"].lower(), []), match.end()) is None
-
     def closing_tag_at(self, position: int) -> int | None:
         """The end of the closing tag that begins here."""
         match = _CLOSING_TAG.match(self._text, position)
@@ -155,7 +141,7 @@ class Structure:
             return None
         word = match[2].strip().split(" ")[0].lower()
         role = role_of(word) if word else None
-        return Block(match.start(), match.end(), *closing, role, is_code=word in _CODE)
+        return Block(match.start(), match.end(), *closing, role, is_code=word in listed("programs"))
 
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
         """The end of the rule that this line is, and the block to the next equal one."""
@@ -223,8 +209,9 @@ def _is_separated(lines: list[str], separator: str) -> bool:
     """Whether lines are rows of a table with a separator, as in CSV."""
     n_columns = {line.count(separator) for line in lines}
     is_regular = len(n_columns) == 1 and n_columns != {0}
-    has_figures = any(character.isdigit() for line in lines for character in line)
-    return is_regular and has_figures and not any(line.rstrip()[-1:] in ".!?:," for line in lines)
+    if not is_regular or any(line.rstrip()[-1:] in ".!?:," for line in lines):
+        return False
+    return any(character.isdigit() for line in lines for character in line)
 
 
 def is_code(text: str) -> bool:

@@ -1,61 +1,13 @@
 """Whether a sentence of a prompt asks, instructs or informs, by its wording alone."""
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 
 import re2
 
-from groundwire.pipeline.conversation.roles import vocabulary
+from groundwire.pipeline.conversation.roles import listed
 
-_QUESTION_WORDS = vocabulary(
-    """
-    who what when where why which whose whom how is are was were do does did can could
-    """
-)
-#: A sentence that begins with one of these tells somebody to do something.
-_IMPERATIVES = vocabulary(
-    """
-    act add adhere aim always analyse analyze answer apply ask assume avoid base be begin behave
-    break calculate check choose cite classify communicate compare complete compose compute
-    consider continue convert create critique debug define describe determine discuss do don't
-    dont draft draw ensure evaluate examine explain extract fill find fix focus follow generate
-    get give greet hello help hey hi highlight identify ignore imagine implement improve include
-    judge keep let let's limit list listen look make mention must never note obey only outline
-    output paraphrase pay pick plan please pretend prioritize proofread provide quote rank rate
-    read recommend refactor refer refrain refuse reject decline remember reply respond rephrase
-    restrict
-    return rewrite say score see select show skip solve sort speak state stay stick suggest
-    summarise summarize take talk tell thank thanks think translate treat try use using verify
-    write remain respect preserve maintain double-check express sound
-    """
-)
-#: Verbs that begin headings and facts too: they count before these words alone.
-_ALSO_NOUNS = vocabulary(
-    """
-    list return output rate score state plan show note quote check
-    """
-)
-_AFTER_VERBS = vocabulary(
-    """
-    the a an only all your it its in as to with any no not me this that each every everything
-    what how why if by from at just one exactly them that: whether
-    """
-)
-_FIRST_PERSON = vocabulary("i i'm i've i'd i'll my me mine")
-_FIRST_PLURAL = vocabulary("we we're we've our us ours")
-#: A sentence that begins with one of these goes on with what the sentence before it does.
-_PRONOUNS = vocabulary("he she they his her their")
-_VERBS = vocabulary(
-    """
-    is are was were has have had does did can will would may isn't aren't wasn't sells sell
-    offers offer provides includes include contains contain costs cost opens open closes close
-    ships ship takes lives works supports requires require allows allow stands holds means
-    covers cover accepts accept delivers deliver owns employs produces operates operate comes
-    runs serves lasts needs need receives gets uses begins ends starts weighs measures expires
-    equals applies apply belongs became began got went left sold built made won lost grew rose
-    fell ran cut gave took
-    """
-)
 #: What is said to a model about its task, and hardly ever in a text that informs.
 _OF_THE_TASK = re2.compile(
     r"(?i)(?:\bthe above\b|\babove[- ](?:context|information|documents?|passages?|sources?"
@@ -65,8 +17,8 @@ _OF_THE_TASK = re2.compile(
     r"|above|following|knowledge|content|data|excerpts?|results?|question|query)"
     r"|\b(?:given|using|use|with) (?:only )?(?:the|this|these) (?:provided |given |above"
     r" |following |retrieved )*(?:context|information|documents?|passages?|sources?|knowledge)\b"
-    r"|\banswer (?:the|this|my|user'?s?|all|any|each|questions?|in|only|as|based|using|with"
-    r"|concise)"
+    r"|\banswers? (?:the|this|my|user'?s?|all|any|each|questions?|in|only|as|based|using|with"
+    r"|concise|must)"
     r"|\bthe users?'?s?\b ?(?:current )?(?:question|query|request|comment|message|input"
     r"|prompt|that)"
     r"|\buser (?:question|query|request|comment|message|input)s?\b"
@@ -79,27 +31,11 @@ _OF_THE_TASK = re2.compile(
     r"|\b(?:if|when) the (?:answer|question|context|information|documents?|query)\b"
     r"|\b(?:not|n't) (?:\w+ ){0,3}(?:in|by|from) the (?:provided |given |above |retrieved )?"
     r"(?:context|documents?|sources?|passages?|knowledge base|excerpts?)\b"
+    r"|\b(?:good|correct|ideal|expected|example|sample|model) (?:answer|response)s?\b"
     r"|\brespond (?:in|with|to|only|as)|\bcite (?:the|your|sources?|each|every|all)\b"
     r"|^\s*end of (?:the )?(?:\w+ ){0,2}"
     r"(?:context|data|documents?|sources?|passages?|information)\b"
-    r"|\b(?:this|the|following) question\b|\bstep[- ]by[- ]step\b)"
-)
-#: Words of what describes a character or a style: no evidence outside marked sections.
-_OF_THE_MODEL = vocabulary(
-    """
-    you your you're yourself assistant assistants chatbot persona tone helpful friendly polite
-    concise concisely talkative truthfully empathetic cheerful witty user users user's users'
-    response responses reply replies markdown json prompt instructions roleplay role-play speaks
-    talks sarcastic personality capabilities cutoff enabled disabled timezone locale
-    """
-)
-#: Every match of the two expressions has one of these words; without any, they need not be tried.
-_TRIGGERS = vocabulary(
-    """
-    above end answer answering based rely relying given using use with user user's users users' your
-    you prior make making ai hallucinate hallucinating provided if when not n't isn't aren't
-    can't cannot doesn't don't respond cite question step-by-step step
-    """
+    r"|\b(?:tell|show|give) me\b|\b(?:this|the|following) question\b|\bstep[- ]by[- ]step\b)"
 )
 #: What speaks of evidence that stands before it.
 _POINTS_BACK = re2.compile(
@@ -107,8 +43,28 @@ _POINTS_BACK = re2.compile(
     r"|text|data|article)|\b(?:context|information|documents?|passages?|sources?|text|data|article)"
     r"(?: \w+){0,3} above\b)"
 )
+#: What asks whether something is true: what stands before it is a claim then, and no evidence.
+_JUDGES = re2.compile(
+    r"(?i)\b(?:is|are|was|were) (?:this|that|it|he|she|they|these|those)"
+    r"(?: claim| statement| sentence)? (?:really |actually )?"
+    r"(?:so|true|correct|right|accurate|false|wrong)\b"
+    r"|\btrue or false\b|\bfact or (?:fiction|myth)\b|\b(?:do )?you agree\b"
+    r"|\breally [^.?]{0,40}\?"
+    r"|\b(?:can|could|please)(?: you)? (?:check|verify|confirm)\b"
+    r"|\bes (?:cierto|verdad|correcto)\b|\bstimmt (?:das|es)\b|\best-ce (?:vrai|exact|correct)\b"
+    r"|\bè (?:vero|corretto)\b|\bé (?:verdade|correto)\b"
+)
 _WORD = re.compile(r"\w[\w'’-]*")
-_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n[ \t]*")
+#: Where a sentence begins to ask: "It opens at 9, when does it close?", "..., tell me when".
+_ASKING_CLAUSE = re.compile(
+    r"(?i)(?:[,;–—-]+|\n)\s+(?=(?:(?:and|so|then|but)\s)?"
+    r"(?:(?:who|what|when|where|why|which|whose|how|is|are|does|did|can)\b[^.!?\n]*\?\W*$"
+    r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
+    r"[^.!?,\n]*$|tell me\b))"
+)
+#: A longer sentence is not divided at a clause, nor is a shorter line the first of a sentence.
+_MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
@@ -130,12 +86,18 @@ def _words(text: str) -> list[str]:
 
 
 def _concerns_the_task(text: str, words: list[str]) -> bool:
-    return not _TRIGGERS.isdisjoint(words) and _OF_THE_TASK.search(text) is not None
+    return not listed("task").isdisjoint(words) and _OF_THE_TASK.search(text) is not None
 
 
 def points_back(text: str) -> bool:
     """Whether a text speaks of evidence before it: "given the context above"."""
     return _POINTS_BACK.search(text) is not None
+
+
+def is_judged(text: str, following: str) -> bool:
+    """Whether a text, or the beginning of the next, asks if it is true: "Is that so?"."""
+    asks = "?" in text or "?" in following
+    return asks and (bool(_JUDGES.search(text)) or bool(_JUDGES.match(following.lstrip())))
 
 
 def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
@@ -155,31 +117,63 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
     if bare.endswith("?"):
         return Wording.ASKS
-    if words[0] in _QUESTION_WORDS and len(words) < 30 and not bare.endswith((".", ":", "!")):
+    if (
+        words[0] in listed("question words")
+        and len(words) < 30
+        and not bare.endswith((".", ":", "!"))
+    ):
         return Wording.ASKS
-    if is_imperative(words) or not _OF_THE_MODEL.isdisjoint(words):
+    if words[0] in listed("premises") and bare.endswith(","):
+        return Wording.ASKS
+    if (
+        is_imperative(words)
+        or _orders_in_a_clause(sentence, words)
+        or not listed("model").isdisjoint(words)
+    ):
         return Wording.INSTRUCTS
     if _concerns_the_task(sentence, words):
         return Wording.INSTRUCTS
     if words[0] in ("current", "today", "today's") and ":" in sentence:
         return Wording.INSTRUCTS  # the date, for the model to know
-    if not _FIRST_PERSON.isdisjoint(words) or (is_user and not _FIRST_PLURAL.isdisjoint(words)):
+    if not listed("I").isdisjoint(words):
+        return Wording.ASKS
+    if is_user and speaks_of_us(words) and not has_figure(words):
         return Wording.ASKS
     return Wording.INFORMS
 
 
+def has_figure(words: list[str]) -> bool:
+    """Whether a word begins with a digit, and is no number of a list: ``2.``."""
+    return any(word[0].isdigit() and (len(word) > 3 or word[-1] not in ".)") for word in words)
+
+
+def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
+    """Whether an order stands behind a condition: "When asked, say that it is new"."""
+    if words[0] not in listed("before clauses") or "," not in sentence:
+        return False
+    clauses = (_words(clause) for clause in sentence[:_MAX_CLAUSES].split(",")[1:])
+    return any(is_imperative(clause) for clause in clauses if clause)
+
+
+def speaks_of_us(words: list[str]) -> bool:
+    """Whether words in lower case are said in the first person plural."""
+    return not listed("we").isdisjoint(words)
+
+
 def goes_on(sentence: str) -> bool:
     """Whether a sentence is about whoever the one before it is about: "She is 300 years old"."""
-    words = _words(sentence[:40])
-    return bool(words) and words[0] in _PRONOUNS
+    first = sentence.lower().split(maxsplit=1)[:1]
+    return not listed("go on").isdisjoint(first)
 
 
 def is_imperative(words: list[str]) -> bool:
     """Whether these words, in lower case, begin with an order."""
+    while len(words) > 1 and words[0] in listed("before orders"):
+        words = words[1:]
     first = words[0]
-    if first in _ALSO_NOUNS:
-        return len(words) > 1 and words[1] in _AFTER_VERBS
-    return first in _IMPERATIVES or (first == "if" and len(words) > 1 and words[1] == "you")
+    if first in listed("also nouns"):
+        return len(words) > 1 and words[1] in listed("behind verbs")
+    return first in listed("orders") or (first == "if" and len(words) > 1 and words[1] == "you")
 
 
 def informs_as_block(text: str) -> bool:
@@ -201,8 +195,11 @@ def informs_as_block(text: str) -> bool:
     return n_informing * 3 >= n_sentences >= n_of_task * 3 and n_informing > 0
 
 
-def n_informing_words(text: str, *, is_user: bool) -> int:
-    """How many words stand in sentences that state something: with a verb or a figure."""
+def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
+    """How many words stand in sentences that state something: with a verb or a figure.
+
+    Counting ends at ``up_to`` words.
+    """
     total = 0
     for start, end in sentences_of(text):
         sentence = text[start:end]
@@ -210,22 +207,50 @@ def n_informing_words(text: str, *, is_user: bool) -> int:
         is_stated = _wording(sentence, words, is_user=is_user) is Wording.INFORMS
         if is_stated and states_something(words):
             total += len(words)
+        if total >= up_to:
+            break
     return total
 
 
 def states_something(words: list[str]) -> bool:
     """Whether there is a verb, or a figure, among words in lower case."""
-    return not _VERBS.isdisjoint(words) or any(
-        word[0].isdigit() or (len(word) > 4 and word.endswith("ed")) for word in words
+    return (
+        not listed("verbs").isdisjoint(words)
+        or has_figure(words)
+        or any(len(word) > 4 and word.endswith("ed") for word in words)
     )
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
     """The sentences and lines of a text, as ranges that leave nothing out."""
-    ranges, start = [], 0
+    ranges: list[tuple[int, int]] = []
+    start = 0
     for match in _SENTENCE_END.finditer(text):
-        if match.end() < len(text):
-            ranges.append((start, match.end()))
-            start = match.end()
-    ranges.append((start, len(text)))
-    return ranges
+        end = match.end()
+        if end < len(text) and not _is_wrapped(text, start, match):
+            ranges += [(start, end)] if match[0][0] in ".!" else _clauses(text, start, end)
+            start = end
+    return [*ranges, *_clauses(text, start, len(text))]
+
+
+def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
+    """Whether a sentence goes on behind the end of a line: a long one, then a small letter."""
+    if end[0][0] != "\n":
+        return False
+    start = min(start, text.rfind("\n", 0, end.start()) + 1)
+    is_long = end.start() - start >= _MIN_WRAPPED
+    follows = text[end.end()]
+    return (
+        is_long and (follows.islower() or follows in "\"'“") and text[end.start() - 1] not in ":;"
+    )
+
+
+def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence, or what it states and what it asks behind a comma."""
+    asking = None
+    if end - start < _MAX_CLAUSES and text[start:end].rstrip()[-1:] not in "!:,":
+        asking = _ASKING_CLAUSE.search(text[start:end])
+    if asking is not None:
+        yield start, start + asking.end()
+        start += asking.end()
+    yield start, end
