@@ -16,7 +16,7 @@ import measure
 from groundwire.pipeline.conversation.dividing import divide
 
 BAR_MS = 5
-COLUMNS = ("shape", "n_chars", "median_ms", "bar_ms")
+COLUMNS = ("shape", "n_chars", "median_ms")
 QUESTION = "How many visitors came?"
 #: Shapes of a prompt: ``{}`` stands for the evidence.
 SHAPES = {
@@ -57,18 +57,18 @@ def main() -> None:
     parser.add_argument("--context", type=int, default=4000, help="word pieces of the prompt")
     parser.add_argument("--runs", type=int, default=31)
     options = parser.parse_args()
+    found = prompts(options.context)
+    times = {shape: median_ms(prompt, options.runs) for shape, prompt in found.items()}
     rows = [
-        {
-            "shape": shape,
-            "n_chars": len(prompt),
-            "median_ms": median_ms(prompt, options.runs),
-            "bar_ms": BAR_MS,
-        }
-        for shape, prompt in prompts(options.context).items()
+        {"shape": shape, "n_chars": len(found[shape]), "median_ms": time}
+        for shape, time in times.items()
     ]
     print(measure.table(rows, COLUMNS))
+    slowest = max(times.values())
+    bars = [measure.bar("dividing a prompt, slowest shape, median", BAR_MS, slowest, "ms")]
+    measure.print_bars(bars)
     report = {"benchmark": "dividing", "machine": measure.machine(), "n_context": options.context}
-    measure.write(options.out, report | {"rows": rows})
+    measure.write(options.out, report | {"rows": rows, "bars": bars})
 
 
 if __name__ == "__main__":

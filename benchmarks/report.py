@@ -66,7 +66,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
-        *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
+        *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "dividing", "memory"),
         *("spans", "padding", "verify", "answers", "evaluate_memory", "scale"),
         *("audit_writes", "audit_beside", "audit_kills", "serve_kills", "audit_queries"),
     )
