@@ -95,6 +95,43 @@ def test_what_lets_more_pass_than_the_preset_strict_is_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("check: {preset: strict, action: flag}", "check.action = flag does less than"),
+        ("check: {preset: strict, action: header}", "check.action = header does less than"),
+        ("check: {preset: strict, unverified_action: null}", "unverified_action = null does less"),
+        (
+            "check: {action: block}\ngateway: {unchecked_endpoints: mark}",
+            "c.yaml:2: gateway.unchecked_endpoints = mark: answers of endpoints",
+        ),
+        (
+            "gateway: {unchecked_endpoints: mark}\ntenants: {a: {action: block}}",
+            "gateway.unchecked_endpoints = mark: answers of endpoints",
+        ),
+        ("check: {action: block, on_error: allow}", "c.yaml:1: check.on_error = allow: an answer"),
+        ("check: {preset: strict, on_error: warn}", "check.on_error = warn: an answer"),
+        ("check: {contradicted_action: block, on_error: allow}", "check.on_error = allow"),
+    ],
+)
+def test_what_lets_answers_pass_where_answers_are_withheld_is_one(text: str, said: str) -> None:
+    (finding,) = findings(parse(text, name="c.yaml"))
+    assert said in str(finding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "check: {action: block}\ngateway: {unchecked_endpoints: refuse}",
+        "check: {action: block, on_error: auto}",
+        "check: {action: flag, on_error: allow}\ngateway: {unchecked_endpoints: mark}",
+        "check: {action: block, enabled: false, on_error: allow}",
+    ],
+)
+def test_what_lets_nothing_pass_that_would_be_withheld_is_none(text: str) -> None:
+    assert codes(text) == []
+
+
+@pytest.mark.parametrize(
     ("text", "unused"),
     [
         ("similarity: {min_words: 3}", "similarity.min_words"),

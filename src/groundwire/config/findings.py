@@ -13,7 +13,7 @@ from groundwire.detection.similarity import THRESHOLD
 from groundwire.detection.values import Label, Outcome
 from groundwire.engine.models import EMBEDDERS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, ModelError
-from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, decide, resolve
+from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, decide, reach, resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ def findings(
     return (
         *_refusing_most(config, tenants),
         *_weaker_than_strict(config, tenants),
+        *_passing_unchecked(config, tenants),
         *_high_thresholds(config),
         *_unused_settings(config, tenants),
     )
@@ -113,10 +114,15 @@ def _refuses_most(
 
 
 def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find decisions and tenants that let something pass which the preset would withhold."""
+    """Find what lets something pass which the preset would withhold."""
     if config.check.preset != "strict":
         return
     message = "{} does less than the preset strict: some of what is not grounded passes."
+    for path in ("check.action", "check.unverified_action", "check.partial_action"):
+        value = config.value(path)
+        if value is not Action.BLOCK:
+            said = message.format(f"{path} = {'null' if value is None else value}")
+            yield Finding(code="weaker_than_strict", message=said, where=_where(config, path))
     for decision in config.decisions:
         if decision.plugin is not None and not _is_strict(config, None, decision.plugin):
             yield Finding(
@@ -135,6 +141,32 @@ def _is_strict(config: Config, own: Overrides | None, plugin: HallucinationPlugi
     policy = resolve(config.policy, plugins=[plugin], tenant=own)
     outcomes = (Outcome.HALLUCINATED, Outcome.UNVERIFIED, Outcome.PARTIAL)
     return all(decide(policy, each) is Action.BLOCK for each in outcomes)
+
+
+def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+    """Find settings that let answers pass unchecked where a policy withholds answers."""
+    plugins = [each.plugin for each in config.decisions]
+    policies = [resolve(config.policy, plugins=[each]) for each in (None, *plugins)]
+    policies += [resolve(config.policy, tenant=own) for own in tenants.values()]
+    blocking = [each for each in policies if Action.BLOCK in reach(each, has_evidence=True)]
+    path = "gateway.unchecked_endpoints"
+    if blocking and config.value(path) == "mark":
+        yield Finding(
+            code="unchecked_endpoints_pass",
+            where=_where(config, path),
+            message=f"{path} = mark: answers of endpoints that are not checked reach the client, "
+            "though a policy withholds answers. A client gets past it by another endpoint. Set "
+            "auto, which refuses these endpoints where answers may be withheld.",
+        )
+    path, on_error = "check.on_error", config.policy.on_error
+    passing = [each for each in blocking if decide(each, Outcome.UNAVAILABLE) is not Action.BLOCK]
+    if any(each.on_error is on_error for each in passing) and _where(config, path):
+        yield Finding(
+            code="failed_checks_pass",
+            where=_where(config, path),
+            message=f"{path} = {on_error}: an answer whose check failed or took too long reaches "
+            "the client, though a policy withholds answers. Set auto or block, which withhold it.",
+        )
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:

@@ -1,6 +1,7 @@
 """Readers and holders of the dialects alone: what leaves of a stream, event by event."""
 
 import itertools
+import json
 import random
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.chat.reading import ChunkReader
+from groundwire.gateway.chat.reading import ChunkReader, misfit
 from groundwire.gateway.dialects.completions import Completions
 from groundwire.gateway.dialects.messages import Messages
 from groundwire.gateway.dialects.responses import Responses
@@ -17,7 +18,7 @@ from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.pipeline.conversation import read_request
 from tests.gateway.dialects import spoken as said
 from tests.gateway.dialects.spoken import Spoken, data_of
-from tests.gateway.dialects.test_hostile_shapes import shape
+from tests.gateway.dialects.test_hostile_shapes import events_in, shape
 
 PAIRS: list[tuple[Dialect, Spoken]] = [
     (Completions(), said.Legacy()),
@@ -30,7 +31,7 @@ EACH = pytest.mark.parametrize(("dialect", "spoken"), PAIRS, ids=lambda each: ea
 def left(dialect: Dialect, raw: Sequence[bytes], upto: int, *, passes: bool) -> bytes:
     """All that leaves of a stream of which text may leave up to an offset, and then all or none."""
     held = dialect.held(model="m", trace_id="t1", withholds=True)
-    reader = ChunkReader("", dialect.reader())
+    reader = ChunkReader("", dialect.reader(), path=dialect.path)
     out, is_done = [], False
     for read in itertools.chain(*map(reader.feed, raw), reader.finish()):
         if read.is_unreadable:
@@ -88,8 +89,8 @@ def test_hostile_shapes_never_fail_and_leave_events_that_can_be_read(
     for seed in range(24):
         raw = [each for each in shape(random.Random(seed), spoken).body if isinstance(each, bytes)]
         for upto in (0, 20, 10**6):
-            for each in data_of(left(dialect, raw, upto, passes=passes)):
-                assert each is None or isinstance(each, dict)
+            for each in events_in(left(dialect, raw, upto, passes=passes)):
+                assert each == "[DONE]" or isinstance(json.loads(each), dict)
 
 
 @EACH
@@ -114,3 +115,21 @@ def test_what_a_request_is_read_as_is_a_conversation(
     dialect: Dialect, body: dict[str, object]
 ) -> None:
     assert not read_request(dialect.conversation(body)).offered
+
+
+@pytest.mark.parametrize(
+    ("asked", "data", "said"),
+    [
+        ("chat/completions", {"type": "response.created"}, "sent a response of /v1/responses."),
+        ("messages", {"choices": []}, "sent a response of /v1/chat/completions."),
+        ("responses", {"type": "message_start"}, "let clients ask for /v1/messages."),
+        ("completions", {"object": "text_completion"}, "Look at what the upstream sends there"),
+        ("messages", None, "It is no JSON. Look at what the upstream sends there"),
+    ],
+)
+def test_the_log_says_what_was_asked_for_what_came_and_what_to_do(
+    asked: str, data: object, said: str
+) -> None:
+    text = misfit(asked, data, "It is no JSON.")
+    assert text.startswith(f"The client asked for /v1/{asked}")
+    assert said in text

@@ -15,6 +15,7 @@ from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.chat.reading import misfit
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
@@ -64,8 +65,6 @@ async def check_body(
     try:
         data, answers = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
-        # The message may quote the answer, which has no place in a log.
-        log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
         unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
@@ -77,9 +76,16 @@ async def check_body(
 def _read(
     raw: bytes, encoding: str, dialect: Dialect, max_bytes: int
 ) -> tuple[Any, tuple[Answer, ...]]:
-    decoder = Decoder(encoding, max_bytes=max_bytes)
-    data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
-    return data, () if dialect.is_error(data) else dialect.answers(data)
+    data = None
+    try:
+        decoder = Decoder(encoding, max_bytes=max_bytes)
+        data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+        return data, () if dialect.is_error(data) else dialect.answers(data)
+    except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
+        # The message may quote the answer, which has no place in a log.
+        problem = f"Its response cannot be read ({type(error).__name__}), so it is not checked."
+        log.warning("%s", misfit(dialect.path, data, problem))
+        raise
 
 
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:

@@ -42,17 +42,14 @@ TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
 class UnreadableChunkError(GroundwireError):
-    """An event of the upstream is no chunk of a chat completion; what it says is not quoted."""
+    """An event of the upstream is none of the API that was asked for; it is not quoted."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
 
     def __str__(self) -> str:
-        return (
-            f"An event of the upstream cannot be read: {self.problem}. Look at what it sends: "
-            "chunks of chat completions are JSON objects with a list of choices."
-        )
+        return f"An event of the upstream cannot be read: {self.problem}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class ReleasedStream:
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
-        self._reader = dialect.reader()
+        self._reader, self._path = dialect.reader(), dialect.path
         self._settings, self._settles, self._conclude = settings, settles, conclude
         self._marks = marks
         self._outbox = Outbox()
@@ -134,7 +134,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
     async def _read_all(self) -> None:
-        reader = ChunkReader(self._reply.content_encoding, self._reader)
+        reader = ChunkReader(self._reply.content_encoding, self._reader, path=self._path)
         async for data in self._reply.chunks():
             self._last_read = perf_counter()
             for n, read in enumerate(reader.feed(data), 1):

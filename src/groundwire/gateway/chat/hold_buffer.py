@@ -360,7 +360,9 @@ def _divided_delta(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _text_alone(part: object) -> object:
-    return {key: part[key] for key in ("type", "text")} if isinstance(part, Mapping) else part
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if key in ("type", "text")}
 
 
 def _without_its_text(part: object) -> object:

@@ -74,7 +74,8 @@ class ObservedStream:
         self._reader: ChunkReader | None = None
         self._is_upstream_error = False
         try:
-            self._reader = ChunkReader(reply.content_encoding, dialect.reader())
+            encoding = reply.content_encoding
+            self._reader = ChunkReader(encoding, dialect.reader(), path=dialect.path)
         except CodingError as error:
             self._give_up(error)
 

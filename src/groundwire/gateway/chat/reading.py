@@ -1,5 +1,6 @@
 """Reads the events in the body of a streamed response."""
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,19 +40,23 @@ class ReadEvent:
 class ChunkReader:
     """Reads the bytes of a stream, however they are cut and compressed."""
 
-    def __init__(self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent]) -> None:
+    def __init__(
+        self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent], *, path: str
+    ) -> None:
         """Begin.
 
         Args:
             content_encoding: The value of the header Content-Encoding.
             read: Reads the events that have data, in their order.
+            path: The path of the API whose events they are, below ``/v1/``.
 
         Raises:
             CodingError: If that is not known.
         """
         self._decoder = Decoder(content_encoding, max_bytes=MAX_STREAM_BYTES)
         self._splitter = EventSplitter(max_event_bytes=MAX_EVENT_BYTES)
-        self._read_data = read
+        self._read_data, self._path = read, path
+        self._is_told = False
 
     def feed(self, data: bytes) -> Iterator[ReadEvent]:
         """Take the next bytes, and read the events that they complete one by one.
@@ -83,5 +88,52 @@ class ChunkReader:
         try:
             return self._read_data(event)
         except UnreadableChunkError as error:
-            log.warning("%s", error)  # it quotes nothing
+            if not self._is_told:  # the events behind it are hardly better
+                self._is_told = True
+                log.warning("%s", misfit(self._path, _json_of(event), str(error)))
             return ReadEvent(event, is_unreadable=True)
+
+
+def misfit(asked: str, data: object, problem: str) -> str:
+    """Say for the log that an upstream sent something else than it was asked for.
+
+    Nothing of the response is quoted.
+
+    Args:
+        asked: The path of the API that the client asked for, below ``/v1/``.
+        data: The body of the response, or the data of an event; ``None`` if they are no JSON.
+        problem: What is wrong, as a sentence.
+    """
+    came = _dialect_of(data)
+    if came is None or came == asked:
+        return (
+            f"The client asked for /v1/{asked}. {problem} Look at what the upstream sends there: "
+            f"to be checked, it has to be a response of the API {asked}."
+        )
+    return (
+        f"The client asked for /v1/{asked}, and the upstream sent a response of /v1/{came}. "
+        f"Route the model to an upstream that speaks {asked}, or let clients ask for /v1/{came}."
+    )
+
+
+def _dialect_of(data: object) -> str | None:
+    """The path of the API that JSON data look like a response of."""
+    match data:
+        case {"object": "text_completion"}:
+            return "completions"
+        case {"choices": list()}:
+            return "chat/completions"
+        case {"object": "response"}:
+            return "responses"
+        case {"type": str(kind)} if kind.startswith("response."):
+            return "responses"
+        case {"type": str(kind)} if kind.startswith(("message", "content_block")):
+            return "messages"
+    return None
+
+
+def _json_of(event: ServerSentEvent) -> object:
+    try:
+        return json.loads(event.data or "")
+    except (ValueError, RecursionError):
+        return None
