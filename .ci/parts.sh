@@ -44,7 +44,7 @@ join() { # wait for all that runs beside; what failed is shown, and fails
 copy() { # folder: the checkout as it is, without what was built in it
   mkdir -p "$1"
   tar -c --exclude=./.git --exclude=./.venv --exclude=./dist --exclude=./build --exclude=./runs \
-    --exclude='./.*cache' --exclude=./.hypothesis --exclude=__pycache__ --exclude='*.egg-info' . |
+    --exclude='./.*cache' --exclude=./.hypothesis --exclude=__pycache__ --exclude=node_modules --exclude='*.egg-info' . |
     tar -x -C "$1"
 }
 

@@ -20,7 +20,7 @@ VARIABLE = "GROUNDWIRE_TESTS"
 
 #: What a test needs says which tier it is of, unless it says so itself: marks, and fixtures that
 #: start servers.
-_TIERS = {"postgres": "merge", "browser": "nightly", "ray": "nightly"}
+_TIERS = {"postgres": "merge", "browser": "nightly", "clients": "nightly", "ray": "nightly"}
 #: The marks of tests that a plain run leaves out.
 OTHER_TIERS = ("merge", "nightly", "torch", "network")
 AF_UNIX = getattr(socket, "AF_UNIX", None)  # Windows has none

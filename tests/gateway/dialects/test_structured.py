@@ -25,17 +25,19 @@ MODES = {
 class ToolMessages(Messages):
     """A message that calls a tool."""
 
+    tool = "Tower"
+
     form: ClassVar[dict[str, Any]] = {
         "tools": [{"name": "Tower", "input_schema": {}}],
         "tool_choice": {"type": "tool", "name": "Tower"},
     }
 
     def called(self, arguments: str) -> dict[str, Any]:
-        call = {"type": "tool_use", "id": "c", "name": "Tower", "input": json.loads(arguments)}
+        call = {"type": "tool_use", "id": "c", "name": self.tool, "input": json.loads(arguments)}
         return self.message(call, reason="tool_use")
 
     def events(self, pieces: Any) -> list[bytes]:  # noqa: ANN401
-        start = {"type": "tool_use", "id": "c", "name": "Tower", "input": {}}
+        start = {"type": "tool_use", "id": "c", "name": self.tool, "input": {}}
         deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
         events = self.data([])
         events[2:4] = [
@@ -52,13 +54,15 @@ class ToolMessages(Messages):
 class ToolResponses(Responses):
     """A response that calls a tool."""
 
+    tool = "Tower"
+
     form: ClassVar[dict[str, Any]] = {
         "tools": [{"type": "function", "name": "Tower", "parameters": {}}],
         "tool_choice": {"type": "function", "name": "Tower"},
     }
 
     def call(self, arguments: str) -> dict[str, Any]:
-        call = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "Tower"}
+        call = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": self.tool}
         return {**call, "status": "completed", "arguments": arguments}
 
     def called(self, arguments: str) -> dict[str, Any]:
