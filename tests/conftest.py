@@ -1,5 +1,6 @@
 """What all tests share: the embedded model, opened once; databases."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from groundwire import Detector
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.models import find_model
+from groundwire.engine.models import READER_SMALL, READER_VARIABLE, find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.tokenizer import WordPieces
@@ -20,6 +21,8 @@ from tests.postgres import store_url as store_url
 from tests.tiers import NoServers, load_profile, put_into_tiers
 
 load_profile()
+# Whether or not reader-base is installed, tests that do not name it read with the small one.
+os.environ[READER_VARIABLE] = READER_SMALL
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from groundwire.engine.models import (
+    BASE_PACKAGE,
+    READER_VARIABLE,
     Manifest,
     companion,
     find_model,
@@ -133,20 +135,44 @@ def test_without_a_folder_the_embedded_reader_is_meant(name: str | Path | None) 
     assert find_reader(name) == find_model("reader")
 
 
-def test_a_cross_encoder_builds_on_the_embedded_reader(tmp_path: Path) -> None:
-    small = find_model()
-    pair = Manifest.read(write_model(tmp_path, "mine", companion=small.revision))
-    assert companion(pair) == small
-    assert companion(small) == small
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
+    """A reader-base that is installed, as far as its manifest goes."""
+    package = tmp_path / "site" / BASE_PACKAGE
+    package.parent.mkdir()
+    write_model(tmp_path / "site", BASE_PACKAGE, kind="reader", companion=find_model().revision)
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    return Manifest.read(package)
 
 
-def test_a_cross_encoder_for_another_reader_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [None, "reader", "reader-base"])
+def test_the_best_that_is_installed_is_meant(name: str | None, base: Manifest) -> None:
+    assert find_reader(name) == base
+    assert companion(base) == find_model()
+    assert base in list_models()
+
+
+@pytest.mark.usefixtures("base")
+def test_the_small_reader_is_one_word_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_reader("reader-small") == find_model()
+    monkeypatch.setenv(READER_VARIABLE, "reader-small")
+    assert find_reader() == find_model()
+
+
+def test_what_is_not_installed_says_how_to_install_it() -> None:
+    with pytest.raises(ModelError, match=r"pip install \./models/reader-base"):
+        find_reader("reader-base")
+
+
+def test_a_base_for_another_small_reader_is_refused(tmp_path: Path) -> None:
     other = Manifest.read(write_model(tmp_path, "mine", kind="reader", companion="0123"))
     with pytest.raises(ModelError, match="was fitted beside revision 0123"):
         companion(other)
 
 
-def test_the_revision_names_the_reader_that_a_cross_encoder_builds_on(tmp_path: Path) -> None:
+def test_the_revision_names_the_small_reader_too(tmp_path: Path) -> None:
     one, other = (
         Manifest.read(write_model(tmp_path, name, kind="reader", companion=name))
         for name in ("a", "b")

@@ -58,7 +58,7 @@ def test_similarity_is_the_neural_one() -> None:
 
 
 def test_there_is_no_other_embedder() -> None:
-    with pytest.raises(UnknownModelError, match="reader, similarity, similarity:hash"):
+    with pytest.raises(UnknownModelError, match="reader-base, similarity, similarity:hash"):
         Detector.load("similarity:other")
 
 

@@ -4,7 +4,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from groundwire.config import Config
-from groundwire.engine.models import DEFAULT_MODEL
+from groundwire.engine.models import DEFAULT_MODEL, READERS
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector
@@ -53,7 +53,7 @@ class Models:
         from groundwire.detector import Detector
 
         own = self._config.detector
-        if own.name == DEFAULT_MODEL:
+        if own.name in READERS:
             return self.detector
         with self._lock:
             if self._embedded is None:

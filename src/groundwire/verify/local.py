@@ -33,7 +33,7 @@ from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_w
 from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
 from groundwire.engine.cross_encoder import CROSS_GRAPH
-from groundwire.engine.models import Manifest, find_reader
+from groundwire.engine.models import READER_SMALL, Manifest, find_reader
 from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
@@ -158,6 +158,8 @@ class LocalVerifier:
             ModelError: If it has another judge, or there is no map for its reader.
         """
         reader, manifest = _reader(detector), _manifest(model)
+        if model is None and reader.revision != manifest.revision:
+            manifest = _manifest(READER_SMALL)
         if reader.revision != manifest.revision:
             raise ModelError(
                 f"The detector has revision {reader.revision} of the reader, and model="

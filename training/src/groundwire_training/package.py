@@ -14,7 +14,7 @@ from torch import Tensor
 from groundwire.engine.architecture import MINILM, MPNET, Architecture
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.features import FEATURE_RULES
-from groundwire.engine.models import MANIFEST_NAME, find_model
+from groundwire.engine.models import MANIFEST_NAME, READER_BASE, find_model
 from groundwire_training.bases import read_weights
 from groundwire_training.export import export, export_cross
 from groundwire_training.file_entry import file_entry
@@ -124,7 +124,7 @@ def write_manifest(
         if (folder / name).exists()
     ]
     manifest = {
-        "name": "reader-base" if companion else "reader",
+        "name": READER_BASE if companion else "reader",
         "version": version,
         "kind": "reader",
         "licence": "Apache-2.0",

@@ -5,7 +5,9 @@ and its size. This module reads no weights.
 """
 
 import hashlib
+import importlib.util
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,18 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
+#: The embedded reader alone, and the one that a cross-encoder joins: the best that is installed is
+#: what ``reader`` means.
+READER_SMALL, READER_BASE = "reader-small", "reader-base"
+READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
+#: The environment variable that says what ``reader`` means: one of the other two, or a folder.
+READER_VARIABLE = "GROUNDWIRE_READER"
+#: What installs ``reader-base``: a package of data alone.
+BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
-#: Detectors that need no model from outside the package.
-DETECTORS = (DEFAULT_MODEL, "similarity", "similarity:hash")
+#: Detectors that need no model beside those of the package and of reader-base.
+DETECTORS = (*READERS, "similarity", "similarity:hash")
 #: Names of the similarity detector, with their embedders.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
@@ -114,13 +124,16 @@ class Manifest:
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """The models of a folder, sorted by name; by default those inside the package.
+    """The models of a folder, sorted by name; by default those that are installed.
 
     Raises:
         ModelError: If a manifest cannot be read.
     """
     folders = (path.parent for path in (root or _ROOT).glob(f"*/{MANIFEST_NAME}"))
-    return sorted(map(Manifest.read, folders), key=lambda manifest: manifest.name)
+    found = list(map(Manifest.read, folders))
+    if root is None and (base := _base()) is not None:
+        found.append(base)
+    return sorted(found, key=lambda manifest: manifest.name)
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
@@ -140,15 +153,27 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
     """The manifest of a reader; ``None`` if ``model`` does not name a reader.
 
     Args:
-        model: ``None`` or ``"reader"`` for the embedded reader, or a folder with a manifest.
+        model: ``None`` or ``"reader"`` for the best reader that is installed, or the one that the
+            environment variable ``GROUNDWIRE_READER`` names; ``"reader-small"``,
+            ``"reader-base"``, or a folder with a manifest.
 
     Raises:
-        ModelError: If the folder has a manifest that cannot be read or names another kind of model.
+        ModelError: If the folder has a manifest that cannot be read or names another kind of model,
+            or ``reader-base`` is not installed.
         UnknownModelError: If the embedded reader is missing.
     """
-    if model is None or str(model) == DEFAULT_MODEL:
-        return find_model(DEFAULT_MODEL)
-    folder = Path(model)
+    name = DEFAULT_MODEL if model is None else str(model)
+    if name == DEFAULT_MODEL:
+        name = os.environ.get(READER_VARIABLE) or DEFAULT_MODEL
+    if name in READERS:
+        base = None if name == READER_SMALL else _base()
+        if base is None and name == READER_BASE:
+            raise ModelError(
+                "reader-base is not installed: its weights are a package of their own. Install it "
+                "with `pip install ./models/reader-base` from a checkout, or take reader-small."
+            )
+        return base or find_model(DEFAULT_MODEL)
+    folder = Path(name)
     if not (folder / MANIFEST_NAME).is_file():
         return None
     manifest = Manifest.read(folder)
@@ -170,10 +195,16 @@ def companion(manifest: Manifest) -> Manifest:
     if small.revision != wanted:
         raise ModelError(
             f"{manifest.folder} was fitted beside revision {wanted} of the embedded reader, and "
-            f"this is revision {small.revision}. Calibrate it again with "
-            "python -m groundwire_training.calibrate."
+            f"this is revision {small.revision}. Install the reader-base of this version."
         )
     return small
+
+
+def _base() -> Manifest | None:
+    spec = importlib.util.find_spec(BASE_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    return Manifest.read(Path(spec.origin).parent)
 
 
 def verify(manifest: Manifest) -> None:

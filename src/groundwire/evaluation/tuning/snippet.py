@@ -7,7 +7,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from groundwire.detection.values import Score
-from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
+from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, READER_BASE
 from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 
@@ -43,7 +43,7 @@ def _detector(tuning: Tuning) -> dict[str, Any]:
         compared = {"threshold": threshold, "embedder": str(embedder)}
         return {"detector": {"name": "similarity"}, "similarity": compared}
     settings: dict[str, Any] = {}
-    if detector.name != DEFAULT_MODEL:
+    if detector.name not in (DEFAULT_MODEL, READER_BASE):
         settings["name"] = detector.name
         if _COMMIT.fullmatch(detector.revision):
             settings["revision"] = detector.revision

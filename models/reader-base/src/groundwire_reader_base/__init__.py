@@ -1,0 +1,1 @@
+"""Weights of Groundwire's reader-base, and nothing else: groundwire finds and opens them."""
