@@ -18,7 +18,7 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
-from groundwire.engine.models import list_models
+from groundwire.engine.models import READER_VARIABLE, list_models
 from tests.gateway.page import examples_of, gateway_with
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +39,12 @@ pytestmark = [
 
 _LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def default_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages show what readers get who follow README: reader-base decides."""
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
 
 
 def slug(title: str) -> str:

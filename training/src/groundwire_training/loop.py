@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import claims, data, rows, sets
 from groundwire_training.alone import alone
 from groundwire_training.bases import save_weights
+from groundwire_training.bound import mistaken, short_answer, swapped_names
 from groundwire_training.contrasts import contrasts, with_stranger
 from groundwire_training.corrupt import draw_corrupted, false_premise
 from groundwire_training.devices import placed
@@ -37,6 +39,8 @@ from groundwire_training.withheld import withheld
 
 #: Contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
+#: Texts that are looked at for two names that may change places, at most.
+_MOST_TRIED = 60
 
 
 class Loader:
@@ -53,7 +57,12 @@ class Loader:
         if folder.is_file():
             self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
             recipe = replace(
-                recipe, slots_per_step=0, edits_per_step=0, claims_per_step=0, contrasts_per_step=0
+                recipe,
+                slots_per_step=0,
+                edits_per_step=0,
+                claims_per_step=0,
+                contrasts_per_step=0,
+                bound_per_step=0,
             )
         else:
             records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
@@ -109,7 +118,8 @@ class Loader:
         records += [
             self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
         ]
-        return [self._withheld(self._reformatted(record, rng), rng) for record in records]
+        records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
+        return records + self._bound(number)
 
     def mixed_in(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sometimes add sources of other records to a record."""
@@ -142,6 +152,16 @@ class Loader:
             for place in range(int(step * n), int((step + 1) * n))
             for name in [names[place % len(names)]]
         ]
+
+    def _bound(self, step: int) -> list[LabelledContext]:
+        """Make claims whose every word stands in the sources, each kind in turn."""
+        n, found = self.recipe.bound_per_step, []
+        rng = random.Random(f"{self.recipe.seed} bound {step}")
+        for place in range(int(step * n), int((step + 1) * n)):
+            make = (short_answer, swapped_names, mistaken)[place % 3]
+            tried = rng.sample(self.slots, min(_MOST_TRIED, len(self.slots)))
+            found += islice(filter(None, (make(record, rng) for record in tried)), 1)
+        return found
 
     def _strange(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sometimes replace the last claim by one about something else."""

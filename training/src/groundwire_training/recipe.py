@@ -31,6 +31,9 @@ class Recipe:
         claims_per_step: Premises in a step, with claims that are labelled as a whole.
         contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
             few words.
+        bound_per_step: Slot-annotated texts in a step whose claims are made of words of their
+            sources: a value that answers a question with a blank, two names in each other's place,
+            a mistake by program.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.
@@ -60,6 +63,7 @@ class Recipe:
     edits_per_step: float = 0
     claims_per_step: float = 0
     contrasts_per_step: float = 0
+    bound_per_step: float = 0
     one_slot_share: float = 0.7
     answers: int = 4
     max_passages: int = 6

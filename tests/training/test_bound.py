@@ -1,0 +1,73 @@
+"""Claims made of the sources' own words: what is wrong is marked, what is right is not."""
+
+import random
+
+import pytest
+
+from groundwire.detection.example import read_sources
+from groundwire_training.sets import LabelledContext
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+SOURCE = (
+    "The prize went to Edda Brandt in 1912. She had studied under Otto Hruban, whom "
+    "the jury passed over; in 1915 his friend Carl Strass received it."
+)
+SLOTS = (
+    "Edda Brandt won in {{1912||1918||conflict}}. She learned when Otto Hruban taught, long before "
+    "Carl Strass, who won it in {{1915||1921||conflict}}{{||, his last year||baseless}}."
+)
+
+
+def record(slots: str = SLOTS) -> LabelledContext:
+    return LabelledContext("1", "qa", read_sources([SOURCE]), "Who won?", (), slots)
+
+
+def test_a_value_answers_a_question_with_a_blank() -> None:
+    from groundwire_training.bound import short_answer
+
+    made = short_answer(record(), random.Random(1))
+    assert made is not None
+    right, *wrong = made.answers
+    assert right.text.rstrip(".") in {"1912", "1915"}
+    assert right.text.rstrip(".") not in (made.question or "")
+    assert not right.spans
+    # The slot's wrong text, and the value that belongs elsewhere.
+    assert {answer.text.rstrip(".") for answer in wrong} & {"1912", "1915"}
+    assert all(a.spans == ((0, len(a.text.rstrip(".")), 2),) for a in wrong)
+
+
+def test_names_change_places() -> None:
+    from groundwire_training.bound import swapped_names
+
+    made = swapped_names(record(), random.Random(1))
+    assert made is not None
+    right, wrong = made.answers
+    assert not right.spans
+    assert wrong.text.startswith("She learned when Carl Strass taught, long before Otto Hruban,")
+    assert [wrong.text[a:b] for a, b, _ in wrong.spans] == ["Carl Strass", "Otto Hruban"]
+
+
+def test_names_that_may_change_places_stay() -> None:
+    from groundwire_training.bound import swapped_names
+
+    both = "In 1915 the jury knew Otto Hruban and also Carl Strass."
+    assert swapped_names(record(both), random.Random(1)) is None
+
+
+def test_without_a_short_slot_nothing_is_asked() -> None:
+    from groundwire_training.bound import short_answer
+
+    assert short_answer(record("Nobody else won{{|| it||baseless}}."), random.Random(1)) is None
+
+
+def test_a_mistake_is_marked() -> None:
+    from groundwire_training.bound import mistaken
+
+    made = mistaken(record(), random.Random(1))
+    assert made is not None
+    right, *wrong = made.answers
+    assert not right.spans
+    assert wrong
+    assert all(answer.spans and answer.text != right.text for answer in wrong)

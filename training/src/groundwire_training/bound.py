@@ -1,0 +1,137 @@
+"""Claims whose every word stands in the sources, though what they say of it may be wrong.
+
+They are made by program from slot-annotated answers: a value as the whole answer to a question,
+sentences in which two names change places, and answers with another mistake.
+"""
+
+import random
+import re
+from dataclasses import replace
+from itertools import combinations
+
+from groundwire.text.segment import segment
+from groundwire_training.corrupt import draw_corrupted
+from groundwire_training.corrupt.edits import CONTRADICTED, shuffled
+from groundwire_training.corrupt.names import may_be_one, name_spans, touches_name
+from groundwire_training.sets import LabelledContext, MarkedAnswer, draw, render_slots
+
+_SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
+#: Most words of a value that is an answer by itself.
+_MAX_WORDS = 4
+#: Stands for the value while its sentence is looked for.
+_MARK = "Xblankx"
+_BLANKS = ("what", "which", "___", "[...]")
+_FIRST = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2}\b")
+# Between two names that may change places without a change of sense.
+_JOINT = re.compile(
+    r"\b(?:and|or|with|versus|vs|between|married|met|resembles?|as well as|alongside|both)\b|[&/]",
+    re.I,
+)
+
+
+def short_answer(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """A question with a blank, and as answers the value that fills it and others that do not.
+
+    Args:
+        record: A slot-annotated text.
+        rng: The only source of chance.
+
+    Returns:
+        The same sources; the wrong answers are the slot's wrong text and a value of the same form
+        from another slot. ``None`` where no slot holds a short value.
+    """
+    parts = _SLOT.split(record.slots or "")
+    values = {
+        i: part.split("||")[:2]
+        for i, part in enumerate(parts)
+        if i % 2 and all(_is_short(text) for text in part.split("||")[:2])
+    }
+    if not values:
+        return None
+    at = rng.choice(sorted(values))
+    good, bad = (text.strip() for text in values[at])
+    text = "".join(
+        _MARK if i == at else part.split("||")[0] if i % 2 else part for i, part in enumerate(parts)
+    )
+    sentences = (text[piece.start : piece.end] for piece in segment(text))
+    sentence = next((each for each in sentences if _MARK in each), None)
+    if sentence is None:
+        return None
+    question = sentence.replace(_MARK, rng.choice(_BLANKS)).strip(" .!*-#\n") + "?"
+    others = [
+        value
+        for i, (value, _) in sorted(values.items())
+        if i != at and _form(value) == _form(good) and not may_be_one(value, good)
+    ]
+    wrong = [bad, *rng.sample(others, min(1, len(others)))]
+    if rng.random() < 0.5:
+        good, wrong = f"{good}.", [f"{value}." for value in wrong]
+    answers = [MarkedAnswer(good, ())]
+    answers += [MarkedAnswer(v, ((0, len(v.rstrip(".")), CONTRADICTED),)) for v in wrong]
+    return replace(record, question=question, answers=tuple(answers), slots=None)
+
+
+def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """A sentence of the faithful answer, and the same with two of its names in each other's place.
+
+    Args:
+        record: A slot-annotated text.
+        rng: The only source of chance.
+
+    Returns:
+        The same sources and question; ``None`` where no sentence has two names that stand in the
+        sources and may not change places.
+    """
+    text = render_slots(record.slots or "", frozenset()).text
+    sources = "\n".join(source.text for source in record.sources)
+    for piece in shuffled(segment(text), rng):
+        sentence = text[piece.start : piece.end]
+        names = [
+            *filter(None, [_FIRST.match(sentence)]),
+            *(m for m in name_spans(sentence) if m.start() and not touches_name(m)),
+        ]
+        # Within a sentence of the sources, so that no capital comes from a sentence's beginning.
+        names = [m for m in names if re.search(rf"[a-z,] {re.escape(m[0])}\b", sources)]
+        for a, b in shuffled(list(combinations(names, 2)), rng):
+            if a.end() >= b.start():
+                continue
+            between = sentence[a.end() : b.start()]
+            if (
+                a[0] == b[0]
+                or may_be_one(a[0], b[0])
+                or not re.search(r"[a-z]{3}", between)
+                or _JOINT.search(between)
+            ):
+                continue
+            wrong = sentence[: a.start()] + b[0] + between + a[0] + sentence[b.end() :]
+            shift = len(wrong) - len(sentence[b.end() :])
+            spans = (
+                (a.start(), a.start() + len(b[0]), CONTRADICTED),
+                (shift - len(a[0]), shift, CONTRADICTED),
+            )
+            answers = (MarkedAnswer(sentence, ()), MarkedAnswer(wrong, spans))
+            return replace(record, answers=answers, slots=None)
+    return None
+
+
+def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """The faithful answer, and the same with mistakes by program.
+
+    Args:
+        record: A slot-annotated text.
+        rng: The only source of chance.
+
+    Returns:
+        The same sources and question; ``None`` where no mistake can be made.
+    """
+    whole = draw(record, 1, rng)
+    wrong = draw_corrupted(whole, 2, rng, ())
+    return replace(whole, answers=(*whole.answers, *wrong), slots=None) if wrong else None
+
+
+def _is_short(text: str) -> bool:
+    return 0 < len(text.split()) <= _MAX_WORDS and not re.search(r"[*|#\n]", text)
+
+
+def _form(value: str) -> str:
+    return re.sub(r"[a-z]+", "a", re.sub(r"[\d.,:]+", "1", value.strip()))[:1]
