@@ -18,7 +18,7 @@ from groundwire_training.package import write_manifest
 
 CARD = "MODEL_CARD.md"
 
-_TEXT = """# Model card: reader {version}
+_SMALL = """# Model card: reader {version}
 
 Marks the words of an English text that a set of sources does not support.
 
@@ -60,7 +60,60 @@ documentation and public tables; no text is in the package.
 The weights went on from earlier ones: `groundwire train reader --data DATA \
 --start training/reader.fp16.safetensors --out OUT`.
 
-## Validation
+"""
+
+_BASE = """# Model card: reader-base {version}
+
+Marks the words of an English text that a set of sources does not support. It judges together with \
+`reader-small`, revision {companion}, and all numbers below are those of both.
+
+| | |
+| --- | --- |
+| Licence | Apache-2.0 |
+| Base | [all-mpnet-base-v2](https://huggingface.co/sentence-transformers/all-mpnet-base-v2) \
+(Apache-2.0), its first {layers} layers: {width} wide, 12 heads, 71 million parameters beside the \
+table of word pieces, English, uncased |
+| Graph | `cross.onnx`, int8 weights with a scale for each column, activations quantised as they \
+come; `cross-words.bin`, the table of word pieces in int8 |
+| Input | one row: a claim, the question, and at most 176 word pieces of the lines of the evidence \
+that are closest to the claim; with roles, positions and six match features |
+| Output | for each word piece of the claim and for the claim: supported, unsupported, \
+contradicted; the logits, times {pieces:g} and {claim:g}, are added to those of `reader-small` |
+| Calibration | Platt's map on validation word pieces, and one on the highest of an answer; a \
+scale and two offsets for claims |
+| Rules | what is plainly wrong or follows is found beside the models (docs/conflicts.md); all \
+numbers include it |
+
+## Data
+
+| Set | Used | Licence |
+| --- | --- | --- |
+| [RAGTruth](https://arxiv.org/abs/2401.00396), training part | 2,362 contexts with six answers \
+each; 150 more held out for validation | MIT |
+| slot-annotated answers of our own | 4,231 texts, of which any set of slots gives a variant | \
+answers Apache-2.0; contexts CC0-1.0 or as their records name |
+| [TabFact](https://arxiv.org/abs/1909.02164), [counterfactual edits of \
+SNLI](https://arxiv.org/abs/1909.12434), records of [E2E](https://arxiv.org/abs/1706.09254) and \
+[DART](https://arxiv.org/abs/2007.02871) | 16,994 tables, captions and records, with claims that \
+differ in a few words | MIT; CC-BY-4.0; CC-BY-SA-4.0 |
+| [InfoTabs](https://aclanthology.org/2020.acl-main.210), \
+[SNLI](https://aclanthology.org/D15-1075), [ConTRoL](https://arxiv.org/abs/2011.04864), [symmetric \
+FEVER](https://aclanthology.org/D19-1341) | 5,591 premises with claims judged as a whole | per set |
+| [BUMP](https://aclanthology.org/2023.acl-long.716), [DeFacto](https://arxiv.org/abs/2212.09968), \
+SummEdits | 3,141 articles with edited summaries | MIT and as the sets say |
+| mistakes by program | in RAGTruth answers and slot-annotated texts | as the answers |
+
+About 100 contexts of the slot-annotated answers are news texts for research use only; no text is \
+in the package.
+
+## Training
+
+Adapters of rank 32 on all products of the layers, heads and small tables: `groundwire train \
+cross`. `training/LOG.md` of the repository has the run and its curve.
+
+"""
+
+_SCORES = """## Validation
 
 Through the deployed engine (int8, selected passages, claim by claim), on answers to held-out
 contexts. Thresholds and maps are cross-fitted: each answer is judged with numbers fitted on the
@@ -76,7 +129,7 @@ samples of that size stay below if the probabilities are exactly right.
 {shipped}
 Of marked word pieces, `contradicted` is told from `unsupported` with AUROC {kinds}.
 
-`python -m groundwire_training.calibrate --data DATA --model src/groundwire/engine/models/reader`
+`python -m groundwire_training.calibrate --data DATA --model {folder}`
 {other}
 {reports}
 
@@ -90,10 +143,14 @@ before you block anything, and use `precision` where a false alarm is dear.
   (docs/conflicts.md), and missed often where they are not.
 - Summaries of news are its weakest task.
 - It reads English in Latin script; it does not calculate, and it does not know the world.
-- The sentence output is what the explainer goes by; it tells less than the word pieces do.
 """
 
 
+#: Name of a model → its folder in the repository.
+_FOLDERS = {
+    "reader": "src/groundwire/engine/models/reader",
+    "reader-base": "models/reader-base/src/groundwire_reader_base",
+}
 _SHIPPED = """
 `balanced` was set by hand (`training/LOG.md` says why); its row is measured at what is shipped, and
 the table above at the thresholds that calibration gave.
@@ -184,8 +241,21 @@ def write_card(
             f"{100 * there['f1']:.1f}, of characters {100 * here['characters']['f1']:.1f} against "
             f"{100 * there['characters']['f1']:.1f}.\n"
         )
-    text = _TEXT.format(
-        version=manifest.version,
+    raw, sizes = manifest.raw, Architecture.from_manifest(manifest.raw)
+    companion, weights = raw.get("companion"), raw.get("cross_weights") or {}
+    about = _SMALL.format(version=manifest.version)
+    if companion:
+        about = _BASE.format(
+            version=manifest.version,
+            companion=companion,
+            layers=sizes.layers,
+            width=sizes.width,
+            **weights,
+        )
+    text = about + _SCORES.format(
+        folder="models/reader-base/src/groundwire_reader_base"
+        if companion
+        else "src/groundwire/engine/models/reader",
         validation=validation_table(measured["groups"]),
         points=points,
         shipped="" if shipped is None else _SHIPPED,
@@ -196,13 +266,15 @@ def write_card(
     (model / CARD).write_text(text, encoding="utf-8")
     write_manifest(
         model,
-        sizes=Architecture.from_manifest(manifest.raw),
+        sizes=sizes,
         version=manifest.version,
+        companion=companion,
+        cross_weights=weights or None,
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,
-        answer_calibration=manifest.raw.get("answer_calibration"),
-        sentence_calibration=manifest.raw.get("sentence_calibration"),
-        lines_calibration=manifest.raw.get("lines_calibration"),
+        answer_calibration=raw.get("answer_calibration"),
+        sentence_calibration=raw.get("sentence_calibration"),
+        lines_calibration=raw.get("lines_calibration"),
     )
 
 
