@@ -49,6 +49,23 @@ def test_names_change_places() -> None:
     assert [wrong.text[a:b] for a, b, _ in wrong.spans] == ["Carl Strass", "Otto Hruban"]
 
 
+def test_a_sentence_gets_the_subject_of_another() -> None:
+    from groundwire_training.bound import other_subject
+
+    lease = "The supplier delivers within 14 days. The buyer bears the cost of transport. It rains."
+    made = other_subject(
+        LabelledContext("1", "docs", read_sources([lease]), None, (), "It is so."), random.Random(1)
+    )
+    assert made is not None
+    right, wrong = made.answers
+    assert right.text in lease
+    subject = wrong.text[: wrong.spans[0][1]]
+    assert {right.text.removesuffix(wrong.text[len(subject) :]), subject} == {
+        "The supplier",
+        "The buyer",
+    }
+
+
 def test_names_that_may_change_places_stay() -> None:
     from groundwire_training.bound import swapped_names
 

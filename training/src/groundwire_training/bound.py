@@ -1,7 +1,8 @@
 """Claims whose every word stands in the sources, though what they say of it may be wrong.
 
 They are made by program from slot-annotated answers: a value as the whole answer to a question,
-sentences in which two names change places, and answers with another mistake.
+sentences in which two names change places or that begin with another's subject, and answers with
+another mistake.
 """
 
 import random
@@ -22,6 +23,12 @@ _MAX_WORDS = 4
 _MARK = "Xblankx"
 _BLANKS = ("what", "which", "___", "[...]")
 _FIRST = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2}\b")
+# What a sentence begins with and says something of.
+_SUBJECT = re.compile(
+    r"(?:The [a-z][\w-]+(?: (?!never|not|[a-z]+ly\b)[a-z][\w-]+)??"
+    r"|[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2})"
+    r"(?= (?:is|are|was|were|has|have|had|can|may|must|will|should|does|did|[a-z]+(?:s|ed))\b)"
+)
 # Between two names that may change places without a change of sense.
 _JOINT = re.compile(
     r"\b(?:and|or|with|versus|vs|between|married|met|resembles?|as well as|alongside|both)\b|[&/]",
@@ -111,6 +118,42 @@ def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContex
             )
             answers = (MarkedAnswer(sentence, ()), MarkedAnswer(wrong, spans))
             return replace(record, answers=answers, slots=None)
+    return None
+
+
+def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """A sentence of the sources or of the faithful answer, and the same with another's subject.
+
+    Args:
+        record: A slot-annotated text.
+        rng: The only source of chance.
+
+    Returns:
+        The same sources and question; ``None`` where no two sentences have subjects of one form.
+    """
+    sources = "\n".join(source.text for source in record.sources)
+    texts = [sources, render_slots(record.slots or "", frozenset()).text]
+    found = [
+        (match, text[piece.start : piece.end].strip())
+        for text in texts
+        for piece in segment(text)
+        if (match := _SUBJECT.match(text[piece.start : piece.end].strip()))
+        and (match[0].startswith("The ") or re.search(rf"[a-z,] {re.escape(match[0])}\b", sources))
+    ]
+    for match, sentence in shuffled([f for f in found if 4 <= len(f[1].split()) <= 40], rng):
+        rest = sentence[match.end() :]
+        others = sorted(
+            {
+                other[0]
+                for other, _ in found
+                if other[0].startswith("The ") == match[0].startswith("The ")
+                and not may_be_one(other[0].removeprefix("The "), match[0].removeprefix("The "))
+            }
+        )
+        if others:
+            subject = rng.choice(others)
+            wrong = MarkedAnswer(subject + rest, ((0, len(subject), CONTRADICTED),))
+            return replace(record, answers=(MarkedAnswer(sentence, ()), wrong), slots=None)
     return None
 
 
