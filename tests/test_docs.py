@@ -18,7 +18,7 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
-from groundwire.engine.models import READER_VARIABLE, list_models
+from groundwire.engine.models import BASE_PACKAGE, READER_VARIABLE, list_models
 from tests.gateway.page import examples_of, gateway_with
 
 ROOT = Path(__file__).parents[1]
