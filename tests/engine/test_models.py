@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
     package.parent.mkdir()
     write_model(tmp_path / "site", BASE_PACKAGE, kind="reader", companion=find_model().revision)
     (package / "__init__.py").touch()
+    monkeypatch.delitem(sys.modules, BASE_PACKAGE, raising=False)
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.delenv(READER_VARIABLE, raising=False)
     return Manifest.read(package)
@@ -161,7 +163,8 @@ def test_the_small_reader_is_one_word_away(monkeypatch: pytest.MonkeyPatch) -> N
     assert find_reader() == find_model()
 
 
-def test_what_is_not_installed_says_how_to_install_it() -> None:
+def test_what_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, BASE_PACKAGE, None)
     with pytest.raises(ModelError, match=r"pip install \./models/reader-base"):
         find_reader("reader-base")
 
