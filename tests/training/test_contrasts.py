@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.slots import DOUBTFUL, MarkedAnswer
-from groundwire_training.contrasts import contrasts, with_stranger
+from groundwire_training.contrasts import contrasts, held_out, with_stranger
 from groundwire_training.sets import LabelledContext
 from groundwire_training.unlabelled import without_unlabelled
 from tests.training.conftest import write
@@ -44,6 +44,19 @@ def caption(hypothesis: str, label: str, *, kind: str = "nli") -> dict[str, Any]
         "hypothesis": hypothesis,
         "label": label,
     }
+
+
+def test_what_is_held_out_is_no_training_text(tmp_path: Path) -> None:
+    kept = [
+        {**TABLE, "split": "validation", "good": f"the reds won {n} times"} for n in range(2, 6)
+    ]
+    write(tmp_path / "tabfact.jsonl.gz", [TABLE, *kept])
+    shown = [caption("A man is on a horse.", "entailment"), caption("On foot.", "contradiction")]
+    write(tmp_path / "cad_nli.jsonl.gz", [shown[0], *({**c, "split": "validation"} for c in shown)])
+    records = held_out(tmp_path, 6)
+    assert [r.task for r in records] == ["contrasts-tables"] * 3 + ["contrasts-captions"]
+    assert all(r.answers[0].text != TABLE["good"] for r in records)
+    assert records == held_out(tmp_path, 6)
 
 
 def found(tmp_path: Path, *, seed: int = 0) -> dict[str, list[LabelledContext]]:

@@ -34,7 +34,7 @@ from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.explain.nearby import SourceLines
 from groundwire.text.segment import Segment, segment
-from groundwire_training import data, rows, sentences, sets
+from groundwire_training import contrasts, data, rows, sentences, sets
 from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
@@ -55,6 +55,8 @@ _FOLDS = 5
 _LINES_EVERY = 2
 #: Weights to try for the cross-encoder's logits.
 _WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+#: Tables and captions whose claims are read for that.
+_PLAIN = 160
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: Upper ends of the groups, by number of passages, that are reported.
 _BUCKETS = (1, 3, 6, 1_000_000)
@@ -103,8 +105,8 @@ class Scored:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether any word piece is marked."""
-        return bool((self.labels > 0).any())
+        """Whether any word piece is marked, or a mistake is somewhere among them."""
+        return bool((self.labels > 0).any()) or any(label > 0 for *_, label in self.answer.doubts)
 
 
 def validation_records(folder: Path) -> Iterator[LabelledContext]:
@@ -122,6 +124,14 @@ def validation_records(folder: Path) -> Iterator[LabelledContext]:
     rng = random.Random(1)
     for record in sets.slots(folder / "slots" / "validation.jsonl.gz"):
         yield sets.draw(record, 3, rng)
+
+
+def plain_claims(folder: Path) -> list[LabelledContext]:
+    """Short claims about a table or a caption, held out of training; of a user's own file, none.
+
+    Whole answers say little of plain errors, so the cross-encoder's weights are chosen with these.
+    """
+    return [] if folder.is_file() else contrasts.held_out(folder / "pairs", _PLAIN)
 
 
 def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
@@ -257,17 +267,36 @@ def can_fit(scored: Sequence[Scored]) -> bool:
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
-def choose_weights(scored: Sequence[Scored]) -> CrossWeights:
-    """Choose the cross-encoder's weights with the least cross entropy of pieces and answers."""
-    gold = np.array([answer.is_hallucinated for answer in scored])
+def choose_weights(scored: Sequence[Scored], plain: Sequence[Scored] = ()) -> CrossWeights:
+    """Choose the cross-encoder's weights: the least cross entropy, each with its own Platt map.
+
+    Args:
+        scored: Answers, whose cross entropy counts, and that of their word pieces.
+        plain: Plain claims (:func:`plain_claims`), whose cross entropy counts as much as that of
+            the answers.
+    """
     targets = np.concatenate([answer.labels for answer in scored]) > 0
 
     def loss(weights: CrossWeights) -> float:
-        mixed = [answer.mixed(weights).logits for answer in scored]
-        tops = np.array([logits.max() for logits in mixed])
-        return _cross_entropy(np.concatenate(mixed), targets) + _cross_entropy(tops, gold)
+        logits = np.concatenate([answer.mixed(weights).logits for answer in scored])
+        groups = [group for group in (scored, plain) if group]
+        return _cross_entropy(logits, targets) + sum(answer_entropy(g, weights) for g in groups)
 
     return min((CrossWeights(pieces=p, claim=c) for p in _WEIGHTS for c in _WEIGHTS), key=loss)
+
+
+def answer_entropy(scored: Sequence[Scored], weights: CrossWeights) -> float:
+    """Cross entropy of answers by their most doubtful word piece, after a Platt map of their own.
+
+    Args:
+        scored: Answers of both kinds.
+        weights: Weights of the cross-encoder's logits.
+
+    Returns:
+        Mean over the answers, in nats.
+    """
+    tops = np.array([answer.mixed(weights).logits.max() for answer in scored])
+    return _cross_entropy(tops, np.array([answer.is_hallucinated for answer in scored]))
 
 
 def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> float:
@@ -536,8 +565,10 @@ def main() -> None:
     scores = {}
     for name, folder in (("model", options.model), ("other", options.compare)):
         if folder is not None:
-            scored = score(open_reader(folder, options.threads), records)
-            weights = choose_weights(scored) if len(scored[0].models) > 1 else None
+            reader = open_reader(folder, options.threads)
+            scored, weights = score(reader, records), None
+            if len(scored[0].models) > 1:
+                weights = choose_weights(scored, score(reader, plain_claims(options.data)))
             if weights is not None:
                 scored = [answer.mixed(weights) for answer in scored]
             if name == "model":

@@ -39,6 +39,20 @@ def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
     }
 
 
+def held_out(folder: Path, n: int) -> list[LabelledContext]:
+    """Tables and captions of the validation parts, about as many of each.
+
+    Args:
+        folder: Has ``tabfact`` and ``cad_nli`` as ``.jsonl.gz``.
+        n: How many, at most; the same ones each time.
+    """
+    sets = (
+        list(_tables(read_rows(folder / "tabfact.jsonl.gz"), "validation")),
+        list(_captions(read_rows(folder / "cad_nli.jsonl.gz"), "validation")),
+    )
+    return [r for found in sets for r in random.Random(0).sample(found, min(n // 2, len(found)))]
+
+
 def with_stranger(record: LabelledContext, others: Iterable[LabelledContext]) -> LabelledContext:
     """Replace a record's last claim by one about something else, which is all unsupported.
 
@@ -54,19 +68,19 @@ def with_stranger(record: LabelledContext, others: Iterable[LabelledContext]) ->
     return record
 
 
-def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[LabelledContext]:
+def _tables(rows: Iterable[dict[str, Any]], split: str = "train") -> Iterator[LabelledContext]:
     for row in rows:
-        if row["split"] == "train" and len(row["context"]) <= _MAX_TABLE_CHARS:
+        if row["split"] == split and len(row["context"]) <= _MAX_TABLE_CHARS:
             spans = tuple((span["start"], span["end"], _CONFLICT) for span in row["spans"])
             if spans:
                 answers = (MarkedAnswer(row["good"], ()), MarkedAnswer(row["bad"], spans))
                 yield _record(row["id"], "tables", row["context"], answers)
 
 
-def _captions(rows: Iterable[dict[str, Any]]) -> Iterator[LabelledContext]:
+def _captions(rows: Iterable[dict[str, Any]], split: str = "train") -> Iterator[LabelledContext]:
     groups: dict[str, dict[str, int]] = {}
     for row in rows:
-        if row["split"] == "train" and row["kind"] == "nli":
+        if row["split"] == split and row["kind"] == "nli":
             known = groups.setdefault(row["premise"].strip(), {})
             known[row["hypothesis"].strip()] = _LABELS[row["label"]]
     for number, (premise, known) in enumerate(groups.items()):

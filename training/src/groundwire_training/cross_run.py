@@ -95,11 +95,13 @@ def train_cross(run: CrossRun, report: Report) -> Path:
     package_cross(merged(model), model.sizes, folder, version=run.version)
     report.say("Reading validation answers through the engine, to calibrate.")
     records = calibrate.validation_records(run.data)
-    scored = calibrate.score(calibrate.open_reader(folder, run.threads or 1), records)
+    reader = calibrate.open_reader(folder, run.threads or 1)
+    scored = calibrate.score(reader, records)
     if not calibrate.can_fit(scored):
         report.say("Not calibrated: validation answers of both kinds are needed.")
         return folder
-    weights = calibrate.choose_weights(scored)
+    plain = calibrate.score(reader, calibrate.plain_claims(run.data))
+    weights = calibrate.choose_weights(scored, plain)
     scored = [answer.mixed(weights) for answer in scored]
     calibrate.calibrate(folder, scored, weights=weights)
     if calibrate.can_cross_fit(scored):
