@@ -66,6 +66,23 @@ def test_a_sentence_gets_the_subject_of_another() -> None:
     }
 
 
+def test_a_number_is_that_of_something_else() -> None:
+    from groundwire_training.bound import other_value
+
+    hotels = (
+        "Hotel Alba has 42 rooms and a pool. Hotel Corso has 67 rooms, and parking for 12 cars."
+    )
+    made = other_value(
+        LabelledContext("1", "docs", read_sources([hotels]), None, (), "It is so."),
+        random.Random(1),
+    )
+    assert made is not None
+    right, wrong = made.answers
+    ((start, end, _),) = wrong.spans
+    assert {right.text[start:end], wrong.text[start:end]} == {"42", "67"}
+    assert right.text in hotels
+
+
 def test_names_that_may_change_places_stay() -> None:
     from groundwire_training.bound import swapped_names
 

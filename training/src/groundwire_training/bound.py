@@ -1,8 +1,8 @@
 """Claims whose every word stands in the sources, though what they say of it may be wrong.
 
 They are made by program from slot-annotated answers: a value as the whole answer to a question,
-sentences in which two names change places or that begin with another's subject, and answers with
-another mistake.
+sentences in which two names change places, that begin with another's subject or have another's
+number, and answers with another mistake.
 """
 
 import random
@@ -29,6 +29,8 @@ _SUBJECT = re.compile(
     r"|[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2})"
     r"(?= (?:is|are|was|were|has|have|had|can|may|must|will|should|does|did|[a-z]+(?:s|ed))\b)"
 )
+# A number, and what it counts or measures.
+_MEASURED = re.compile(r"(?<![\w.,/:-])(\d[\d.,]*(?<![.,]))(?: ?(%|[a-z]{1,12}\b))(?![-/])")
 # Between two names that may change places without a change of sense.
 _JOINT = re.compile(
     r"\b(?:and|or|with|versus|vs|between|married|met|resembles?|as well as|alongside|both)\b|[&/]",
@@ -157,6 +159,35 @@ def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContex
     return None
 
 
+def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """A sentence, and the same with a number of the same unit from another sentence.
+
+    Args:
+        record: A slot-annotated text.
+        rng: The only source of chance.
+
+    Returns:
+        The same sources and question; ``None`` where no unit has two numbers.
+    """
+    sources = "\n".join(source.text for source in record.sources)
+    known: dict[str, set[str]] = {}
+    for match in _MEASURED.finditer(sources):
+        known.setdefault(_unit(match), set()).add(match[1])
+    texts = [sources, render_slots(record.slots or "", frozenset()).text]
+    sentences = [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
+    for sentence in shuffled([s for s in sentences if 4 <= len(s.split()) <= 40], rng):
+        for match in shuffled(list(_MEASURED.finditer(sentence)), rng):
+            here = {each[1] for each in _MEASURED.finditer(sentence)}
+            others = sorted(known.get(_unit(match), set()) - here)
+            if match[1] in known.get(_unit(match), ()) and others:
+                start, value = match.start(1), rng.choice(others)
+                wrong = sentence[:start] + value + sentence[match.end(1) :]
+                span = (start, start + len(value), CONTRADICTED)
+                answers = (MarkedAnswer(sentence, ()), MarkedAnswer(wrong, (span,)))
+                return replace(record, answers=answers, slots=None)
+    return None
+
+
 def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
     """The faithful answer, and the same with mistakes by program.
 
@@ -170,6 +201,14 @@ def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | N
     whole = draw(record, 1, rng)
     wrong = draw_corrupted(whole, 2, rng, ())
     return replace(whole, answers=(*whole.answers, *wrong), slots=None) if wrong else None
+
+
+def _unit(match: re.Match[str]) -> str:
+    return str(match[2] or "").lower()
+
+
+#: All kinds, in the order in which training draws them.
+BOUND = (other_subject, short_answer, swapped_names, other_value, mistaken)
 
 
 def _is_short(text: str) -> bool:

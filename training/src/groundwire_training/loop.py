@@ -23,7 +23,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import claims, data, rows, sets
 from groundwire_training.alone import alone
 from groundwire_training.bases import save_weights
-from groundwire_training.bound import mistaken, other_subject, short_answer, swapped_names
+from groundwire_training.bound import BOUND
 from groundwire_training.contrasts import contrasts, with_stranger
 from groundwire_training.corrupt import draw_corrupted, false_premise
 from groundwire_training.devices import placed
@@ -158,7 +158,7 @@ class Loader:
         n, found = self.recipe.bound_per_step, []
         rng = random.Random(f"{self.recipe.seed} bound {step}")
         for place in range(int(step * n), int((step + 1) * n)):
-            make = (other_subject, short_answer, swapped_names, mistaken)[place % 4]
+            make = BOUND[place % len(BOUND)]
             tried = rng.sample(self.slots, min(_MOST_TRIED, len(self.slots)))
             found += islice(filter(None, (make(record, rng) for record in tried)), 1)
         return found
