@@ -69,9 +69,7 @@ def test_a_sentence_gets_the_subject_of_another() -> None:
 def test_a_number_is_that_of_something_else() -> None:
     from groundwire_training.bound import other_value
 
-    hotels = (
-        "Hotel Alba has 42 rooms and a pool. Hotel Corso has 67 rooms, and parking for 12 cars."
-    )
+    hotels = "Hotel Alba has 42 rooms, a pool. Hotel Corso has 67 rooms, with parking for 8 cars."
     made = other_value(
         LabelledContext("1", "docs", read_sources([hotels]), None, (), "It is so."),
         random.Random(1),

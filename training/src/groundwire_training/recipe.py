@@ -32,8 +32,8 @@ class Recipe:
         contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
             few words.
         bound_per_step: Slot-annotated texts in a step whose claims are made of words of their
-            sources: another's subject or number, a value that answers a question with a blank, two names in
-            each other's place, a mistake by program.
+            sources: another's subject or number, a value that answers a question with a blank, two
+            names in each other's place, a mistake by program.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.
