@@ -16,7 +16,7 @@ _FIELDS = frozenset({"id", "timestamp", "tenant", "type", "trace_id", "payload"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRecord:
-    """A record of the trail, as lists show it.
+    """A record of the trail for lists.
 
     Attributes:
         event: What happened, as its line says: ``id``, ``timestamp``, ``tenant``, ``type``,

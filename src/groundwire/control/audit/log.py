@@ -120,12 +120,12 @@ class AuditLog:
             self._task = asyncio.create_task(self._run(self._sink), name="audit log")
 
     def add(self, *events: AuditEvent) -> None:
-        """Hand over events without waiting: only for those that are few by themselves."""
+        """Hand over events without waiting; only for events that are rare."""
         for event in events:
             self._add(event)
 
     async def write(self, *events: AuditEvent) -> None:
-        """Hand over events, and wait until all have a place in the queue. It raises nothing.
+        """Hand over events, and wait until the queue has taken them. Never raises.
 
         All events are written even if the caller is cancelled meanwhile.
         """
@@ -133,7 +133,7 @@ class AuditLog:
         await self._until_placed(self._n_added)
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Hand over events, and wait until they are on disk. It raises nothing.
+        """Hand over events, and wait until they are on disk. Never raises.
 
         All who wait at the same time share one write. Once writing has failed for as long as the
         patience lasts, nobody waits any more until it succeeds. But all wait for a place in the

@@ -1,4 +1,4 @@
-"""Removes records and details whose time is over, every hour.
+"""Removes records and details that have expired, every hour.
 
 A chain loses its beginning, never a record between two others. Before anything is removed, a record
 says what: ``audit verify`` then expects what is missing, and nothing else. An interrupted removal
@@ -69,7 +69,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Expired:
-    """The part of a trail whose time is over.
+    """The expired part of a trail.
 
     Attributes:
         removed: The last record that each chain loses; all records before it go as well.
@@ -89,7 +89,7 @@ class _Expired:
 
     @property
     def conditions(self) -> Sequence[tuple[Table, ColumnElement[bool]]]:
-        """The rows that go, in the order in which they go: details before their records."""
+        """The rows to remove, in their order: details before their records."""
         before = _MIN if self.details_before is None else self.details_before
         is_old = _DETAILS.moment < moments.of_datetime(before)
         chains = [(head.writer, head.seq) for head in self.removed]
@@ -100,7 +100,7 @@ class _Expired:
         ]
 
     def announcement(self) -> AuditEvent:
-        """Return the event that is on record before anything goes."""
+        """Return the event that is recorded before anything is removed."""
         said = (each for each in (self.details_before, self.said_before) if each is not None)
         return retention_applied(
             (*self.removed, *self.said), details_before=max(said, default=None)
@@ -108,7 +108,7 @@ class _Expired:
 
 
 class Retention:
-    """Removes records and details whose time is over, every hour."""
+    """Removes records and details that have expired, every hour."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Retention:
         self._task: asyncio.Task[None] | None = None
 
     async def prune(self, now: datetime) -> Pruned:
-        """Remove the records and details whose time is over.
+        """Remove the records and details that have expired.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -170,7 +170,7 @@ class Retention:
         )
 
     async def _find(self, connection: AsyncConnection, now: datetime) -> _Expired:
-        """Find the records and details whose time is over."""
+        """Find the records and details that have expired."""
         oldest = _days_before(now, self._retention_days)
         before = moments.of_datetime(oldest or _MIN)
         claims = Claims(self._keys)
@@ -201,12 +201,12 @@ class Retention:
         )
 
     async def open(self) -> None:
-        """Start the hourly task, if anything is ever to be removed."""
+        """Start the hourly task, if the settings let anything expire."""
         if self._retention_days is not None or self._detail_days is not None:
             self._task = asyncio.create_task(self._run(), name="retention")
 
     async def close(self) -> None:
-        """Stop; the rest is removed the next time."""
+        """Stop; what remains is removed after the next start."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

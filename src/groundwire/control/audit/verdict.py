@@ -62,7 +62,7 @@ class TrailVerdict:
         chains_open: The number of chains without an end: their processes write still, or crashed.
         findings_total: The number of places where something is wrong.
         findings: The first of them.
-        notes: Observations that are nothing wrong.
+        notes: Observations that are no errors.
         heads: Where the chains stand: the anchors for a later time.
     """
 

@@ -109,7 +109,7 @@ class TrailVerifier:
             self._findings.append(TrailFinding(kind=kind, writer=writer, seq=seq, text=text))
 
     def note(self, text: str) -> None:
-        """Add an observation that is nothing wrong."""
+        """Add an observation that is no error."""
         self._notes.append(text)
 
     def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:

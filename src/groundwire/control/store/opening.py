@@ -1,4 +1,4 @@
-"""Opens databases: one that starts later than this process, and one that must be there already."""
+"""Opens a database: with retries until it is up, or only if it exists already."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ _FIRST_S, _LONGEST_S = 0.1, 5.0
 
 @asynccontextmanager
 async def existing_store(config: Config) -> AsyncIterator[Store]:
-    """Open the database of a configuration for a command, which makes and migrates nothing.
+    """Open the database of a configuration for a command; it is neither made nor migrated.
 
     A migration is for a start or for who asks for it: older gateways could not start any more.
 

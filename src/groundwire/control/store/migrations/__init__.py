@@ -4,5 +4,5 @@ from typing import NoReturn
 
 
 def downgrade() -> NoReturn:
-    """There is no way back: what a revision has thrown away cannot be made up."""
+    """Downgrades are not possible: a revision may have deleted data."""
     raise NotImplementedError("There is no downgrade; restore the backup of before the upgrade.")
