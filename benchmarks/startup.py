@@ -81,7 +81,7 @@ def starts() -> tuple[Start, ...]:
     loaded, importing = _LOAD.format(before=_FROM, after=""), _LOAD.format(before="", after=_FROM)
     return (
         Start("import groundwire", ("-c", _IMPORT), tells=True),
-        Start("Detector.load() to the first verdict", ("-c", loaded), tells=True, bar_ms=500),
+        Start("Detector.load() to the first verdict", ("-c", loaded), tells=True, bar_ms=1000),
         Start("the same, with the import of Detector", ("-c", importing), tells=True),
         Start("groundwire check, start to end", (command, *_CHECK), bar_ms=1000, statuses=(0, 1)),
         Start("groundwire --help, start to end", (command, "--help"), bar_ms=150),

@@ -12,7 +12,7 @@ import pytest
 
 from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
 from groundwire.verify.verifier import ANYONE, Scope
-from tests.verify.scripted import Asked, Reply, ScriptedEndpoint
+from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error
 
 pytestmark = pytest.mark.merge
 
@@ -81,7 +81,7 @@ def test_a_call_that_failed_is_not_repeated_when_nobody_waits_any_more() -> None
 
     def respond(asked: Asked) -> Reply:
         served.append(asked)
-        return 500, {}
+        return error(500)
 
     with (
         ScriptedEndpoint(respond) as wire,

@@ -10,11 +10,12 @@ import re
 from dataclasses import replace
 from itertools import combinations
 
+from groundwire.evaluation.datasets.slots import MarkedAnswer, render_slots
 from groundwire.text.segment import segment
 from groundwire_training.corrupt import draw_corrupted
 from groundwire_training.corrupt.edits import CONTRADICTED, shuffled
 from groundwire_training.corrupt.names import may_be_one, name_spans, touches_name
-from groundwire_training.sets import LabelledContext, MarkedAnswer, draw, render_slots
+from groundwire_training.sets import LabelledContext, draw
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 #: Most words of a value that is an answer by itself.

@@ -155,7 +155,8 @@ class Loader:
 
     def _bound(self, step: int) -> list[LabelledContext]:
         """Make claims whose every word stands in the sources, each kind in turn."""
-        n, found = self.recipe.bound_per_step, []
+        n = self.recipe.bound_per_step
+        found: list[LabelledContext] = []
         rng = random.Random(f"{self.recipe.seed} bound {step}")
         for place in range(int(step * n), int((step + 1) * n)):
             make = BOUND[place % len(BOUND)]
