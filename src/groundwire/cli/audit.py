@@ -136,7 +136,7 @@ def _what(verdict: "TrailVerdict") -> str:
 
 
 def _lines(verdict: "TrailVerdict") -> Iterator[str]:
-    from groundwire.render import visible  # what was put into a database may be anything
+    from groundwire.render import visible  # a database may hold any text
 
     yield f"{_TOLD[verdict.status]}: {_what(verdict)}"
     for finding in verdict.findings:

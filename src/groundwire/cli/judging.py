@@ -145,7 +145,7 @@ class Judging:
 
     @contextmanager
     def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
-        """What judges, how, and how many rows at a time; the detector is gone afterwards."""
+        """Yield the detector, the way to judge, and the rows at a time; then close the detector."""
         from groundwire.engine.models import EMBEDDERS
         from groundwire.evaluation.run import here
         from groundwire.text.files.reading import MAX_BLOCK_ROWS

@@ -176,7 +176,7 @@ def _end(ctx: click.Context, done: "_Done[Any]") -> None:
 
 
 def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> "_Done[_T]":
-    """Do something with the registry of a configuration, and record what it was."""
+    """Read or change the tenants and keys of a configuration, and record a change."""
     return asyncio.run(_done(config, work, events))
 
 
@@ -189,7 +189,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.tenants.configured import ConfiguredTenants
     from groundwire.control.tenants.registry import Registry
 
-    # First what could keep it from being recorded.
+    # First the steps that can fail and would keep the change from being recorded.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:

@@ -133,7 +133,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # what is left out has no place of its own
+                part = Scalar(None, place)  # a value that is left out has no place of its own
             entries[key.value] = DocumentEntry(key.value, place, part)
         for entry in merged:
             entries.setdefault(entry.key, entry)

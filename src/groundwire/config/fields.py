@@ -11,7 +11,7 @@ from groundwire.config.kinds import Kind, KindError, Secret, guess
 #: The user and the password of a URL.
 _USER = re.compile(r"//[^/\s]*@")
 
-#: Stands for a secret that cannot be read, in what is said about it.
+#: The value in messages about a secret that cannot be read.
 HIDDEN = Secret("")
 
 

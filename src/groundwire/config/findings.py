@@ -97,7 +97,7 @@ def _refuses_most(
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
     if not blocks or (policy.explain and config.explain.drops_entailed):
-        return ""  # what is entailed is acquitted
+        return ""  # the explainer drops findings that the evidence entails
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:
@@ -114,7 +114,7 @@ def _refuses_most(
 
 
 def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find what lets something pass which the preset would withhold."""
+    """Find settings that let answers pass which the preset ``strict`` would withhold."""
     if config.check.preset != "strict":
         return
     message = "{} does less than the preset strict: some of what is not grounded passes."

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from groundwire.config.kinds import Secret, matching, secret
 
-#: Whose key it is where a configuration names no tenant.
+#: The tenant of a configured key that names none.
 DEFAULT_TENANT = "default"
 
-#: What stands for a key that is not itself in the file.
+#: Prefix of a hash that a file has in place of a key.
 HASHED = "sha256:"
 
 #: A secret that goes into a header.

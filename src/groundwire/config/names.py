@@ -1,4 +1,4 @@
-"""What other systems call our settings: one table, read from left to right.
+"""The names of our settings in other systems: one table, read from left to right.
 
 A name of a file is its path with dots; an environment variable stands beside it. Where the values
 differ as well, a :data:`Conversion` makes ours of theirs.
@@ -30,7 +30,8 @@ def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
     return value
 
 
-#: Their value → ours before it is checked; raises :class:`KindError` for what has no counterpart.
+#: Converts another system's value to ours, before it is checked. It raises :class:`KindError` for
+#: values without a counterpart.
 Conversion = Callable[[Any], Any]
 
 
@@ -39,13 +40,13 @@ class Alias:
     """A name for a setting.
 
     Attributes:
-        format: Whose name it is.
-        name: In a file; empty for what is only a variable.
-        path: Our name.
-        variable: In the environment; empty if there is none.
-        is_shared: Whether other programs read that variable too: then it counts only where nothing
-            else is said, and only for a verifier that leaves this machine.
-        conversion: Where the values differ.
+        format: The system that uses this name.
+        name: The name in a file; empty for a setting that is only an environment variable.
+        path: Our name of the setting.
+        variable: The environment variable; empty if there is none.
+        is_shared: Whether other programs read that variable too: then it counts only where no other
+            value is given, and only for a verifier that leaves this machine.
+        conversion: Converts the value to ours.
     """
 
     format: Format
@@ -56,7 +57,7 @@ class Alias:
     conversion: Conversion = same
 
 
-#: Defaults that differ when a system's names are used: what its own documentation promises.
+#: Defaults of other systems, from their documentation; they apply where their names are used.
 DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,

@@ -56,12 +56,12 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Return the origin of a default that holds where the names of some system are used."""
+        """Return the origin of a default that belongs to another system's format."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody gave the value."""
+        """Whether the value is a default, given by no file, variable or option."""
         return self in (type(self)(), type(self).default_of(self.format))
 
     def __str__(self) -> str:

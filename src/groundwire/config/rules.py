@@ -304,7 +304,7 @@ class RuleReader:
         return Condition(type_, str(text))
 
     def _names(self, type_: SignalType) -> Iterator[str]:
-        # What is defined wrongly is known all the same: one mistake is told once.
+        # Signals with a wrong definition count as known, so that one mistake gives one error.
         yield from self._places.get(type_, {})
         built_in: dict[SignalType, Iterable[str]] = {
             SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),

@@ -1,1 +1,1 @@
-"""What the gateway keeps: tenants, keys, the audit trail, and the database that holds them."""
+"""The state of the gateway: tenants, keys, the audit trail, and the database that holds them."""

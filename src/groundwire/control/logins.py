@@ -1,4 +1,4 @@
-"""Decides which logins to the admin plane make an event: few, however often somebody tries."""
+"""Decides which logins to the admin plane are recorded: few, however many attempts there are."""
 
 from dataclasses import dataclass
 

@@ -109,10 +109,10 @@ def ece_by_chance(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brier:
-    """Mean squared distance of probabilities from what was so, 0 at best (Brier 1950).
+    """Mean squared distance of probabilities from the true labels, 0 at best (Brier 1950).
 
     Attributes:
-        n: How many probabilities.
+        n: Number of probabilities.
         score: The mean; ``nan`` if there are none.
         of_base_rate: The score of a constant forecast of the base rate.
     """

@@ -19,7 +19,7 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Counts of what was predicted, what is so (gold), and both: answers or characters."""
+    """Counts of answers or characters: predicted, gold (true by the labels), and both."""
 
     both: int
     predicted: int
@@ -48,7 +48,7 @@ class Overlap:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Both, predicted and gold: what :func:`f1_of` takes."""
+        """The counts as :func:`f1_of` takes them: both, predicted, gold."""
         return self.both, self.predicted, self.gold
 
 

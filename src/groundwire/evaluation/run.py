@@ -82,7 +82,7 @@ def run(
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
     blocks = in_contexts(remaining, block_rows)
-    first = [*islice(blocks, 1)]  # what can fail comes before the file is there
+    first = [*islice(blocks, 1)]  # errors of the data come before the file is made
     with (
         results.writer(header, replace=replace) as writer,
         closing(judge(chain(first, blocks))) as batches,

@@ -1,7 +1,7 @@
 """The app: its routes, in their order, and the layers around them.
 
-From the outside in: a count, a trace id, whose request it is, how much is taken, and whether models
-are loaded.
+The layers, from the outside in: they count requests, give each a trace id, authenticate it, limit
+its size and the number of requests at a time, and refuse it while models are being loaded.
 The proxy's routes are plain endpoints, which see the bytes as they came; those of the gateway's own
 API are FastAPI's, and make up the OpenAPI document.
 """

@@ -46,7 +46,7 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: A start waits so many seconds for the database; then it goes on, and is not ready.
+#: Seconds that a start waits for the database; after that it continues, and is not ready.
 _FIRST_S = 5.0
 
 #: Seconds between two looks for failed logins that are to be recorded.

@@ -75,7 +75,7 @@ _OF_A_TENANT = {
     "effective": "effective",
     "keys": "tenant_keys",
 }
-#: What Azure's clients have in place of ``/v1/``.
+#: The path prefix that Azure's clients send in place of ``/v1/``.
 _AZURE = re.compile(r"\A/openai/(?:(?:v1|deployments/[^/]+)/)?")
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
@@ -174,7 +174,7 @@ class Metrics:
             "code",
         )
 
-    # What was checked.
+    # Checks.
 
     def checked(
         self, answers: Sequence[Checked], *, policy_action: Action, mode: Mode, detector: str
@@ -246,7 +246,7 @@ class Metrics:
         known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
         self._upstream_failures.labels(upstream, str(known)).inc()
 
-    # What others count.
+    # Metrics of numbers that other parts of the gateway count.
 
     def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
         """Add the metrics of the cache of sources; ``read`` is called at each scrape."""

@@ -15,7 +15,7 @@ from groundwire.gateway.http.problems import Problem
 
 PREFIX = b"/v1/"
 
-#: Words that stand for an endpoint which gives text of a model: at once, later, or once more.
+#: Path segments of endpoints that return text of a model: at once, later, or once more.
 _TEXT = frozenset(
     {
         "batches",  # chat completions, later
@@ -37,11 +37,11 @@ _TEXT = frozenset(
     }
 )
 
-#: What follows a colon behind the name of a model, in Google's spelling.
+#: Actions after a model's name and a colon, in Google's paths.
 _TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
 
-#: Words that stand for an endpoint which gives none, unless one of :data:`_TEXT` stands beside it:
-#: numbers, pictures and sound, files, settings. Of any other endpoint nobody knows.
+#: Path segments of endpoints that return no text of a model, unless one of :data:`_TEXT` is in the
+#: path too: numbers, pictures and sound, files, settings. Other endpoints are unknown.
 _NO_TEXT = frozenset(
     {
         *("embed", "embeddings", "moderations", "pooling", "rerank", "score", "classify"),

@@ -1,4 +1,4 @@
-"""Everything under ``/v1`` that is not checked goes up as it came, and comes back as it is."""
+"""Relays requests under ``/v1`` that are not checked, and their responses, unchanged."""
 
 import re
 from typing import Any
@@ -37,7 +37,7 @@ class _Named(msgspec.Struct):
     model: Any = None
 
 
-#: What Azure's clients have in place of ``/v1/``.
+#: The path prefix that Azure's clients send in place of ``/v1/``.
 _AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 
 _names = msgspec.json.Decoder(_Named)

@@ -31,7 +31,7 @@ _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 #: Longer than clients keep connections that they do not use, so that none uses one that was closed.
 _KEEP_ALIVE_S = 75
 
-#: What requests have to let go of everything once they are cancelled.
+#: Seconds that cancelled requests get to release their resources.
 _CANCELLED_S = 5.0
 
 
@@ -284,7 +284,7 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # As long as it is: that is what the server compares it with.
+            # The server checks that it sends as many bytes as this says.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 

@@ -6,7 +6,7 @@ from groundwire.policy.policy import Action, Overrides, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
-#: Stands on responses that may hold text of a model that nobody checked.
+#: Header of responses that may hold unchecked text of a model.
 MARK_HEADER = ("x-groundwire-checked", "false")
 
 

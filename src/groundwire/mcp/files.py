@@ -52,7 +52,7 @@ class Roots:
         """Read lines of a file.
 
         Args:
-            path: Absolute, or from an allowed folder on.
+            path: Absolute, or relative to an allowed folder.
             start_line: The first line, from 1.
             end_line: The last line, included.
 

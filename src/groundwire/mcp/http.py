@@ -24,7 +24,7 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
-#: Seconds that open streams have when the server is told to end.
+#: Seconds that open streams get to finish when the server stops.
 _SHUTDOWN_S = 2
 
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")

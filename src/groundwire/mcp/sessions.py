@@ -41,7 +41,7 @@ class Stores:
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    _first: int = 0  # from here on no number was given to what is forgotten
+    _first: int = 0  # from this number on, no forgotten session has used a number
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:

@@ -22,8 +22,8 @@ def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
 
 async def _serve(server: ToolServer) -> None:
     protocol = server.protocol()
-    # The SDK takes the descriptors for the protocol, and native code writes to standard error; what
-    # Python has buffered must not come out when the SDK gives them back.
+    # While the SDK uses standard output for the protocol, native code writes to standard error.
+    # Text that Python has buffered must not be written when the SDK restores the descriptors.
     async with stdio_server() as (read, write):
         with redirect_stdout(sys.stderr):
             await protocol.run(read, write, protocol.create_initialization_options())

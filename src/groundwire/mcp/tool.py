@@ -46,7 +46,7 @@ class ToolResult:
     Attributes:
         data: The result as JSON data in the tool's output schema; ``None`` only with an error.
         text: The result in a few lines of text.
-        is_error: Whether the tool could not do what it is for.
+        is_error: Whether the call failed.
     """
 
     data: dict[str, Any] | None

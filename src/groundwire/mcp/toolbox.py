@@ -27,7 +27,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 
 
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
-    """Run a call. Errors are told in its result, which is then never a pass."""
+    """Run a call. An error is described in its result, which is then never a pass."""
     try:
         known = tool.input_schema["properties"]
         return tool.run(call, parse(tool.arguments, arguments, known))
@@ -38,7 +38,7 @@ def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
     except GroundwireError as error:
         return tool.fails("invalid_argument", str(error))
     except Exception as error:  # a bug of ours must not look like a pass
-        # Its message may quote what was checked, which has no place in a log.
+        # Its message may quote the checked text, which must not be logged.
         log.exception("The tool %s failed", tool.name)
         kind = type(error).__name__
         return tool.fails(

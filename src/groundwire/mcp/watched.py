@@ -1,4 +1,4 @@
-"""A verifier that reports its progress, and stops when nobody waits any longer."""
+"""A verifier that reports its progress, and stops when its call has been cancelled."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ class Watched:
         self._verifier, self._watch, self._n_read = verifier, watch, 0
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Answer each question, in their order; those that nobody waits for fail."""
+        """Answer each question, in their order; once the call is cancelled, the rest fail."""
         answers: list[Judged] = []
         for at in range(0, len(questions), PART):
             part = questions[at : at + PART]

@@ -61,7 +61,7 @@ class Checked:
 
     @property
     def action(self) -> Action:
-        """The action."""
+        """The action that the policy requires."""
         return self.ruling.action
 
     @property

@@ -1,4 +1,4 @@
-"""From what was found in an answer to what is done about it: the last step of every check."""
+"""The last step of every check: from the findings in an answer to the action."""
 
 import logging
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The leaves of a JSON document with their places, and what a JSON Schema says of each."""
+"""The leaves of a JSON document with their places, and the part of a JSON Schema for each."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -84,7 +84,7 @@ def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
 
 
 def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]]:
-    """What a schema says of the value at a path."""
+    """Return the part of a schema that describes the value at a path."""
     found = _expanded([schema], schema)
     for each in path:
         found = _expanded([child for one in found for child in _children(one, each)], schema)

@@ -42,9 +42,9 @@ _CLASSES = frozenset(
 )
 #: One lower-case word, or several joined: how labels are written, such as ``refund_request``.
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
-#: What names have, and labels seldom.
+#: Characters that names often have, and labels seldom.
 _NAME = re.compile(r"[A-Z0-9]")
-#: What says that a key does not hold.
+#: Values that deny the statement of their key.
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
 #: A key that states something: several words, or a number such as a year.
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")

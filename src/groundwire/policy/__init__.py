@@ -1,1 +1,1 @@
-"""What follows from a request and a verdict: the gate, signals, decisions, actions."""
+"""The gate, signals and decisions of a request, and the action that follows from a verdict."""

@@ -69,14 +69,15 @@ class Detectors:
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
     def point_beside(self, name: str, threshold: float | None) -> str | float:
-        """Return the threshold of a detector beside the configured one, if its tenant sets none.
+        """Return the threshold of a detector that a tenant chose without setting a threshold.
 
-        The threshold of the configured detector is for other scores and does not count.
+        It is ``balanced`` or ``similarity.threshold``. The configured detector's own threshold is
+        not used, because it is for other scores.
 
         Args:
-            name: As :meth:`find` gives it.
-            threshold: ``similarity.threshold``, which is for the detector ``similarity``, unless
-                the configured one compares too: then it is for that.
+            name: The detector's name, as :meth:`find` returns it.
+            threshold: ``similarity.threshold``. It is for the detector ``similarity``, unless the
+                configured detector is a similarity detector too; then it is for that one.
         """
         is_meant = name == self.find("similarity") and not self.is_comparing(self.first)
         return threshold if threshold is not None and is_meant else "balanced"

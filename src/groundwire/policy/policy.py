@@ -121,7 +121,7 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a request asks for beyond its policy; ``None``: nothing."""
+    """Settings that a request asks for beyond its policy; ``None``: not asked for."""
 
     enabled: bool | None = None
     action: Action | None = None
@@ -177,7 +177,7 @@ def resolve(
         request: What the request asks for; it can only make the policy stricter.
     """
     candidates = [_with_plugin(base, plugin) for plugin in plugins] or [base]
-    # What a check would do that does not take place is no reason to do it.
+    # Decisions that switch the check off do not count while another one leaves it on.
     policy, *others = [each for each in candidates if each.enabled] or candidates[:1]
     for other in others:
         policy = _strictest(policy, other)

@@ -152,7 +152,7 @@ class LanguageRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationRule:
-    """What the check found: it holds if one finding has the label and is that severe.
+    """A signal of the check's findings: it holds if one has the label and at least this severity.
 
     ``label`` is ``None`` for any.
     """
@@ -288,7 +288,7 @@ class SignalValues:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
         self._made: dict[str, object] = {}
-        #: What was really done: conditions read by type, and texts prepared for them.
+        #: Counts of work: conditions that were evaluated, by type, and texts prepared for them.
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
@@ -304,7 +304,7 @@ class SignalValues:
 
     @property
     def observed(self) -> dict[Condition, Observation]:
-        """The signals that were read so far."""
+        """The signals that have been evaluated so far."""
         return dict(self._observed)
 
     def read(self, condition: Condition) -> Observation:
@@ -383,7 +383,7 @@ class SignalValues:
             for span in detection.spans
         ):
             return Observation(truth=Truth.TRUE)
-        # What was not read may hold what was not found.
+        # Text that was not checked may hold such a finding.
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
         is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
             detection.outcome is Outcome.HALLUCINATED

@@ -178,7 +178,7 @@ def clean(text: str) -> Cleaned:
 
 def _shown(piece: _Piece) -> str:
     if piece.kind is None or piece.kind is NonEvidence.DENIED:
-        return piece.text  # whoever reads a prompt can tell what is denied
+        return piece.text  # a verifier that reads the prompt sees the denial itself
     return f"{piece.kind.mark} "
 
 

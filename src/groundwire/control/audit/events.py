@@ -34,7 +34,7 @@ class Disposition(StrEnum):
     """Ends of a stream whose text was held back until it was judged."""
 
     DELIVERED = "delivered"  # to its end
-    REFUSED = "refused"  # ended by a refusal; what was released before stays with the client
+    REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
     UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client has
     CANCELLED = "cancelled"  # the client left
 

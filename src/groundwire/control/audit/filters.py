@@ -42,7 +42,7 @@ class Filter:
     until: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no event can have, and what a database would refuse.
+        """Refuse values that no event can have, or that a database would refuse.
 
         Raises:
             InvalidFilterError: If no event can match; the message lists the possible values.

@@ -1,4 +1,4 @@
-"""A record that was read from the store. Whatever somebody put into its row, it can be shown."""
+"""A record that was read from the store. It can be shown even if its row was tampered with."""
 
 import json
 from collections.abc import Mapping

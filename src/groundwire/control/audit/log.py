@@ -158,10 +158,10 @@ class AuditLog:
         return not is_lost and self._task is not None and not self._task.cancelled()
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
-        """Write what waits, and end.
+        """Write the waiting events, and end.
 
         Args:
-            timeout_s: After so long, events that cannot be written are given up.
+            timeout_s: Time after which events that cannot be written are given up.
 
         Returns:
             The number of events that were lost since the log was made.

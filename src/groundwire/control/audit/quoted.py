@@ -64,11 +64,11 @@ class Quotes:
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Begin.
+        """Begin with the whole budget of characters.
 
         Args:
             keeping: The settings.
-            max_chars: Characters of all texts together that are kept whole.
+            max_chars: Characters of all texts together that may be quoted before texts are cut.
         """
         self._keeping, self._left = keeping, max_chars
         # The same evidence, citation or name stands at many claims.

@@ -15,7 +15,7 @@ from groundwire.errors import SettingError
 
 _BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn each \n into \r\n
 
-#: So much of a file's end is read to learn where other chains stand.
+#: Bytes at the end of a file that are read to find the ends of other chains.
 _TAIL_BYTES = 2**20
 
 

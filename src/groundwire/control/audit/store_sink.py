@@ -16,7 +16,7 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: A chain begins by naming the ends of so many other chains, the latest first.
+#: Number of other chains whose ends the first record of a chain names, the latest first.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)

@@ -7,7 +7,7 @@ from typing import Any
 
 from groundwire.control.audit.record import Head
 
-#: At most so many findings are listed; all are counted.
+#: Limit on the findings that are listed; all are counted.
 MAX_FINDINGS = 1000
 
 
@@ -22,14 +22,14 @@ class TrailStatus(StrEnum):
 class TamperKind(StrEnum):
     """Kinds of tampering with a trail."""
 
-    EDITED = "edited"  # a record or a line is not what was signed
+    EDITED = "edited"  # a record or a line differs from the signed one
     MISSING = "missing"  # records before others
     CUT = "cut"  # records at the end of a chain
     REMOVED = "removed"  # a whole chain
     MISPLACED = "misplaced"  # a record stands twice, or not where it belongs
     COLUMN = "column"  # a column says something else than the record
-    DETAIL = "detail"  # a detail is not what was signed, or is missing
-    HEAD = "head"  # the row that says where a chain ends is not what was signed
+    DETAIL = "detail"  # a detail differs from the signed one, or is missing
+    HEAD = "head"  # the row with the end of a chain differs from the signed one
     UNSIGNED = "unsigned"  # a line that is in no chain
     FOREIGN = "foreign"  # a chain that no given key has signed
 

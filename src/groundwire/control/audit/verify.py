@@ -73,7 +73,7 @@ class TrailVerifier:
     def __init__(
         self, keys: Sequence[bytes], *, anchors: Sequence[Head] = (), is_partial: bool = False
     ) -> None:
-        """Begin.
+        """Begin before the first record.
 
         Args:
             keys: The keys that may have signed chains.
@@ -88,7 +88,7 @@ class TrailVerifier:
         self._n_findings = self._n_gaps = self.n_records = 0
 
     def learn(self, record: AuditRecord) -> None:
-        """Add what a record of :data:`TELLING` says about the trail."""
+        """Add the statements about the trail of a record whose type is in :data:`TELLING`."""
         self._claims.learn(record)
 
     def feed(self, records: Iterable[AuditRecord]) -> None:

@@ -18,9 +18,9 @@ class Look:
     """The state of a database.
 
     Attributes:
-        revision: That of its tables; ``None`` if it has none of ours.
-        counts: How many there are: tenants, keys, records. A table that is not there is left out.
-        is_open_to_others: Whether others than its owner can read the file.
+        revision: Revision of its tables; ``None`` if it has none of ours.
+        counts: Number of tenants, keys and records. A table that does not exist is left out.
+        is_open_to_others: Whether other users than the file's owner can read it.
     """
 
     revision: str | None = None

@@ -10,10 +10,10 @@ from typing import cast
 
 from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnusableError
 
-#: SQLite takes one writer at a time; others wait so many seconds for their turn.
+#: Seconds that a writer waits for its turn: SQLite takes one writer at a time.
 BUSY_S = 5.0
 
-#: The write-ahead log is cut back to so many bytes once nobody reads an old state.
+#: Bytes to which the write-ahead log is cut back once no connection reads an old state.
 LOG_BYTES = 16 * 2**20
 
 _RETRY_S = 0.05

@@ -109,7 +109,7 @@ class Store:
             return
         prepare = make_ready if migrates else require_current
         await prepare(self.address, timeout_s=self._timeout_s)
-        if self.is_open:  # somebody else was faster
+        if self.is_open:  # another task opened it meanwhile
             return
         self._file = self._file_id()
         self._writer = asyncio.Lock()

@@ -35,7 +35,7 @@ tenants = Table(
     metadata,
     Column("id", String(TENANT_CHARS), primary_key=True),
     Column("name", Text),
-    # DVARA's: texts by key, kept as they came.
+    # DVARA's metadata: texts by key, unchanged.
     Column("metadata", JSON, nullable=False),
     # Ours: fields of Overrides, of JSON's types; one that is absent inherits.
     Column("policy", JSON, nullable=False),
@@ -78,7 +78,7 @@ audit_records = Table(
     metadata,
     Column("writer", String(32), primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # What the line says, for queries; ``audit verify`` compares them.
+    # Copies of values in the line, for queries; ``audit verify`` compares them with the line.
     Column("event_id", String(36), nullable=False),
     Column("moment", BigInteger, nullable=False),
     Column("tenant", String(TENANT_CHARS), nullable=False),
@@ -100,7 +100,7 @@ audit_records = Table(
     Index(None, "event_id"),
 )
 
-#: What was found in full, for a shorter time than the trail.
+#: All findings in full. They are kept for a shorter time than the records.
 audit_details = Table(
     "audit_details",
     metadata,
@@ -122,6 +122,6 @@ audit_writers = Table(
     # Its last record.
     Column("seq", BigInteger, nullable=False),
     Column("mac", String(64), nullable=False),
-    # Of the row: nobody else can put back where the chain ends.
+    # The signature of the row: without the key, nobody can move the end of the chain back.
     Column("signature", String(64), nullable=False),
 )

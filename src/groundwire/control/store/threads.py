@@ -93,7 +93,7 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
         except Exception:  # noqa: BLE001 - who asked looks at the future
             break
     if is_cancelled and not future.cancelled():
-        future.exception()  # nobody else looks
+        future.exception()  # marks the exception as retrieved
     return is_cancelled
 
 

@@ -47,7 +47,8 @@ class StoredKeys:
 
         Args:
             store: The database, open by the time it is used.
-            configured: What the configuration has beside it: listed here, and changed there alone.
+            configured: Tenants and keys of the configuration. They are listed, and cannot be
+                changed here.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes = Changes(store)

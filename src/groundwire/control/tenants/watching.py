@@ -141,6 +141,6 @@ class Watcher:
 
 
 def backoff_s(n_failures: int) -> float:
-    """Return the pause after so many failures in a row, from 1 on."""
+    """Return the pause, in seconds, after ``n_failures`` failures in a row, at least 1."""
     first, most = _BACKOFF_S
     return float(min(first * 2 ** min(n_failures - 1, 20), most))

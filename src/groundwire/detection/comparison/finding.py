@@ -11,7 +11,7 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # it names what is not among the sources
+    FABRICATED_REFERENCE = "fabricated_reference"  # it names a source that does not exist
 
 
 class Subtype(StrEnum):
@@ -23,7 +23,7 @@ class Subtype(StrEnum):
     QUANTITY_UNIT = "quantity_unit"  # a number with a unit, or the unit
     RELATION = "relation"  # who does what to whom, more or less, before or after
     NEGATION = "negation"
-    CERTAINTY = "certainty"  # what may be is said to be, or the other way round
+    CERTAINTY = "certainty"  # a possibility is stated as a fact, or the other way round
     OTHER = "other"
 
 

@@ -88,7 +88,7 @@ def _is_offered(claim: ComparedText, word: Word) -> bool:
 
 
 def _is_entry(value: ComparedText) -> bool:
-    """Whether a value is one or two words that name nobody."""
+    """Whether a value is one or two words and no name."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
     return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 

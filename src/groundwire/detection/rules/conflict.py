@@ -17,13 +17,13 @@ class ConflictKind(StrEnum):
     ITEM = "item"  # one more in a list
     WORD = "word"  # another word between the same words
     NEGATION = "negation"  # a "not" on one side alone, or opposites
-    QUANTIFIER = "quantifier"  # "all" of what the evidence says of some
-    RANK = "rank"  # "the longest" of what is the second longest
+    QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
+    RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # who did it, and to whom
-    ENTITY = "entity"  # what the evidence says of another
+    ENTITY = "entity"  # a statement that the evidence makes about another entity
     FIELD = "field"  # a field or a cell that says otherwise
-    REFERENCE = "reference"  # a web or mail address that stands nowhere
-    DIRECTION = "direction"  # "rose" of what fell
+    REFERENCE = "reference"  # a web or mail address that the evidence does not have
+    DIRECTION = "direction"  # "rose", where the evidence says "fell"
     UNRELATED = "unrelated"  # no word in common with the evidence
 
 

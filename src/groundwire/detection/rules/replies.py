@@ -82,8 +82,8 @@ def _has_between(claim: ComparedText, line: ComparedText) -> bool:
 def replied(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
     """The range of a short answer, if a line has it and nearly all words of the question.
 
-    "Canberra" to "What is the capital?" is what "Canberra is the capital of Australia." says; a
-    model has little to go by in one word.
+    The answer "Canberra" to "What is the capital?" is supported by "Canberra is the capital of
+    Australia."; one word alone tells a model too little.
     """
     if not 0 < len(claim.content) <= _MOST_WORDS or len(claim.words) > _MOST_WORDS:
         return ()

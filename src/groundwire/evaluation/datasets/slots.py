@@ -21,7 +21,7 @@ from groundwire.evaluation.datasets.lines import json_lines
 
 #: Labels of stretches.
 UNSUPPORTED, CONTRADICTED = 1, 2
-#: Label of a stretch that nobody has judged.
+#: Label of a stretch that has not been judged.
 DOUBTFUL = -1
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)

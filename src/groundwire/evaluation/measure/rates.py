@@ -27,7 +27,7 @@ _PER = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Prices of tokens, in dollars a million.
+    """Prices of tokens, in dollars per million.
 
     Attributes:
         read: Model → price of tokens that it reads; the empty name stands for any other model.
@@ -164,7 +164,7 @@ def _share(
 def _against(path: Path, first: str, second: str) -> dict[str, Any]:
     try:
         return compare(path, path, first=first, second=second)
-    except CompareError as error:  # of one of them no answer has a verdict
+    except CompareError as error:  # no answer of one of the two models has a verdict
         return {"first": first, "second": second, "problem": str(error)}
 
 

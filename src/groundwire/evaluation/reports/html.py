@@ -119,7 +119,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 
 def _figures(summary: Summary) -> Iterator[Plot]:
-    """Plot what the threshold trades."""
+    """Plot the curves that show what each threshold gains and costs."""
     curves, scores = summary.curves, summary.scores["example"]
     if curves is None or not scores:
         return

@@ -15,7 +15,7 @@ class Mark(StrEnum):
     FOUND = "found"  # people and the detector
     MISSED = "missed"  # people alone
     EXTRA = "extra"  # the detector alone
-    FLAGGED = "flagged"  # the detector, where nobody knows which words are hallucinated
+    FLAGGED = "flagged"  # the detector, where the labels do not say which words are hallucinated
 
 
 #: Explanation of each mark.

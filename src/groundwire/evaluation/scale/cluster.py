@@ -108,8 +108,8 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
 
 def start_local(n_cpus: int | None = None) -> None:
     """Start Ray on this machine, for this process alone; other machines cannot reach it."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it tells nobody that it runs
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is raised
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are raised instead
     _ray().init(
         address="local",
         num_cpus=n_cpus,

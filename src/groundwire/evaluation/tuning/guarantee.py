@@ -41,7 +41,7 @@ CHOOSING_SHARE = 1 / 3
 #: Tolerance for rounding: a rate of exactly the limit is allowed.
 _SLACK = 1e-9
 
-#: What a guarantee is about.
+#: The population for which a guarantee holds.
 DRAWN = "an answer drawn from a context drawn at random"
 
 #: The unit of a trial.

@@ -192,7 +192,7 @@ class Exchange:
     ) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
-            # The answer need not be read.
+            # The gate says that no check is needed, so the answer is not read.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
             if 200 <= reply.status < 300:

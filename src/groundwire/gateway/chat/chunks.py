@@ -37,7 +37,7 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields beside the choices whose text nobody would check.
+#: Fields beside the choices whose text would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -76,9 +76,9 @@ class DeltaPart:
         text: Text that it adds; empty if none.
         refusal: Text that it adds to a refusal.
         calls_tools: Whether it belongs to calls of tools.
-        n_skipped: Parts that nobody reads: sound, images, unknown fields with text.
+        n_skipped: Number of parts that are not checked: sound, images, unknown fields with text.
         finish: Why the answer ends, if it does.
-        choice: The whole of it, as JSON data.
+        choice: The whole choice, as JSON data.
         calls: Pieces of the calls of tools.
         has_reasoning: Whether it has reasoning of the model, which is not read.
     """
@@ -144,7 +144,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         UnreadableChunkError: If its choices are not those of a chunk, or it may hold text beside
             them.
     """
-    # What was checked, only we can say.
+    # Only the gateway may say what was checked.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -224,7 +224,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         raise UnreadableChunkError(f"a choice is of type {type(choice).__name__}")
     delta = {} if choice.get("delta") is None else choice["delta"]
     if not isinstance(delta, dict) or choice.get("message") or choice.get("text"):
-        # Text outside of the delta would be text that nobody checks.
+        # Text outside of the delta would not be checked.
         raise UnreadableChunkError("a choice has no delta, or text outside of it")
     index = position if choice.get("index") is None else choice["index"]
     if type(index) is not int:

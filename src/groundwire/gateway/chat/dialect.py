@@ -32,7 +32,7 @@ class Held(Protocol):
     def finish(
         self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """The rest of the answer, once all of its text has left: what is no text, and its end."""
+        """Return the rest of an answer whose text has left: its parts without text, and its end."""
 
     def calls(self) -> list[str]:
         """The arguments of the calls of tools that are held."""
@@ -64,10 +64,10 @@ class HeldResponse(Protocol):
         """One of the answers, new if it was not mentioned before."""
 
     def front(self) -> list[bytes]:
-        """Take what comes before all answers."""
+        """Take the events that come before all answers."""
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Take what comes after all answers; ``is_done``: the upstream said that it was all."""
+        """Take the events after all answers; ``is_done``: the upstream ended the stream."""
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """The end of a stream in which the upstream sent an error."""
@@ -118,13 +118,13 @@ class Dialect(Protocol):
         """A body with a warning before the text of each answer that has one."""
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """What reads the events of one stream, in their order.
+        """Make the reader of the events of one stream, in their order.
 
         What it returns raises ``UnreadableChunkError`` for events that are none of this API.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
-        """What holds a stream back.
+        """Make the buffer that holds a stream back.
 
         Args:
             model: The model that the request names, for a stream that says nothing of it.

@@ -118,7 +118,7 @@ class ReleasedStream:
         except TimeoutError:
             return KEEP_ALIVE
 
-    # What comes in.
+    # Reading the upstream's stream.
 
     async def _read_and_decide(self) -> None:
         try:
@@ -202,7 +202,7 @@ class ReleasedStream:
         self._is_unread = True
         self._answers.lose()
 
-    # What goes out.
+    # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
         """Release text that may leave before the answer is complete."""
@@ -333,7 +333,7 @@ class ReleasedStream:
             problem, passed=self._passed, trace_id=self._trace_id, extension=marks
         )
 
-    # The end, and what is on record of it.
+    # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
         """End the stream with these events, after those that wait for the records."""
@@ -366,7 +366,7 @@ class ReleasedStream:
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
-            # Text that has left is on record, even if nobody waited for its check.
+            # Text that has left is recorded, even if no check was waited for.
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

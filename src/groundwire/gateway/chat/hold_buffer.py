@@ -278,12 +278,12 @@ class HeldStream:
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Take what comes before all answers, such as filter results for the prompt."""
+        """Take the events before all answers, such as filter results for the prompt."""
         front, self._front = self._front, []
         return front
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Take what comes after all answers, such as the usage."""
+        """Take the events after all answers, such as the usage."""
         tail, self._tail = self._tail, []
         return [*tail, *([DONE] if is_done else [])]
 
@@ -326,7 +326,7 @@ def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk of one choice into what may leave with its text, and the rest."""
+    """Divide a chunk of one choice into the part that may leave with its text, and the rest."""
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")
@@ -370,7 +370,7 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What may leave of a chunk about no answer; nothing if that is its head alone."""
+    """Return the fields of a chunk that may leave before any answer; empty if it has no others."""
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:
         return data

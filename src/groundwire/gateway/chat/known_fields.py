@@ -1,4 +1,4 @@
-"""Which fields of a response may hold text that nobody checks.
+"""Finds the fields of a response that may hold unchecked text.
 
 One rule for all dialects. Each dialect lists the fields that it knows. A field that nobody knows
 and that may hold text makes the outcome at best ``partial``; while an answer is held back, it does
@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-#: Fields of log probabilities: their tokens, and what stands beside them.
+#: Fields of log probabilities: the tokens and their numbers.
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Ids, names, versions, enumerations, short base64: what strings are that are no text.
+#: Strings that are no prose: ids, names, versions, enumerations, short base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
 #: What an error has in the APIs that relay it; its messages are meant for people.
@@ -52,7 +52,7 @@ def has_strings(value: object) -> bool:
 
 
 def count_unread(data: object, known: Collection[str]) -> int:
-    """Count the fields of an object that nobody knows and that may hold text.
+    """Count the unknown fields of an object that may hold text.
 
     The name of a field is text as well if it is no name.
     """
@@ -91,7 +91,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
     says_so = any(data.get(name) for name in ("error", "errors", "detail"))
     if not says_so and "error" not in (data.get("object"), data.get("type")):
         return False
-    # Nobody would check text beside the error.
+    # Text beside the error would not be checked.
     return not any(_is_foreign(key, value) for key, value in data.items() if key not in known)
 
 

@@ -30,7 +30,7 @@ __all__ = [
 
 _TRUE = "true"
 
-#: Of a request whose sender wants to know what was taken for evidence.
+#: Request header that asks which texts were used as evidence.
 DEBUG_HEADER = "x-groundwire-debug"
 
 
@@ -144,7 +144,7 @@ def _may_be_json(answer: Answer) -> bool:
     except RecursionError:
         return True
     except ValueError:
-        # What was not read may be the rest of it.
+        # The parts that were not read may be the rest of the JSON.
         return answer.n_skipped > 0
     return True
 

@@ -17,7 +17,7 @@ from groundwire.gateway.upstream import UpstreamReply
 
 log = logging.getLogger(__name__)
 
-#: What can be wrong with the bytes of a stream.
+#: Errors that the bytes of a stream can cause.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
 
 
@@ -41,7 +41,7 @@ class ObservedBody:
         self.is_complete = False
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """The bytes, as they come."""
+        """Yield the bytes as they arrive."""
         async for data in self._reply.chunks():
             self.raw += data if len(self.raw) <= self._max_bytes else b""
             yield data

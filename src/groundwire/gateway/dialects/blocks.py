@@ -61,7 +61,7 @@ class BlockEvent(Chunk):
 
     @property
     def part(self) -> DeltaPart:
-        """What it says of the answer."""
+        """The changes to the answer that the event carries."""
         return self.parts[0]
 
 
@@ -195,7 +195,7 @@ def block_event(
     has_reasoning: bool = False,
     **more: Any,  # noqa: ANN401 - fields of the event
 ) -> BlockEvent:
-    """An event and what it says of the answer."""
+    """An event and the changes to the answer that it carries."""
     part = DeltaPart(
         index=0,
         text=text,
@@ -258,7 +258,7 @@ class HeldBlocks(ABC):
 
     @abstractmethod
     def _leaving(self, data: Mapping[str, Any]) -> None:
-        """Keep in mind what the client knows."""
+        """Remember an event that is sent to the client."""
 
     @abstractmethod
     def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:

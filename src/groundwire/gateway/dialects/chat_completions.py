@@ -34,7 +34,7 @@ class ChatCompletions:
         return with_unread(answers, data)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: nobody would check text beside it."""
+        """Whether a body is an error and nothing else: text beside it would not be checked."""
         return is_error_body(data, KNOWN - {"choices"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
@@ -43,7 +43,7 @@ class ChatCompletions:
         return {**data, "choices": [_warned(choice, warning) for choice, warning in pairs]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """What reads the events of one stream."""
+        """Make the reader of the events of one stream."""
         halves = Halves()
 
         def read(event: ServerSentEvent) -> ReadEvent:
@@ -55,7 +55,7 @@ class ChatCompletions:
         return read
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
-        """What holds a stream back."""
+        """Make the buffer that holds a stream back."""
         head = {
             "id": f"chatcmpl-{trace_id}",
             "object": "chat.completion.chunk",

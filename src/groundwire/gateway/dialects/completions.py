@@ -48,7 +48,7 @@ class Completions(ChatCompletions):
         return {**data, "choices": choices}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """What reads the events of one stream."""
+        """Make the reader of the events of one stream."""
         halves = Halves()
 
         def read(event: ServerSentEvent) -> ReadEvent:

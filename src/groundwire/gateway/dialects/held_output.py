@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks, Told
 from groundwire.gateway.http.sse import ServerSentEvent
 
-#: What all events have that are about a part of a response.
+#: Fields of every event that is about a part of a response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
 #: The events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")

@@ -24,7 +24,7 @@ from groundwire.gateway.dialects.blocks import (
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
 
-#: Of a message, what is known before its first block.
+#: Fields of a message, and those of them that are known before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
 #: Words that may stand in the usage before the answer has passed.
@@ -95,7 +95,7 @@ class Messages:
         return (answer,)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: nobody would check text beside it."""
+        """Whether a body is an error and nothing else: text beside it would not be checked."""
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
@@ -106,11 +106,11 @@ class Messages:
         return {**data, "content": [*blocks[:at], *ours, *blocks[at:]]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """What reads the events of one stream."""
+        """Make the reader of the events of one stream."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> "HeldMessage":
-        """What holds a stream back."""
+        """Make the buffer that holds a stream back."""
         return HeldMessage(withholds=withholds, model=model, trace_id=trace_id)
 
 
@@ -219,7 +219,7 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count what nobody reads in a block: its type, and unknown fields with text."""
+    """Count the unchecked parts of a block: an unknown type, and unknown fields with text."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)

@@ -1,4 +1,4 @@
-"""The fields of OpenAI's responses, and what may leave of them before an answer has passed."""
+"""The fields of OpenAI's responses, and those that may leave before an answer has passed."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from groundwire.gateway.chat.known_fields import are_of, count_unread, without_t
 from groundwire.gateway.dialects.blocks import only
 from groundwire.gateway.dialects.held_output import EVENT
 
-#: Of a response, what holds no text of its answer: its settings, which repeat the request.
+#: Fields of a response that hold no text of its answer. Most are settings copied from the request.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -19,7 +19,7 @@ RESPONSE = frozenset(
         *("truncation", "usage", "user", "output_text"),
     )
 )
-#: Of a response whose answer is held back, what may leave before the answer has passed.
+#: Fields of a response that may leave while its answer is held back.
 _BEGUN = frozenset(
     (
         *("id", "object", "created_at", "status", "background", "model", "parallel_tool_calls"),
@@ -27,7 +27,7 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: What stands there in place of what repeats the request in words.
+#: Empty values that replace fields in which the response repeats texts of the request.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
 ITEM = ("id", "type", "status", "role", "content", "phase")
 PART = ("type", "text", "annotations", "logprobs")
@@ -87,7 +87,7 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Count what nobody reads in an item: its type, unknown fields and parts with text."""
+    """Count the unchecked parts of an item: its type, unknown fields and parts with text."""
     is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
     parts = item.get("content") if item.get("type") == "message" else None
     in_parts = sum(map(unread_in_part, parts)) if isinstance(parts, list) else 0
@@ -95,6 +95,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count what nobody reads in a part of a message."""
+    """Count the fields with text in a part of a message that are not checked."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

@@ -79,7 +79,7 @@ class Responses:
         return (answer,)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: nobody would check text beside it."""
+        """Whether a body is an error and nothing else: text beside it would not be checked."""
         return is_error_body(data, RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
@@ -95,11 +95,11 @@ class Responses:
         return {**data, "output": items}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """What reads the events of one stream."""
+        """Make the reader of the events of one stream."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldOutput:
-        """What holds a stream back."""
+        """Make the buffer that holds a stream back."""
         return HeldOutput(withholds=withholds, model=model, trace_id=trace_id)
 
 
@@ -215,7 +215,7 @@ class _Reader(BlockReader):
         )
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
-        """What a piece adds to the arguments of a call."""
+        """Return the text that a piece adds to the arguments of a call."""
         index, said = number_in(data, "output_index"), data.get("delta")
         if not isinstance(said, str):
             raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
@@ -223,7 +223,7 @@ class _Reader(BlockReader):
         return (CallPart(key=str(index), name="", arguments=said),)
 
     def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
-        """What the name and the arguments of a call say that was not said of it before."""
+        """Return the text of a call's name and arguments that has not been read yet."""
         known, told = self._calls.get(index, ("", Told()))
         if name and known and name != known:
             raise UnreadableChunkError("the name of a call has changed")
@@ -232,7 +232,7 @@ class _Reader(BlockReader):
         return (CallPart(key=str(index), name="" if known else name, arguments=rest),)
 
     def _refusal(self, place: tuple[int, int], said: object, *, is_whole: bool) -> str:
-        """What a refusal, or a piece of one, says that was not said of it before."""
+        """Return the text of a refusal, or of a piece of one, that has not been read yet."""
         told = self._refusals.setdefault(place, Told())
         if is_whole:
             return told.rest(said)
@@ -285,7 +285,7 @@ class _Reader(BlockReader):
         )
 
     def _calls_at_end(self, items: Sequence[Mapping[str, Any]]) -> tuple[CallPart, ...]:
-        """What the calls among the last items say that was not said of them before, in order."""
+        """Return the text of the calls among the last items that has not been read yet."""
         indexes = sorted(self._calls)
         following = itertools.count(max(indexes, default=-1) + 1)
         calls = [call for each in items if (call := ToolCall.of(each)) is not None]
@@ -298,7 +298,7 @@ class _Reader(BlockReader):
         return number_in(data, "output_index"), number_in(data, "content_index")
 
     def _told(self, place: tuple[int, int], *, has_more: bool) -> Told:
-        """What was told of a part. Clients show parts in their order, so that is how they come."""
+        """Return the text of a part so far. Parts must come in order, as clients show them so."""
         if has_more and place != self._last:
             if place < self._last:
                 raise UnreadableChunkError("it has text for a part before the last one")
@@ -306,7 +306,7 @@ class _Reader(BlockReader):
         return self._texts.get(place, Told())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
-        """What the whole text of a part says that its pieces did not."""
+        """Return the rest of a part's whole text, after the pieces that came before."""
         has_more = bool(text) and place not in self._texts
         rest = self._told(place, has_more=has_more).rest(text)
         if rest and place != self._last:
@@ -332,10 +332,10 @@ class _Reader(BlockReader):
 
 
 def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
-    """What the end of a response says that its events did not; it may also leave all out.
+    """Return the text at the end of a response that its events did not have; it may have none.
 
     Raises:
-        UnreadableChunkError: If it says something else.
+        UnreadableChunkError: If that text does not begin with the text of the events.
     """
     said = "".join(map(str, pieces))
     if whole and not whole.startswith(said):
@@ -344,6 +344,6 @@ def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
 
 
 def _text_of(items: Sequence[Mapping[str, Any]]) -> str:
-    """What the messages among the items say."""
+    """Return the texts of the messages among the items."""
     messages = (each for each in items if each.get("type") == "message")
     return "".join(Said.of(each.get("content")).text for each in messages)

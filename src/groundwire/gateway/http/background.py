@@ -11,10 +11,10 @@ _T = TypeVar("_T")
 
 
 class Background:
-    """Coroutines that nobody awaits. An error in one is logged by its class."""
+    """Coroutines that run in the background. An error in one is logged by its class."""
 
     def __init__(self) -> None:
-        # The loop keeps weak references only: a task that nobody holds may vanish half way.
+        # The event loop keeps weak references only: a task without another one may be collected.
         self._tasks: set[asyncio.Task[Any]] = set()
         self.n_failed = 0
 

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, as the value of a header: readable, bounded, and nothing more.
+"""Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
 A header is a line. What a model writes could end it and begin another, so everything but plain
 ASCII is percent-encoded, and so is what separates one text from the next.
@@ -6,7 +6,7 @@ ASCII is percent-encoded, and so is what separates one text from the next.
 
 from collections.abc import Iterable, Iterator
 
-#: Longest value, in bytes, with the mark of what was cut: HaluGate's.
+#: HaluGate's limit on the bytes of a header value, including the mark of a cut.
 MAX_BYTES = 500
 
 _SEPARATOR = "; "

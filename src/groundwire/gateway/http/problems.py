@@ -85,7 +85,7 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
     """The response that tells a client of a problem; Anthropic's errors have a type themselves."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
-        # What may pass is worth trying again; the official clients read this header.
+        # These errors may be temporary; OpenAI's clients read this header and try again.
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if is_anthropic else {}
     body |= problem.to_dict(trace_id=trace_id)
@@ -93,7 +93,7 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
 
 
 def as_problem(error: BaseException) -> Problem:
-    """Return the problem that a client is told of; foreign errors are not described."""
+    """Return the error that a client gets; errors of other libraries are not described."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):

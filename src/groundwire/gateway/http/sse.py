@@ -24,7 +24,7 @@ _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
-#: What ends a stream of chat completions.
+#: The event that ends a stream of chat completions.
 DONE = b"data: [DONE]\n\n"
 #: A line that every reader ignores: it keeps connections open while nothing may be said.
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -112,7 +112,7 @@ class EventSplitter:
             events.append(ServerSentEvent.of(bytes(self._buffer[start : found.end()])))
             start = self._searched = found.end()
         del self._buffer[:start]
-        # What was searched holds no end, but for a line end that may be half of one.
+        # The searched bytes hold no end of an event, but may end with the first half of one.
         self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLargeError(self._max_event_bytes)

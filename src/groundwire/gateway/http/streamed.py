@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-#: What waits until the client is gone.
+#: A function that waits until the client is gone.
 Gone = Callable[[], Awaitable[None]]
 
 #: A client that takes nothing for so long is gone, in seconds.
@@ -31,7 +31,7 @@ STALL_TIMEOUT_S = 120.0
 
 
 class ClientGoneError(ClientDisconnect):
-    """The client left before it had its response. Nobody is there to be told."""
+    """The client left before it had its response, so no error can be sent to it."""
 
 
 def gone_response() -> Response:
@@ -128,8 +128,8 @@ class Streamed(Response):
         try:
             sending.result()
         except GroundwireError as error:
-            # Not raised: the handlers of errors would take it for one that can still be told. What
-            # a body breaks off with, of the upstream or of what reads it, quotes nothing of it.
+            # Not raised, because an error handler would try to send a response, and it is too late
+            # for one. Errors that end a body never quote it, so they can be logged.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -148,8 +148,8 @@ class Streamed(Response):
                 if chunk:
                     body = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, body)
-                    # To a client that is gone, servers send without waiting for anything: nobody
-                    # else would get to run, and to stop this.
+                    # Sending to a client that is gone never waits, so no other task would run that
+                    # could stop this one.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -161,7 +161,7 @@ class Streamed(Response):
         self._gave_at = monotonic()
         try:
             await send(message)
-        except OSError as error:  # what servers raise for a client that left
+        except OSError as error:  # the error of servers when the client has left
             raise ClientGoneError from error
         finally:
             self._gave_at = None

@@ -25,7 +25,8 @@ _BEARER = b"bearer "
 #: Characters that may stand before and after a key in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
-#: Each word costs a hash: credentials of more are not looked at, and stay here.
+#: Each word of a credential is hashed. Credentials with more words than this are not looked up, and
+#: are not forwarded to the upstream.
 _MAX_WORDS = 64
 
 
@@ -91,7 +92,7 @@ class Authentication(Guard):
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:
-    """Yield the credentials that may be a key of ours; of our own header, only its value."""
+    """Yield the credentials that may be a gateway key; our own header, if sent, is the only one."""
     if own := values(scope, OWN_HEADER):
         yield own[0]
         return
@@ -107,7 +108,7 @@ def first_known(given: list[bytes], keyring: Directory) -> Key | None:
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
-    """Whether the credentials may go to the upstream: none of them is a key of ours."""
+    """Whether the credentials may go to the upstream: none of them is a gateway key."""
     words = {
         word
         for name in CREDENTIALS

@@ -55,8 +55,8 @@ class Tracing:
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
-            # Else the server sees a response without an end, and closes the connection: the
-            # client must not take what it has for the whole.
+            # Otherwise the server sees a response without an end, and closes the connection, so
+            # that the client does not take the part it has for the whole.
 
 
 def alone(error: Exception) -> Exception:
@@ -74,7 +74,7 @@ def trace_id_of(scope: Scope) -> str:
     given = [bytes(value) for name, value in scope["headers"] if name == _NAME]
     if len(given) == 1 and _TAKEN.fullmatch(given[0]):
         taken = given[0].decode("ascii")
-        if not holds_key(taken):  # it is kept and told, which a key must not be
+        if not holds_key(taken):  # trace ids are logged and returned, and keys must not be
             return taken
     parents = [bytes(value) for name, value in scope["headers"] if name == b"traceparent"]
     parent = _PARENT.match(parents[0]) if len(parents) == 1 else None

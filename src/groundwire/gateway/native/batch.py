@@ -181,9 +181,7 @@ class RowResult:
 
 
 async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowResult, None]:
-    """Results in order. No more rows are under way than there are threads for; who does not read
-    what is there does not get more done.
-    """  # noqa: D205
+    """Yield results in order; rows are checked only as fast as the client reads them."""
     # Half of the threads: the other half serves those who wait for one answer.
     most = n_threads(asked.own.config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
@@ -202,7 +200,7 @@ async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowRe
 
 
 async def _checked(asked: RecordedRequest, batch: Batch, row: RawRow) -> RowResult:
-    """The result of one row, or what kept it from being checked."""
+    """The result of one row, or the error that kept it from being checked."""
     number, raw = row
     name: dict[str, Any] = {"row": number}
 

@@ -109,5 +109,5 @@ def json_response(body: bytes) -> Response:
 
 
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
-    """A response of what some work gives; writing it down is part of the work."""
+    """Return the result of some work as a JSON response; encoding it is done in the thread too."""
     return json_response(await in_thread(request, lambda: to_json(work())))

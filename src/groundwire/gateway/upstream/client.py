@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 #: Another upstream may do better.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: It is the upstream that is not well. Of 429 that cannot be said: it is well, and says no.
+#: Statuses that count as failures of the upstream. 429 is none: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 

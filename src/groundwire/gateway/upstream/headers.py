@@ -12,7 +12,7 @@ from groundwire.gateway.http.caller import CREDENTIALS
 
 Pairs = list[tuple[str, str]]
 
-#: About one connection, and not what it carries (RFC 9110, 7.6.1); and what asks for another one.
+#: Headers about one connection and not its messages (RFC 9110, 7.6.1), and ``Upgrade`` requests.
 HOP_BY_HOP = frozenset(
     {
         "connection",

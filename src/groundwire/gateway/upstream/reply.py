@@ -104,7 +104,7 @@ class UpstreamReply:
         """Abort the request if its response is not complete. It may be called twice."""
         connection = self._response.connection
         if connection is not None and connection.transport is not None:
-            # Not close(), which waits until all is sent of a request that nobody wants any more.
+            # Not close(), which waits until the whole request is sent.
             connection.transport.abort()
         self._response.close()
 
@@ -121,7 +121,7 @@ class UpstreamReply:
             except TimeoutError:
                 waited_s += step_s
                 if self._protocol is not None and self._protocol.exception() is not None:
-                    # Framing that is wrong in the middle of a body is told to the protocol alone.
+                    # Only the protocol object learns of wrong framing in the middle of a body.
                     raise self._broken(Breakage.INCOMPLETE) from None
             except (aiohttp.ClientError, OSError) as error:
                 raise self._broken(_kind(error)) from error

@@ -6,7 +6,7 @@ from random import Random
 
 from groundwire.config.upstreams import Upstream
 
-#: A pattern that takes what nobody names.
+#: The pattern of an upstream for all models that no other upstream names.
 EVERYTHING = "*"
 
 

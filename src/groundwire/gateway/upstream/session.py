@@ -13,10 +13,10 @@ _KEEPALIVE_S = 15.0
 #: A server that has closed a kept connection lets us know within this, in seconds.
 _STALE_S = 1.0
 
-#: Headers that the client would add of its own: what the caller did not say is not said.
+#: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
 _ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
-#: A head of a response may have so many bytes a line. Proxies in front of models add long ones.
+#: Limit on the bytes of one header line of a response. Proxies in front of models add long ones.
 _MAX_LINE_BYTES = 65_536
 
 

@@ -139,7 +139,7 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
                 block, n_bytes = [], 0
     except InputError:
         if block:
-            yield block  # what was read before
+            yield block  # the lines that were read before the error
         raise
     if block:
         yield block

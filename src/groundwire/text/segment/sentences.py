@@ -84,7 +84,7 @@ def _tail_end(view: View, position: int) -> int:
 
 
 def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
-    """Whether what follows a full stop and white space is a new sentence."""
+    """Whether a new sentence follows a full stop and white space."""
     first = view.run(_UNWORDED, position)
     char = view.at(first)
     if not char.isalnum():
