@@ -10,6 +10,7 @@ from click.testing import Result
 from jsonschema import Draft202012Validator
 
 from groundwire.cli.doctor import EXAMPLE_ANSWER, EXAMPLE_QUESTION, EXAMPLE_SOURCE
+from groundwire.engine.models import READER_BASE
 from tests.cli.conftest import invoke
 
 TRUE = "It was built in 1887-1889 and stands 330 meters tall in Paris, France."
@@ -144,5 +145,5 @@ def test_the_doctor_finds_the_main_job_working() -> None:
 def test_the_embedded_models_verify() -> None:
     result = invoke("models", "verify")
     assert result.exit_code == 0, result.output
-    names = [line.split(":")[0] for line in result.stdout.splitlines()]
-    assert names == ["gate", "minilm", "reader"]
+    names = {line.split(":")[0] for line in result.stdout.splitlines()}
+    assert names - {READER_BASE} == {"gate", "minilm", "reader"}  # that one may be installed too
