@@ -139,7 +139,7 @@ def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
         return changed
     changed = replace(changed, listed=())
     if config.upstream.url not in (None, url) and is_of_file(config, "upstream.api_key"):
-        # It was given for another server, which is not to see it.
+        # The key belongs to the configured server, and must not be sent to another one.
         changed = replace(changed, upstream=replace(changed.upstream, api_key=None))
         where = config.origins["upstream.api_key"]
         say(f"warning: the key at {where} is for {config.upstream.url}, and is not used.")

@@ -70,8 +70,8 @@ def read_document(text: str, name: str) -> DocumentTable:
     """Read YAML.
 
     Args:
-        text: Of the file; an empty one has no entries.
-        name: Of the file, for messages.
+        text: The text of the file; an empty one has no entries.
+        name: The name of the file, for messages.
 
     Raises:
         ConfigError: If it is no YAML, or no mapping at the top.

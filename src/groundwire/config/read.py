@@ -47,7 +47,7 @@ class SettingOrigin:
     Attributes:
         source: ``default``, a line of a file (``groundwire.yaml:3``), or a variable.
         name: The name it was given under, if that is not ours.
-        format: Whose name that is.
+        format: The system that the name is from.
     """
 
     source: str = "default"

@@ -126,7 +126,7 @@ _PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
 
 @dataclass(slots=True)
 class RuleReader:
-    """Reads signals first, then the decisions that name them."""
+    """Reads the signals of a configuration first, then the decisions that name them."""
 
     problems: Problems
     formats: set[Format] = field(default_factory=set)

@@ -13,7 +13,7 @@ FAILURE_S = 60.0
 #: The largest number of pairs of key and address, and of addresses, that are remembered.
 _MAX_SEEN = 1000
 
-#: The name for all addresses beyond that number.
+#: The name under which all addresses beyond that number are counted.
 OTHERS = "others"
 
 

@@ -96,7 +96,7 @@ def ece_by_chance(
         n_bins: The same.
         lowest: The same.
         n_draws: How many samples to draw.
-        seed: Of the draws.
+        seed: Seed of the bootstrap.
 
     Returns:
         The errors, shape ``(n_draws,)``.

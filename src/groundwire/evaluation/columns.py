@@ -45,7 +45,7 @@ class Columns:
     Attributes:
         rows: Numbers of the rows, ascending.
         task_names: The names of the tasks.
-        tasks: Which task, as a place among the names.
+        tasks: The task of each answer, as an index into the names.
         contexts: A number that stands for the sources.
         flagged: Whether the detector marked anything.
         failed: Whether there is no verdict: the check failed, or judged nothing.
@@ -57,7 +57,7 @@ class Columns:
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
         said: P(not supported) that the detector says of the answer; ``nan`` if it says none.
-        latency_ms: Of the check; ``nan`` if there is no verdict.
+        latency_ms: The time of the check; ``nan`` if there is no verdict.
     """
 
     task_names: tuple[str, ...]

@@ -28,7 +28,7 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: Those that an evaluation without labelled answers has as well.
+#: Scores that an evaluation without labelled answers has, too.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 

@@ -41,7 +41,7 @@ class ScoreInterval:
     """A score with its percentile interval.
 
     Attributes:
-        value: Of the answers as they are.
+        value: The score of all answers, without resampling.
         low: Lower end; ``nan`` if there are fewer contexts than :data:`MIN_CONTEXTS`, all resamples
             agree, or the score is never defined.
         high: Upper end.
@@ -62,9 +62,9 @@ class Bootstrap:
 
     Attributes:
         of_answer: The context of each answer, as a number that counts them, shape ``(n,)``.
-        contexts: A hash of what they are called, answer by answer.
-        n_resamples: How often as many contexts are drawn as there are, with replacement.
-        seed: Of the draws.
+        contexts: A hash of the names of the contexts, answer by answer.
+        n_resamples: Number of resamples; each draws as many contexts as there are.
+        seed: Seed of the draws.
     """
 
     of_answer: NDArray[np.intp] = field(repr=False, compare=False)
@@ -84,8 +84,8 @@ class Bootstrap:
 
         Args:
             contexts: Id of the context of each answer.
-            n_resamples: How often to draw.
-            seed: Of the draws.
+            n_resamples: Number of resamples.
+            seed: Seed of the draws.
         """
         names = np.asarray(contexts)
         _, first, codes = np.unique(names, return_index=True, return_inverse=True)
@@ -172,9 +172,9 @@ class Sums:
     """Sums over the answers as they are, and over those of each resample.
 
     Attributes:
-        value: Of the answers as they are, shape ``(k,)``.
-        draws: Of each resample, shape ``(n_resamples, k)``.
-        of_context: Of each context, shape ``(n_contexts, k)``.
+        value: The scores of all answers, without resampling, shape ``(k,)``.
+        draws: The scores of each resample, shape ``(n_resamples, k)``.
+        of_context: The scores of each context, shape ``(n_contexts, k)``.
         bootstrap: The plan that drew them.
     """
 
@@ -202,10 +202,10 @@ class Replicates:
     """A score of the answers as they are, and of each resample.
 
     Attributes:
-        value: Of the answers as they are.
-        draws: Of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
+        value: The score of all answers, without resampling.
+        draws: The score of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
         bootstrap: The plan that drew them.
-        n_trials: Of a share, the contexts that have anything to count; of other scores 0.
+        n_trials: For a share, the number of contexts that count; 0 for other scores.
     """
 
     value: float
@@ -250,7 +250,7 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     Args:
         n_right: Successes.
         n: Trials; of none, everything is ``nan``.
-        level: How often such intervals hold the true share, about.
+        level: The confidence level, in (0, 1).
     """
     if not n:
         return ScoreInterval(value=nan, low=nan, high=nan, level=level)

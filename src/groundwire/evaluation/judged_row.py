@@ -32,7 +32,7 @@ class Header:
         detector: The detector, with its threshold.
         data: SHA-256 of each file of answers, by its name.
         command: The command line that made them.
-        version: Of Groundwire.
+        version: The version of Groundwire.
     """
 
     detector: DetectorInfo

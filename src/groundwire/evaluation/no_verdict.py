@@ -23,7 +23,7 @@ class Without:
         key: Name of its count in :class:`RowCounts`.
         title: The reason in a list.
         one: The reason in a sentence about one row.
-        many: The same about several.
+        many: The reason in a sentence about several rows.
         counts: What scores make of such rows.
     """
 
@@ -34,7 +34,7 @@ class Without:
     counts: str
 
 
-#: All there are; a row has at most one.
+#: All reasons why a row has no verdict; a row has at most one.
 WITHOUT = (
     Without(
         key="n_unreadable",
@@ -64,7 +64,7 @@ def told(scores: Mapping[str, Any]) -> Iterator[str]:
     """Say how many rows have no verdict, by reason; nothing if all have one.
 
     Args:
-        scores: Of :meth:`.evaluation.Evaluation.to_dict`.
+        scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
     """
     for each in WITHOUT:
         if n := scores[each.key]:

@@ -36,9 +36,9 @@ def scores_of(
     Args:
         answers: Of those without a verdict, the hallucinated ones count as missed, and the others
             not at all; if all are without one, no score is defined.
-        prevalences: Shares of hallucinated answers, in [0, 1], to tell the precision at.
-        n_resamples: Of the bootstrap, which draws contexts.
-        seed: Of its draws.
+        prevalences: Shares of hallucinated answers, in [0, 1], for which to give the precision.
+        n_resamples: Number of resamples of the bootstrap, which draws contexts.
+        seed: Seed of the bootstrap.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}

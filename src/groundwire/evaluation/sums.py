@@ -63,7 +63,7 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a count.
+#: Scores that are shares of a count, such as precision, in [0, 1].
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 

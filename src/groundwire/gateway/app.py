@@ -126,7 +126,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
-    # Most requests are for it, and to look through all others takes longer than to pass it on.
+    # These routes come first: most requests are for them, and searching the other routes is slow.
     app.router.routes.extend(_checked())
     app.include_router(native.router)
     native.describe(app)

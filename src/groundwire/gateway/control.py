@@ -216,7 +216,7 @@ class ControlPlane:
         self._start = await prepare(self.registry, self.config)
         events = self.events(FIRST_START, trace_id="")
         recorded = [each for made in self._start.keys for each in events.key_made(made)]
-        # The keys exist, whether this can be recorded now or later: nobody is refused for it.
+        # The keys exist, so requests are served even if this cannot be recorded yet.
         await self.audit.settle(recorded)
 
     # Changes.
@@ -281,7 +281,7 @@ class ControlPlane:
             await self.watcher.refresh()
         return made, await self.audit.settle(events(made))
 
-    # Who came.
+    # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """Note the use of an admin key; it is recorded if it was not used lately."""

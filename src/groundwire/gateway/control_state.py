@@ -15,7 +15,7 @@ class ControlState:
         is_open: Whether tenants and keys have been read at all.
         is_up: Whether the database can be used, as far as is known.
         problem: What is wrong with it.
-        revision: Of what is known of tenants and keys.
+        revision: Revision of the tenants and keys that this process knows.
         age_s: For how long it is not known whether that is what is stored.
         is_audit_failing: Whether records cannot be written.
         n_waiting: Records that wait to be written.

@@ -52,7 +52,7 @@ def query_of(request: Request) -> str:
     """The query of a request, as written.
 
     Raises:
-        Problem: 400, if it has what no URL may hold, or what may be a key of ours.
+        Problem: 400, if it has characters that no URL may hold, or what looks like a gateway key.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
@@ -67,9 +67,9 @@ def query_of(request: Request) -> str:
 
 
 def require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL with what may be a key of ours.
+    """Refuse a part of a URL that holds what looks like a gateway key.
 
-    The upstream would see it, and so would the logs of all that are on the way.
+    The upstream would see the key, and proxies on the way might log it.
     """
     if holds_key(text) or holds_key(unquote(text)):
         raise Problem(

@@ -13,8 +13,8 @@ MARK_HEADER = ("x-groundwire-checked", "false")
 def decision_for(own: Overrides, config: Config) -> str:
     """``mark`` or ``refuse``, for the requests of a tenant with these overrides.
 
-    With ``auto``, what a policy might block is refused: an answer must not get past it by another
-    door. Which decision would apply is not known of a request that is not read, so all do.
+    With ``auto``, requests of a policy that may block are refused: no endpoint may bypass it. The
+    request is not read, so it is unknown which decision applies, and each counts.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:

@@ -245,8 +245,8 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
     """Return every action that a policy may lead to for an answer whose check is due.
 
     Args:
-        policy: Of the request. One that is not settled yet, because a decision depends on what is
-            found, may lead to less in the end.
+        policy: The policy of the request. If a decision depends on the findings of the check, the
+            final policy may lead to fewer of these actions.
         has_evidence: Whether there is anything to hold the answer against; without, nothing can be
             found in it.
 

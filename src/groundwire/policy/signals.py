@@ -238,7 +238,7 @@ class Signals:
         """Put them together.
 
         Args:
-            rules: Of the configuration.
+            rules: The rules of the configuration.
             embed: Gives embeddings; without one, domains and embeddings are unknown.
             identify: Names the language of a text.
         """

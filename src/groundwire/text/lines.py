@@ -42,7 +42,7 @@ _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
 _MAX_WASTE = 2  # times that a text may be read as data in vain, to stay linear in hostile text
-_MAX_DEPTH = 2  # data in prose in data
+_MAX_DEPTH = 2  # levels of data inside prose inside data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

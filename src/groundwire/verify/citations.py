@@ -203,7 +203,7 @@ def _decorative(
 def _completing(
     readings: ClaimProbabilities, cited: float, thresholds: CitationThresholds
 ) -> str | None:
-    """The span that supports the rest of what the cited ones support in part."""
+    """Find the uncited span that, together with the cited ones, supports the claim."""
     if not readings.beside:
         return None
     best = max(readings.beside, key=lambda sid: readings.beside[sid])

@@ -46,7 +46,7 @@ class IdMap:
 
     @classmethod
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
-        """Make a map for an answer, which tells by all of its ids whether it counts from 1.
+        """Make the map for an answer. All ids in it decide whether it numbers the spans from 1.
 
         >>> IdMap.of(["S0", "S1"], ["2"]).read(["2"]).ids
         ('S1',)
@@ -55,7 +55,7 @@ class IdMap:
         """
         names = frozenset(known)
         plain = cls(names)
-        # One id that names a span as it stands tells how the others count.
+        # If any id means a span without renumbering, the answer does not number from 1.
         is_free = all(_NUMBER.fullmatch(each) and not plain.meaning(each) for each in written)
         return cls(names, is_free and "S0" in names)
 

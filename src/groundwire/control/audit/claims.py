@@ -16,7 +16,7 @@ from groundwire.control.audit.event import EventType
 from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.store import moments
 
-#: The types of records that say something about the trail.
+#: The types of records that make statements about the trail.
 TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 

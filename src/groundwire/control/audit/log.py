@@ -1,7 +1,7 @@
 """The audit log: takes events from coroutines, and writes them in a task of its own.
 
-Nothing is dropped: while the queue is full, those who bring an event wait for a place; what cannot
-be written is kept, in order, and tried again until the log is closed.
+No event is dropped: while the queue is full, callers wait for a place in it. Events that cannot be
+written are kept, in order, and tried again until the log is closed.
 """
 
 import asyncio
@@ -222,7 +222,7 @@ class AuditLog:
         try:
             started_at = datetime.now(UTC)
             heads = await self._tried(sink.heads)
-            # The first record stands before all events that came while the heads were read.
+            # The chain's first record comes before the events that arrived while heads were read.
             await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
             while batch := await self._next():
                 await self._write_batch(sink, batch)

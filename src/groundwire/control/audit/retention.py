@@ -59,7 +59,7 @@ class Pruned:
     Attributes:
         n_records: The number of records that were removed.
         n_details: The number of details that were removed, those of the records included.
-        refused: Chains that lost nothing, for the last record to go is not as it was written.
+        refused: Chains that lost nothing, because the last record to remove was tampered with.
     """
 
     n_records: int

@@ -40,7 +40,7 @@ class StoreSink:
                 signed.
         """
         self._store, self._keys, self._refuses_foreign = store, keys, refuses_foreign
-        # Whether some records may be kept that we do not know of: a commit broke off.
+        # Whether the result of a commit is unknown, so that its records may be stored or not.
         self._is_unsure = False
         self._started_at = 0
 

@@ -192,7 +192,7 @@ class Store:
         if self._engine is None:
             raise StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
-            # What is written to a deleted file is lost when it is closed.
+            # Data written to a deleted file is lost when the file is closed.
             raise StoreUnusableError(
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",

@@ -49,7 +49,7 @@ class TenantRecord:
 
     @property
     def overrides(self) -> Overrides:
-        """The settings that are stored of it: those of the policy, else those of the metadata."""
+        """The stored settings of the tenant: those of its policy, else those of its metadata."""
         return over(read_stored_policy(self.policy)[0], overrides_from_metadata(self.metadata)[0])
 
     @property

@@ -69,7 +69,7 @@ def differing_names(held: Held) -> list[Word]:
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
-        names = [*first, *names]  # what was marked alone, at the start: more likely a name
+        names = [*first, *names]  # a word marked alone at the start is likely a name
     unknown = [
         word
         for word in held.span_words

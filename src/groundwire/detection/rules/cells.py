@@ -79,7 +79,7 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
 
 
 def _is_offered(claim: ComparedText, word: Word) -> bool:
-    """Whether a claim says that there is such a thing; "delivery pizza" does not say it."""
+    """Whether a claim states that a thing exists; "delivery pizza" does not state delivery."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 2]
     is_part = bool(following) and following[0].is_content and not is_verb(following[0])

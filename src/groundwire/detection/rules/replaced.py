@@ -21,7 +21,7 @@ _MIN_REST = 3
 _MOST_ABSENT = 2
 #: Least content words that a claim says of a name; fewer are said of many names.
 _MIN_SAID = 2
-#: Share of the words said of a name from which lines with the name may state the claim.
+#: Share of the claim's other words that lines with the name must have to state the claim.
 _MOSTLY = 0.8
 #: Least items of a list.
 _MIN_ITEMS = 3

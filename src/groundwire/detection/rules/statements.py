@@ -162,7 +162,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Whether two clauses have enough in common; "it is not safe" has one word that says all."""
+    """Whether two clauses share enough content words, or all, as short ones ("it is not safe")."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 

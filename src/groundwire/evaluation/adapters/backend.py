@@ -98,8 +98,8 @@ class AdapterReading:
             answer: The answer.
             segment: The claim in it.
             places: Ranges of the answer that the detector says something about.
-            labels: Of each place P(supported), P(unsupported) and P(contradicted).
-            entailment: Of the claim, if the detector says that.
+            labels: P(supported), P(unsupported) and P(contradicted) of each place.
+            entailment: Probabilities of the claim, if the detector gives them.
         """
         self.attended.update(range(len(self.evidence.passages)))
         return ClaimScores(

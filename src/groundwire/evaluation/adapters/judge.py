@@ -97,9 +97,9 @@ class LlmJudge(AdapterBackend):
 
         Args:
             model: The model's name there.
-            url: Where it is; ``None`` is that of the environment, else OpenAI.
+            url: URL of the endpoint; ``None`` is the URL in the environment, else OpenAI's.
             environ: Has the key.
-            timeout_s: Of each attempt.
+            timeout_s: Time limit of each attempt.
 
         Raises:
             EndpointSettingError: If the URL is none, would send the key in the open, or there is no

@@ -30,7 +30,7 @@ class AdapterName:
     Attributes:
         kind: One of :data:`FORMS`.
         model: Its model; empty for one that has none.
-        url: Where it is asked, or ``None``.
+        url: URL of the endpoint that serves the model, or ``None``.
     """
 
     kind: str

@@ -51,7 +51,7 @@ class JudgeVerdict:
 
     Attributes:
         label: Its verdict.
-        quote: The words that it means, if it names any.
+        quote: The words of the claim that the verdict is about, if the judge quotes any.
     """
 
     label: Label

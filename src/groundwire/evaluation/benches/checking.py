@@ -47,7 +47,7 @@ def check_counts(
     """Compare the numbers of answers with those on record.
 
     Args:
-        expected: Of the split, as :attr:`.registry.Bench.expected` has them; empty if unknown.
+        expected: The counts of the split, from :attr:`.registry.Bench.expected`; empty if unknown.
         total: Answers that were read, and how many are hallucinated.
         tasks: The same by task.
     """

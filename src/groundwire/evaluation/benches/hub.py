@@ -27,8 +27,8 @@ class Fetched:
     """Files from the hub.
 
     Attributes:
-        folder: Where they lie.
-        commit: At which they were fetched.
+        folder: The folder that holds them.
+        commit: The commit that they were fetched from.
     """
 
     folder: Path

@@ -25,7 +25,7 @@ class BenchScore:
     """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined.
 
     Attributes:
-        value: Of the answers as they are.
+        value: The metric of all answers, without resampling.
         low: Lower end.
         high: Upper end.
         n: Answers.
@@ -51,7 +51,7 @@ class Metric:
     Attributes:
         name: Its name; published scores are found by it.
         statistic: How it is computed.
-        task: Of this task alone; empty for all.
+        task: The task whose answers count; empty for all tasks.
         is_mean_of_tasks: Whether it is the unweighted mean of the tasks.
     """
 

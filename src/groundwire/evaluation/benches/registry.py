@@ -26,7 +26,7 @@ class Bench:
         name: Its name on the command line.
         title: Its own name.
         hallucinated: Which of its answers count as hallucinated.
-        licence: Of the data, as its authors state it.
+        licence: The licence of the data, as its authors state it.
         citation: Its paper.
         url: A page about its files.
         fetch: How to fetch them by hand: addresses, or what to take from the page.

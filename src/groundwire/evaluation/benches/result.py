@@ -25,10 +25,10 @@ class BenchResult:
     Attributes:
         bench: The benchmark.
         split: The part of it.
-        commit: Of the hub, if the files are from there.
+        commit: Commit of the dataset on the hub, if the files are from there.
         scores: By metric, of all answers.
-        variants: The same of some of them, by the name of the variant.
-        flag_all: Of a detector that flags every answer.
+        variants: Scores of some of the answers, by the name of the variant.
+        flag_all: Scores of a detector that flags every answer.
         check: Whether the answers are those of the benchmark.
         differences: Why the scores do not compare with published ones; empty if they do.
         evaluation: All other scores.
@@ -63,7 +63,7 @@ class BenchResult:
             split: The part of it.
             limit: How many answers were drawn, if not all were judged.
             tasks: The tasks that were judged, if not all.
-            commit: Of the hub.
+            commit: Commit of the dataset on the hub.
 
         Raises:
             ResultsError: If it is no file of results.

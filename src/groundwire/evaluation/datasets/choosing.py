@@ -32,12 +32,12 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
 
     Args:
         read: Reads the table. It is called once more for a sample, so that no row is kept.
-        tasks: Keep their rows; by default those of all. What cannot be read is kept if nobody knows
-            its task.
-        limit: Keep so many rows: whole contexts, drawn at random and the same each time.
+        tasks: The tasks whose rows are kept; by default all. An unreadable row is kept if its task
+            is unknown.
+        limit: Number of rows to keep: whole contexts, drawn at random and the same each time.
 
     Returns:
-        Reads what is left, in the order of the table.
+        A function that reads the chosen rows, in the order of the table.
 
     Raises:
         NoSuchTaskError: If a task is not in the table, which is read as far as it takes to know.

@@ -38,7 +38,7 @@ class FailedRow:
     """A row that could not be read.
 
     Attributes:
-        row: Its number, the first being 1; of a table with several files over all of them.
+        row: Its number, from 1, counted over all files of the table.
         id: The row's own id, or its number.
         place: Its file and line; empty if the problem tells.
         problem: What is wrong.
@@ -247,7 +247,7 @@ class RowReader(Generic[_Row]):
 
         Args:
             row: Its number.
-            place: Where it is, for people.
+            place: Its file and line, for messages.
             content: Its content, to be hashed.
             values: By column, or what is wrong with it.
         """

@@ -67,7 +67,7 @@ def sign_flip(differences: Floats) -> float:
     (1.0, 0.0)
 
     Args:
-        differences: Of each context, by how much one model is worse.
+        differences: For each context, the difference of the two models' rates.
     """
     sizes = np.abs(differences[differences != 0])
     rng = np.random.default_rng(0)

@@ -63,9 +63,9 @@ class Prompting:
 
     Attributes:
         models: Their names at the endpoint.
-        temperature: Of the draws; ``None`` leaves it to the endpoint, as for the next two.
+        temperature: Sampling temperature; ``None`` leaves it to the endpoint, as for the next two.
         max_tokens: That an answer may have.
-        seed: Of the draws.
+        seed: Seed of the sampling.
         system: The system prompt; empty for none.
     """
 

@@ -31,7 +31,7 @@ class Prices:
 
     Attributes:
         read: Model → price of tokens that it reads; the empty name stands for any other model.
-        written: The same of tokens that it writes.
+        written: Model → price of tokens that it writes.
     """
 
     read: Mapping[str, float]
@@ -60,7 +60,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
     Args:
         path: The results.
         by: A further column to group by.
-        prices: Of tokens.
+        prices: Prices of tokens.
 
     Raises:
         ResultsError: If it is no such file.

@@ -40,12 +40,12 @@ class JudgedAnswer:
         row: Its number in the data.
         model: The model that wrote it; empty if nobody says.
         task: The kind of question.
-        value: Its value of the column that was asked for.
+        value: Its value in the column that the rates are grouped by.
         question: The id of its question.
         asked: A hash of the question with its sources; empty if the row failed.
         context: A number that stands for its sources.
         outcome: One of :data:`OUTCOMES`.
-        severities: Of its spans.
+        severities: The severities of its spans.
         n_contradicted: Spans that contradict the sources.
         tokens: Read and written.
         is_cut: Whether it was cut for its length.

@@ -19,8 +19,8 @@ class Curve:
     """One curve of a chart; both axes run from 0 to 1.
 
     Attributes:
-        points: From left to right.
-        at: Where the detector stands with its threshold; ``None`` if that is undefined.
+        points: The points of the curve, from left to right.
+        at: The point of the detector's own threshold; ``None`` if it is undefined.
         chance: The ends of the line of a detector that knows nothing.
     """
 

@@ -19,9 +19,9 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
     """Write a test for each row, one by one: there may be more of them than fit in memory.
 
     Args:
-        summary: Of the results.
+        summary: The summary of the results.
         results: The file of results, which is read again.
-        stream: Where to write.
+        stream: The stream to write to.
 
     Raises:
         ResultsError: If it is no file of results.

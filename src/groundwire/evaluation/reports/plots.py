@@ -28,7 +28,7 @@ class Plot:
         says: Description for screen readers, and caption.
         x: Name of the horizontal axis.
         y: Name of the vertical axis.
-        top: Where the vertical axis ends, as a share.
+        top: Upper end of the vertical axis, as a share.
         lines: Each with its class of the style sheet.
         dots: Point and title.
         bars: Lower left and upper right corner, and title.
@@ -63,11 +63,11 @@ def of_curve(
 
     Args:
         curve: The curve.
-        name: Of the plot, as the next two.
+        name: The name of the plot.
         says: Its description.
         axes: Names of the horizontal and the vertical axis.
         is_stepped: Whether nothing lies between two points, so that no slope joins them.
-        top: Where the vertical axis ends.
+        top: Upper end of the vertical axis, as a share.
     """
     points = tuple(_stepped(curve.points)) if is_stepped else curve.points
     lines = [(_under(curve.chance, top), "chance"), (_under(points, top), "curve")]

@@ -27,7 +27,7 @@ class ReportTable:
     """A table of texts; the first column names the row.
 
     Attributes:
-        heads: Of the columns.
+        heads: Heads of the columns.
         rows: As many cells each as there are heads.
         says: An explanation.
     """

@@ -12,8 +12,8 @@ from groundwire.render import visible
 class Mark(StrEnum):
     """Who marked a stretch of an answer."""
 
-    FOUND = "found"  # people and the detector
-    MISSED = "missed"  # people alone
+    FOUND = "found"  # the labels and the detector
+    MISSED = "missed"  # the labels alone
     EXTRA = "extra"  # the detector alone
     FLAGGED = "flagged"  # the detector, where the labels do not say which words are hallucinated
 
@@ -81,7 +81,7 @@ def marked_text(example: ReportRow, *, width: int | None = None) -> str:
     """Write the answer with its marks as text: ``⟦missed: 1950⟧``.
 
     Args:
-        example: Whose answer.
+        example: The example that has the answer.
         width: Characters to keep around each mark, and at both ends; by default all.
     """
     pieces = [

@@ -40,7 +40,7 @@ def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
     """Judge with Ray Data, on the connected cluster or else on this machine.
 
     Args:
-        recipe: Of the detector of each worker.
+        recipe: The recipe by which each worker loads its detector.
         n_workers: How many; by default one for each processor of the cluster.
 
     Raises:

@@ -21,7 +21,7 @@ def on_processes(recipe: Recipe, n_workers: int) -> Judging:
     processes. Each holds a model of its own.
 
     Args:
-        recipe: Of their detector.
+        recipe: The recipe by which they load the detector.
         n_workers: How many; no more are started than there are blocks.
     """
     return partial(_judge, recipe, n_workers)

@@ -32,9 +32,9 @@ class Recipe:
 
     Attributes:
         load: Loads it; it must be one that can be pickled.
-        choice: Which one.
+        choice: The detector that was chosen.
         info: The detector that it must turn out to be: results of two do not mix.
-        version: Of Groundwire, for the same reason.
+        version: The version of Groundwire, which must be the same for the same reason.
     """
 
     load: Callable[[DetectorChoice], AnyDetector]

@@ -60,7 +60,7 @@ class Guarantee:
         index: The threshold, or ``None`` if nothing can be promised.
         n_needed: Trials without a loss that would be enough, those that are set aside included.
         n: Trials at the threshold; without one, where the test began.
-        n_losses: Of these, how many went wrong: grounded and flagged, or hallucinated and passed.
+        n_losses: Number of those that went wrong: grounded and flagged, or hallucinated and passed.
         n_available: The most trials that there are at any threshold, counted alike.
         answers_lost: The share that goes wrong there if each answer counts, not one of a context:
             an estimate, of which nothing is promised; ``nan`` if there is none.
@@ -89,11 +89,11 @@ def guarantee(
 
     Args:
         sample: Answers.
-        entries: Which threshold is the first that flags each; see :class:`.sample.Thresholds`.
+        entries: The first threshold that flags each answer; see :class:`.sample.Thresholds`.
         n_thresholds: How many there are.
         target: The target; not ``f1``.
         alpha: How often the promise may be wrong, in (0, 1).
-        seed: Of what is drawn.
+        seed: Seed of the random draws.
     """
     assert target.value is not None
     rng = np.random.default_rng(seed)
@@ -220,7 +220,7 @@ def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
 
     Args:
         found: By those that test.
-        n_flagged: Of all, those with an answer that is flagged at any threshold.
+        n_flagged: Number of those with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
     # The contexts that test are drawn at random, so the number needed is approximate.

@@ -137,7 +137,7 @@ class Tuning:
         target: Their target.
         confidence: How often a promise holds, at least; of each group by itself.
         by: The column of the groups, if there are any.
-        seed: Of what was drawn.
+        seed: Seed of the random draws.
         groups: All answers first.
         rows: Counts of all rows, with those without a label.
     """
@@ -186,12 +186,12 @@ def tune(
     """Choose a threshold.
 
     Args:
-        header: Of the results that the sample was read from.
+        header: Header of the results that the sample was read from.
         sample: Labelled answers with their scores, and their groups if ``by`` names a column.
         target: The target.
         confidence: How often the promise is to hold, in (0.5, 1).
         by: The column to group by.
-        seed: Of what is drawn.
+        seed: Seed of the random draws.
         rows: Counts of all rows; by default those of the sample.
 
     Raises:

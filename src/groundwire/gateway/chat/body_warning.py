@@ -67,7 +67,7 @@ def warning_text(checked: Checked) -> str | None:
 def _analysis(explanation: Explanation) -> str:
     said = f"NLI: {_NLI.get(explanation.label, 'UNKNOWN')}"
     if explanation.entailment is None:
-        said = "NLI: UNKNOWN"  # the label is the detector's
+        said = "NLI: UNKNOWN"  # the label is from the detector, not from the explainer
     else:
         said += f", confidence: {_percent(explanation.entailment.of(explanation.label))}"
     return f"({said}, severity: {_severity_word(explanation.severity)}) - {explanation.text}"

@@ -133,7 +133,7 @@ class HeldAnswer:
     def settle(
         self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
     ) -> list[bytes]:
-        """Let all text of an answer leave that has passed.
+        """Release all text of an answer that has passed its check.
 
         Args:
             head: The fields that all chunks of the response have.

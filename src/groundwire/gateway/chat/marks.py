@@ -96,7 +96,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Where the evidence of a request stands in it, for who asks by ``DEBUG_HEADER``."""
+    """The places of the evidence in a request, for clients that send ``DEBUG_HEADER``."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 

@@ -95,7 +95,7 @@ class ChunkReader:
 
 
 def misfit(asked: str, data: object, problem: str) -> str:
-    """Say for the log that an upstream sent something else than it was asked for.
+    """Describe, for the log, a response in another API than the one that was asked for.
 
     Nothing of the response is quoted.
 

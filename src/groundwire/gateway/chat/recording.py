@@ -134,7 +134,7 @@ class Recorder:
         )
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
-            await self._services.audit.write(*events)  # nothing leaves that could wait for them
+            await self._services.audit.write(*events)  # no response is waiting for these records
         else:
             source = "streaming_response"
             may_leave = await self._keep(events, tenant=context.tenant, source=source)

@@ -1,8 +1,8 @@
 """Streams of one answer in blocks, each opened, filled and closed: Messages and Responses.
 
-Their clients put blocks together in the order of their numbers, so here, other than with chunks,
-nothing overtakes: events leave in their order. What is no text, and may say what the text says,
-waits for the end of the answer when text waits for its verdict, and all that follows waits with it.
+Clients assemble blocks in the order of their numbers, so events leave in the order in which they
+came, unlike chunks. While text waits for its verdict, events without text that may repeat the text
+wait for the end of the answer, and so do all later events.
 """
 
 import re
@@ -169,7 +169,7 @@ class Told:
         self._pieces.append(piece)
 
     def rest(self, whole: object) -> str:
-        """What the whole says that its pieces did not; it is taken too.
+        """Return the rest of the whole text, after the pieces that came before; it is kept too.
 
         Raises:
             UnreadableChunkError: If the pieces are not the beginning of the whole.
@@ -328,7 +328,7 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Let text leave up to an offset, and what stands before it or between."""
+        """Release text up to an offset, with the other events before it or in between."""
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
         held = {Leaves.LATE, Leaves.LAST} if self.withholds else {Leaves.LAST}
@@ -349,7 +349,7 @@ class HeldBlocks(ABC):
     def settle(
         self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
     ) -> list[bytes]:
-        """Let all text of an answer leave that has passed, up to what is no text.
+        """Release the text of an answer that has passed, up to the first event without text.
 
         A warning is a block of its own: before the first with text, or behind all others.
         """
@@ -368,7 +368,7 @@ class HeldBlocks(ABC):
     def finish(
         self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """Let the rest of it leave: what is no text, and its end."""
+        """Release the rest of the answer: events without text, and its end."""
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:
             out.append(self._let_first())

@@ -45,7 +45,7 @@ def openapi_document(
     Args:
         title: Its title.
         summary: One line about the plane.
-        description: The same at length.
+        description: Its description, a few sentences.
         routes: The routes that FastAPI describes.
         tags: Name of a group of operations → its description.
         keys: Header that may hold a key → its description; any of them lets a request in.

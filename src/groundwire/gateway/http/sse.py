@@ -18,7 +18,7 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
-#: An event of which every reader makes the same: data alone, in lines that end as usual.
+#: An event that every reader parses in the same way: data lines with the usual line ends.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
 #: Line ends to some readers of text, which the standard takes for characters.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -26,7 +26,7 @@ _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
 #: The event that ends a stream of chat completions.
 DONE = b"data: [DONE]\n\n"
-#: A line that every reader ignores: it keeps connections open while nothing may be said.
+#: A comment, which readers ignore: it keeps connections open while no event may be sent.
 KEEP_ALIVE = b": keep-alive\n\n"
 
 

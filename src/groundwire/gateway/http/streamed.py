@@ -173,7 +173,7 @@ async def until_disconnect(
     """Run a coroutine while the client is there; if it leaves, the coroutine is cancelled.
 
     Args:
-        request: Whose body was read, or is not wanted: what is left of it is thrown away.
+        request: The request. Any part of its body that was not read yet is discarded.
         coroutine: Has ended when this returns or raises.
         gone: As for :class:`Streamed`: where ``coroutine`` reads the body of the request.
 

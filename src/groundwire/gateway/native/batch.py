@@ -172,7 +172,7 @@ class RowResult:
     """The result of one row.
 
     Attributes:
-        outcome: Of the check; ``None`` if there was none.
+        outcome: The outcome of the check; ``None`` if there was none.
         json: The result, or the error, written down.
     """
 

@@ -82,8 +82,8 @@ def result_of(
     Args:
         asked: The caller.
         data: An answer with its sources, or a conversation.
-        operating_point: What holds if the body names none.
-        name: Fields that stand before the result.
+        operating_point: The operating point if the body names none.
+        name: Fields of the response before the result.
 
     Raises:
         GroundwireError: If it cannot be checked as it is.

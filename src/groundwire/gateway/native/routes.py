@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native import batch, check, classify, verify
 
-#: Where they are.
+#: The paths of the endpoints.
 PATHS = (
     "/v1/check",
     "/v1/check/batch",

@@ -24,7 +24,7 @@ def code_end(view: View, position: int) -> int:
 
 
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
-    """Offset after the backticks that close ``[start, stop)`` on the same line, not far away."""
+    """Offset after the backticks that close ``[start, stop)``: on its line, within a limit."""
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):
         if match.group()[0] != "`":

@@ -16,7 +16,7 @@ class BoundaryDecision(
 
     Attributes:
         ends: Whether it ends.
-        position: Where it ends, or from where reading goes on.
+        position: Its end, or the position at which reading continues.
     """
 
     ends: bool
