@@ -26,7 +26,7 @@ class _Failures:
 
 
 class Logins:
-    """Remembers logins by key and address, and failed logins by address. It is given the time."""
+    """Remembers logins by key and address, and failed logins by address; callers give the time."""
 
     def __init__(self) -> None:
         self._uses: LRUCache[tuple[str, str], float] = LRUCache(_MAX_SEEN)

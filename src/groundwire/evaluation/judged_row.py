@@ -16,7 +16,7 @@ from groundwire.text.files.writing import WrittenError, other_data
 SCHEMA = 1
 
 
-#: Errors that data of another shape than results raises.
+#: Errors that reading raises if the data are no results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 

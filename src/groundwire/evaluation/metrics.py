@@ -227,7 +227,7 @@ class Ranking:
 def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:
     """Compare two sets of ranges over one answer, character by character.
 
-    Outer white space of a range counts for neither side: nobody means it.
+    White space at the ends of a range does not count.
 
     Args:
         predicted: Half-open character ranges of ``text``.

@@ -66,13 +66,13 @@ class ControlPlane:
     """The control plane of a process: tenants, keys and the audit trail over one database.
 
     Attributes:
-        config: As it was read.
+        config: The configuration.
         store: The database.
-        registry: Tenants and keys in it.
-        directory: What this process knows of them.
-        watcher: Keeps that as the database is.
-        audit: Where records go.
-        trail: What is in it.
+        registry: Reads and changes the tenants and keys in the database.
+        directory: The tenants and keys that this process knows.
+        watcher: Keeps the directory up to date with the database.
+        audit: The log that writes audit records.
+        trail: Reads the audit records in the database.
         pipeline: The stages of a check, once they are loaded: they say which policies are possible.
     """
 

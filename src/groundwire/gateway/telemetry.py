@@ -48,7 +48,7 @@ class Telemetry:
     """Makes spans and sends them."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Make spans with a provider; it is closed with this."""
+        """Make spans with a provider, which is closed together with this object."""
         from opentelemetry import trace
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -150,7 +150,7 @@ class Telemetry:
         span.end(now)
 
     def failed(self, span: Span, kind: str) -> None:
-        """Mark a span as that of something that failed."""
+        """Mark a span as failed."""
         span.set_attribute("error.type", kind)
         span.set_status(self._trace.StatusCode.ERROR)
 

@@ -106,7 +106,7 @@ class EvidenceStore:
     """The spans of one session.
 
     Attributes:
-        n_bytes: UTF-8 of its spans.
+        n_bytes: Size of its spans in bytes of UTF-8.
     """
 
     def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:

@@ -132,9 +132,9 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
 
 
 def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
-    """Map the number of each object with a title beside a text to that title.
+    """Map the number of each object that has both a title and a text to its title.
 
-    It heads all fields of the object: a passage ends where the heading changes.
+    The title heads all fields of the object: a passage ends where the heading changes.
     """
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}

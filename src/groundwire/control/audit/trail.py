@@ -26,7 +26,7 @@ ALL = Filter()
 _PIECE = 100
 _UUID_CHARS = 36
 
-#: The columns that say where a record stands.
+#: The columns that order the records.
 _PLACE = ("moment", "writer", "seq")
 
 _RECORDS, _DETAILS = audit_records.c, audit_details.c

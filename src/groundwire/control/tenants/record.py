@@ -139,7 +139,7 @@ class KeyRecord:
     def status_at(self, moment: datetime) -> KeyStatus:
         """Return whether it is valid at a moment."""
         if self.revoked_at is not None:
-            return KeyStatus.REVOKED  # at once, whatever the clocks say
+            return KeyStatus.REVOKED  # a revoked key is invalid even if clocks differ
         if self.expires_at is not None and self.expires_at <= moment:
             return KeyStatus.EXPIRED
         return KeyStatus.ACTIVE

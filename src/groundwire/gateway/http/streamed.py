@@ -86,7 +86,7 @@ class Streamed(Response):
         self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
-        self._gave_at: float | None = None  # since when the server has not taken a piece
+        self._gave_at: float | None = None  # when the piece that still waits was sent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
