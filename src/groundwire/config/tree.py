@@ -121,10 +121,10 @@ class DetectorSettings:
     Attributes:
         name: reader, similarity, or a folder or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        operating_point: From which probability on a word piece is flagged, by name or as a number.
-        min_pieces: Flagged word pieces from which on an answer counts as hallucinated.
+        operating_point: The probability from which a word piece is flagged, by name or as a number.
+        min_pieces: Number of flagged word pieces from which an answer counts as hallucinated.
         min_words: Spans of fewer words are not reported.
-        min_probability: Spans less probable are not reported.
+        min_probability: Spans of a lower probability are not reported.
         max_length: Word pieces a loaded checkpoint reads in one pass; null: as many as it can.
         max_answer_chars: A longer answer is refused, never cut.
         device: Where a loaded checkpoint runs.
@@ -155,9 +155,9 @@ class Explain:
         enabled: Whether findings are explained.
         model: embedded, or a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: Less confident, a severity counts one less.
+        threshold: Confidence below which the severity of a finding is one less.
         drops_entailed: Whether a finding that is entailed is dropped.
-        entailment_threshold: From this P(entailed) on.
+        entailment_threshold: P(entailed) from which a finding counts as entailed.
         device: Where the model runs.
     """
 
@@ -177,7 +177,7 @@ class Similarity:
     Attributes:
         threshold: Less similar is ungrounded; null: that of the embedder.
         min_words: Sentences of fewer words are not compared.
-        embedder: What gives the embeddings.
+        embedder: The embedder: neural is a model, hash needs none.
         all_short: The outcome if nothing is wrong and some sentence is too short to be compared.
     """
 
@@ -192,7 +192,7 @@ class EvidenceSettings:
     """What is evidence, and how much. What exceeds a limit is reported: the outcome is partial.
 
     Attributes:
-        max_sources: The first so many; null: all.
+        max_sources: Only the first sources, this many, are read; null: all.
         max_source_chars: Longer sources are left out whole; null: none is.
         metadata_only: Whether only sources that the request names in its metadata are evidence.
         final_tools: Names of tools whose arguments are the final answer, and so are checked, with

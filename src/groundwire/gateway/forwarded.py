@@ -29,7 +29,7 @@ def forwarded(
         accept_encoding: The codings that the response may have; ``None``: as the client says.
 
     Raises:
-        Problem: 400, if the query has what no URL may hold, or what may be a key of ours.
+        Problem: 400, if the query has characters that no URL may hold, or a likely gateway key.
     """
     headers = [
         (name.decode("latin-1"), value.decode("latin-1"))

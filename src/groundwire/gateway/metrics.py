@@ -185,7 +185,7 @@ class Metrics:
             answers: All answers of one response.
             policy_action: The policy's action for a hallucinated answer.
             mode: Whether the response was streamed, or the answer came to an endpoint of our own.
-            detector: What judges for the tenant; empty if what the tenant has is not possible.
+            detector: The tenant's detector; empty if the tenant's settings are not possible.
         """
         for answer in answers:
             labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)

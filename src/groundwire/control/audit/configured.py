@@ -13,7 +13,7 @@ from groundwire.control.store import Store
 #: times a second and not with every answer.
 LINGER_S = 0.1
 
-#: The file of the log without a store and a configured path, in the data folder of the gateway.
+#: The default file of the audit log if there is no store, in the data folder of the gateway.
 FILE = "audit.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""Tenants and keys of the configuration. They hold beside the store, and never change."""
+"""Tenants and keys of the configuration. They are valid beside the stored ones, and fixed."""
 
 from dataclasses import dataclass, field
 from typing import Self

@@ -31,8 +31,8 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
 
     Args:
         n: Trials.
-        rate: To be shown to be exceeded by none, in (0, 1).
-        alpha: How often this may be wrong, in (0, 1).
+        rate: The rate of losses to stay below, in (0, 1).
+        alpha: The allowed probability of error, in (0, 1).
     """
     if n == 0:
         return -1

@@ -27,7 +27,7 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: Of one answer that is held to its end (DVARA's bounds).
+#: Limits of one answer that is held to its end (DVARA's bounds).
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
