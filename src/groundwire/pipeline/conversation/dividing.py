@@ -128,9 +128,7 @@ class _Walk:
             return label.value if label.value < line_end else line_end + 1
         if self._paragraph is None:
             self._paragraph = position
-        if is_json:
-            return line_end + 1
-        if self._role is not Role.INFORM and self._read_inline(start, line_end):
+        if is_json or (self._role is not Role.INFORM and self._read_inline(start, line_end)):
             return line_end + 1
         return self._to_tag_within(start, line_end)
 
@@ -347,11 +345,13 @@ class _Walk:
         if self._is_announced and self._is_pending and of_task[0]:
             self._add(Wording.INSTRUCTS, start, end)
             return
-        if len(text) <= _MAX_ASIDE_CHARS and len(ranges) <= 3 and self._states_nothing(ranges):
+        is_introduced = of_task[0] and text.lstrip().lower().startswith("you are ")
+        is_short = len(text) <= _MAX_ASIDE_CHARS and len(ranges) <= 3 and not is_introduced
+        if is_short and self._states_nothing(ranges):
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
-        if of_task[-1] or sum(of_task) * 2 > len(of_task):
+        if of_task[-1] or is_introduced or sum(of_task) * 2 > len(of_task):
             # The template goes on: what precedes is evidence, the rest is not.
             first_of_task = of_task.index(True)
             if first_of_task:

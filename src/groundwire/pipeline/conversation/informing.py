@@ -116,7 +116,7 @@ def _stems(texts: Iterable[str]) -> set[str]:
 
 
 def _fields(message: Message, text: str) -> MessageParts | None:
-    """Divide a message that ends with a JSON object of a question and evidence.
+    """Divide a message that ends with a JSON object of a question, with evidence or alone.
 
     Each has a field of its own, and none has the answer: that would show the form of an answer.
     """
@@ -130,14 +130,17 @@ def _fields(message: Message, text: str) -> MessageParts | None:
     for key, value in data.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         found.setdefault(role_of(key), []).append((key, said))
-    if not (Role.ASK in found and Role.INFORM in found) or Role.ANSWER in found:
+    asked = [said for role in (Role.ASK, Role.OPEN) for _, said in found.get(role, ())]
+    asks_alone = found.keys() <= {Role.ASK, Role.OPEN} and "".join(asked).endswith(("?", "？"))
+    has_both = Role.ASK in found and Role.INFORM in found and Role.ANSWER not in found
+    if not (asks_alone or has_both):
         return None
     place = message.says[0].place
     return MessageParts(
-        asks="\n".join(said for _, said in found[Role.ASK]),
+        asks="\n".join(asked if asks_alone else [said for _, said in found[Role.ASK]]),
         evidence=tuple(
             Piece(text=said, place=f'{place}["{key}"]')
-            for key, said in found[Role.INFORM]
+            for key, said in found.get(Role.INFORM, ())
             if any(map(str.isalnum, said))
         ),
         loose=(),

@@ -54,7 +54,7 @@ def label_at(text: str, start: int, end: int) -> Label | None:
             # A heading that is none of ours begins something else.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
-    marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "="))
+    marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
     colon = min((at for at in marks if at > 0), default=-1)
     if colon > 0:
         name = line[:colon].strip(_NUMBERING)
@@ -65,7 +65,7 @@ def label_at(text: str, start: int, end: int) -> Label | None:
             while value < end and text[value] in "*_ \t":
                 value += 1
             return Label(start, value, role, name, is_heading=is_alone)
-    if line.endswith(":") and len(line) < 200 and end - start <= 200:
+    if line.endswith((":", "：")) and len(line) < 200 and end - start <= 200:
         role = announced_role(line)
         if role is not None:
             return Label(start, end, role, line, is_heading=True)

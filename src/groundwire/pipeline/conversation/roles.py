@@ -33,13 +33,28 @@ class Role(StrEnum):
 
 
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
-_WORD = re.compile(r"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+")
+#: Kana and the signs of Chinese, which stand without spaces between words.
+_UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
+_WORD = re.compile(rf"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+|[{_UNSPACED}]+")
 _MAX_NAME_WORDS = 10
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case: ``userQuestion`` and ``user_question`` have two."""
-    return [word.lower() for word in _WORD.findall(name)]
+    """The words of a name in lower case: ``userQuestion`` and ``user_question`` have two.
+
+    Chinese and Japanese are divided into the words that the lists have, and single signs.
+    """
+    words: list[str] = []
+    for word in _WORD.findall(name):
+        words += _unspaced_word().findall(word) or [word.lower()]
+    return words
+
+
+@cache
+def _unspaced_word() -> re.Pattern[str]:
+    is_unspaced = re.compile(f"[{_UNSPACED}]+").fullmatch
+    known = filter(is_unspaced, _roles().keys() | listed("beside names"))
+    return re.compile("|".join([*sorted(known, key=len, reverse=True), f"[{_UNSPACED}]"]))
 
 
 @cache
@@ -86,7 +101,7 @@ def announced_role(sentence: str, *, points: bool = False) -> Role | None:
         sentence: One sentence, or one line.
         points: Whether it has to point at what comes next; else it may end with a name and a colon.
     """
-    has_colon = sentence.rstrip(" \t\r\n*_").endswith(":")
+    has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
     lowered = sentence.lower()
     if not has_colon and not any(map(lowered.__contains__, listed("pointers"))):
         return None
@@ -105,6 +120,8 @@ def announced_role(sentence: str, *, points: bool = False) -> Role | None:
                 and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
             )
             found.update(named or ([Role.INFORM] if gives else []))
+        elif any(map(pointer.__contains__, listed("pointers without spaces"))):
+            found.update(_roles_near(words_of(pointer), stops=False))
     if not found and has_colon and not listed("transform").isdisjoint(pointers[:3]):
         found.add(Role.INFORM)
     if not found and has_colon and not points:

@@ -115,7 +115,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     if not words:
         return None
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
-    if bare.endswith("?"):
+    if bare.endswith(("?", "？")):
         return Wording.ASKS
     if (
         words[0] in listed("question words")
@@ -129,6 +129,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         is_imperative(words)
         or _orders_in_a_clause(sentence, words)
         or not listed("model").isdisjoint(words)
+        or any(map(sentence.__contains__, listed("orders without spaces")))
     ):
         return Wording.INSTRUCTS
     if _concerns_the_task(sentence, words):
