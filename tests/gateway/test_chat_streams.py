@@ -649,7 +649,8 @@ def test_text_that_looks_like_an_event_stays_text(tmp_path: Path) -> None:
     assert finish_of(events) == "stop"
 
 
-def test_a_slow_check_is_given_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_error", ["block", "allow"])
+def test_a_slow_check_is_given_up(on_error: str, tmp_path: Path) -> None:
     class SlowJudge(FixedJudge):
         def open(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             eventually(gate_is_open)
@@ -660,7 +661,7 @@ def test_a_slow_check_is_given_up(tmp_path: Path) -> None:
     def gate_is_open() -> bool:
         return bool(opened)
 
-    yaml = "check: {action: block}\ngateway: {check_timeout_s: 0.05}"
+    yaml = f"check: {{action: block, on_error: {on_error}}}\ngateway: {{check_timeout_s: 0.05}}"
     try:
         with gateway(tmp_path, yaml, detector=Detector(SlowJudge(doubtful={}))) as own:
             own.upstream.script(Script.sse(stream_events(GOOD)))
@@ -668,8 +669,13 @@ def test_a_slow_check_is_given_up(tmp_path: Path) -> None:
             opened.append(True)
     finally:
         opened.append(True)
-    assert text_of(events) == ""
-    assert finish_of(events) == "content_filter"
+    if on_error == "block":
+        assert text_of(events) == ""
+        assert finish_of(events) == "content_filter"
+    else:
+        assert text_of(events) == "".join(GOOD)
+        told = [event["groundwire"]["outcome"] for event in events if "groundwire" in event]
+        assert told == ["unavailable"]
 
 
 def test_the_default_detector_of_these_tests_doubts(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ def evidence(text: str, *, is_user: bool = True) -> list[str]:
     [
         "<context>\n{}\n</context>\n\nQuestion: How tall?",
         "<context>{}</context> How tall?",
+        "<tool_output name='search'>{}</tool_output>\n\nHow tall?",
+        "How tall?\n\n<search_outputs>\n{}\n</search_outputs>",
         "How tall?\n<acme_docs>\n{}\n</acme_docs>",
         "Use only this: <kb>{}</kb>\nHow tall?",
         "<prompt>\n<task>Be brief.</task>\n<docs>{}</docs>\n<query>How tall?</query>\n</prompt>",

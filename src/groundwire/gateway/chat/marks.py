@@ -104,10 +104,11 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
 def is_told_at_end(checked: Checked) -> bool:
     """Whether a stream tells the outcome of an answer at its end.
 
-    An outcome with an action that only keeps a record, or does nothing, is not told.
+    All outcomes are told but ``unverified`` with an action that only keeps a record or does
+    nothing: under DVARA's names a request without sources is relayed unchanged.
     """
-    is_clean = checked.outcome in (Outcome.GROUNDED, Outcome.SKIPPED)
-    return is_clean or checked.action.strength >= Action.HEADER.strength
+    is_told = checked.action.strength >= Action.HEADER.strength
+    return is_told or checked.outcome is not Outcome.UNVERIFIED
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:

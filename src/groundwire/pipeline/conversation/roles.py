@@ -76,7 +76,8 @@ def role_of(name: str) -> Role | None:
     head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
     named = [known[word] for word in words[:head] if word in known]
     role = named[-1] if named else next(iter(roles), None)
-    if role is Role.ANSWER and any(word in ("tool", "function", "search", "api") for word in words):
+    is_reply = role is Role.ANSWER or words[-1] in ("output", "outputs")
+    if is_reply and any(word in ("tool", "function", "search", "api") for word in words):
         return Role.INFORM
     return role
 
