@@ -93,7 +93,7 @@ def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContex
         sources and may not change places.
     """
     text = render_slots(record.slots or "", frozenset()).text
-    sources = "\n".join(source.text for source in record.sources)
+    sources = _text_of_sources(record)
     for piece in shuffled(segment(text), rng):
         sentence = text[piece.start : piece.end]
         names = [
@@ -134,16 +134,14 @@ def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContex
     Returns:
         The same sources and question; ``None`` where no two sentences have subjects of one form.
     """
-    sources = "\n".join(source.text for source in record.sources)
-    texts = [sources, render_slots(record.slots or "", frozenset()).text]
+    sources = _text_of_sources(record)
     found = [
-        (match, text[piece.start : piece.end].strip())
-        for text in texts
-        for piece in segment(text)
-        if (match := _SUBJECT.match(text[piece.start : piece.end].strip()))
+        (match, sentence)
+        for sentence in _sentences(record)
+        if (match := _SUBJECT.match(sentence))
         and (match[0].startswith("The ") or re.search(rf"[a-z,] {re.escape(match[0])}\b", sources))
     ]
-    for match, sentence in shuffled([f for f in found if 4 <= len(f[1].split()) <= 40], rng):
+    for match, sentence in shuffled([f for f in found if _is_usual(f[1])], rng):
         rest = sentence[match.end() :]
         others = sorted(
             {
@@ -170,13 +168,11 @@ def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext 
     Returns:
         The same sources and question; ``None`` where no unit has two numbers.
     """
-    sources = "\n".join(source.text for source in record.sources)
+    sources = _text_of_sources(record)
     known: dict[str, set[str]] = {}
     for match in _MEASURED.finditer(sources):
         known.setdefault(_unit(match), set()).add(match[1])
-    texts = [sources, render_slots(record.slots or "", frozenset()).text]
-    sentences = [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
-    for sentence in shuffled([s for s in sentences if 4 <= len(s.split()) <= 40], rng):
+    for sentence in shuffled(list(filter(_is_usual, _sentences(record))), rng):
         for match in shuffled(list(_MEASURED.finditer(sentence)), rng):
             here = {each[1] for each in _MEASURED.finditer(sentence)}
             others = sorted(known.get(_unit(match), set()) - here)
@@ -210,6 +206,21 @@ def _unit(match: re.Match[str]) -> str:
 
 #: All kinds, in the order in which training draws them.
 BOUND = (other_subject, short_answer, swapped_names, other_value, mistaken)
+
+
+def _text_of_sources(record: LabelledContext) -> str:
+    return "\n".join(source.text for source in record.sources)
+
+
+def _sentences(record: LabelledContext) -> list[str]:
+    """The sentences of the sources, then those of the faithful answer."""
+    texts = (_text_of_sources(record), render_slots(record.slots or "", frozenset()).text)
+    return [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
+
+
+def _is_usual(sentence: str) -> bool:
+    """Whether a sentence has a usual number of words."""
+    return 4 <= len(sentence.split()) <= 40
 
 
 def _is_short(text: str) -> bool:
