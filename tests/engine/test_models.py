@@ -169,6 +169,15 @@ def test_what_is_not_installed_says_how_to_install_it(monkeypatch: pytest.Monkey
         find_reader("reader-base")
 
 
+@pytest.mark.parametrize("name", [None, "reader"])
+def test_a_variable_that_names_no_reader_is_told(
+    name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(READER_VARIABLE, "similarity")
+    with pytest.raises(ModelError, match="GROUNDWIRE_READER is 'similarity', which is no reader"):
+        find_reader(name)
+
+
 def test_a_base_for_another_small_reader_is_refused(tmp_path: Path) -> None:
     other = Manifest.read(write_model(tmp_path, "mine", kind="reader", companion="0123"))
     with pytest.raises(ModelError, match="was fitted beside revision 0123"):

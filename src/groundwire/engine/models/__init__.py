@@ -159,7 +159,7 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
 
     Raises:
         ModelError: If the folder has a manifest that cannot be read or names another kind of model,
-            or ``reader-base`` is not installed.
+            ``reader-base`` is not installed, or ``GROUNDWIRE_READER`` names no reader.
         UnknownModelError: If the embedded reader is missing.
     """
     name = DEFAULT_MODEL if model is None else str(model)
@@ -175,6 +175,11 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
         return base or find_model(DEFAULT_MODEL)
     folder = Path(name)
     if not (folder / MANIFEST_NAME).is_file():
+        if model is None or str(model) == DEFAULT_MODEL:
+            raise ModelError(
+                f"{READER_VARIABLE} is {name!r}, which is no reader. Set it to reader-small, "
+                "reader-base or the folder of a model, or unset it."
+            )
         return None
     manifest = Manifest.read(folder)
     if manifest.kind != "reader":
