@@ -54,6 +54,8 @@ def _values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
         return st.booleans()
     if schema["type"] == "string":
         return TEXTS
+    if schema["type"] == "array":
+        return st.sampled_from([("report",), ("<kb_hit>", "Vorgang")])
     is_low_open, is_high_open = "exclusiveMinimum" in schema, "exclusiveMaximum" in schema
     low = schema.get("minimum", schema.get("exclusiveMinimum", -1e6))
     high = schema.get("maximum", schema.get("exclusiveMaximum", 1e6))
@@ -85,7 +87,8 @@ def test_a_value_written_under_a_name_reads_back_the_same(
         document = f"{alias.name}: {json.dumps(plain)}"
         assert parse(document, name="").value(alias.path) == value
     if alias.variable:
-        text = plain if isinstance(plain, str) else json.dumps(plain)
+        listed = ",".join(plain) if isinstance(plain, list) else json.dumps(plain)
+        text = plain if isinstance(plain, str) else listed
         more = {"GROUNDWIRE_VERIFY_VERIFIER": "openai"} if alias.is_shared else {}
         config = parse("", name="", environ={alias.variable: text, **more})
         assert config.value(alias.path) == value

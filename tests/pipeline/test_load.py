@@ -285,8 +285,15 @@ def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.Warning
     assert list(recwarn) == []
 
 
-def test_tools_that_return_the_final_answer_have_names_of_their_own() -> None:
+@pytest.mark.parametrize("names", ["'report, answer'", "[report, answer]", "report"])
+def test_tools_that_return_the_final_answer_have_names_of_their_own(names: str) -> None:
     tools = [{"type": "function", "function": {"name": name}} for name in ("report", "search")]
-    with load(f"{OFF}evidence: {{final_tools: 'report, answer'}}") as pipeline:
+    with load(f"{OFF}evidence: {{final_tools: {names}}}") as pipeline:
         form = pipeline.open(asked(QUESTION, FACTS, tools=tools)).conversation.form
     assert list(form.final_tools) == ["report"]
+
+
+def test_evidence_has_names_of_ones_own() -> None:
+    body = {"messages": [{"role": "user", "content": "Vorgang 7: Ja.\n\nQuestion: Yes or no?"}]}
+    with load(f"{OFF}evidence.names: ['Vorgang:']") as pipeline:
+        assert [each.text for each in pipeline.open(body).conversation.sources] == ["Ja."]

@@ -215,20 +215,27 @@ class Read:
         return {"type": "string", **self.schema, "legal": self.legal}
 
 
+@dataclass(frozen=True, eq=False)
 class OneOrMore:
-    """Annotates a tuple: a single item reads as a list of one, and an empty list is an error."""
+    """Annotates a tuple: a single item reads as a list of one, and an empty list is an error.
+
+    With a separator, a text may hold several items, as in an environment variable.
+    """
+
+    separator: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
         from pydantic_core import core_schema
 
-        return core_schema.no_info_before_validator_function(_as_list, handler(source))
+        return core_schema.no_info_before_validator_function(self._as_list, handler(source))
 
-
-def _as_list(raw: object) -> list[object]:
-    items = raw if isinstance(raw, list) else [raw]
-    if not items:
-        raise ValueError(raw)
-    return items
+    def _as_list(self, raw: object) -> list[object]:
+        if self.separator and isinstance(raw, str):
+            return [item.strip() for item in raw.split(self.separator)]
+        items = raw if isinstance(raw, list) else [raw]
+        if not items:
+            raise ValueError(raw)
+        return items
 
 
 def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
@@ -360,6 +367,7 @@ _TEXT = Read(_read_text, "a text")
 Whole = Annotated[int, Number()]
 Text = Annotated[str, _TEXT]
 Texts = Annotated[tuple[Text, ...], OneOrMore()]
+Listed = Annotated[tuple[Text, ...], OneOrMore(",")]
 SecretText = Annotated[Secret, secret(_TEXT)]
 Device = Annotated[str, matching(r"cpu|cuda:\d{1,3}", "cpu or cuda:N")]
 Name = Annotated[

@@ -9,12 +9,15 @@ from groundwire.config.kinds import (
     Device,
     Endpoint,
     Kind,
+    Listed,
     Number,
+    OneOrMore,
     Pattern,
     SecretText,
     StoreUrl,
     Text,
     Url,
+    matching,
     one_of,
     some_of,
 )
@@ -45,6 +48,7 @@ Port = Annotated[int, Number(ge=0, le=65_535)]
 UpTo64 = Annotated[int, Number(ge=1, le=64)]
 OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
 Release = Annotated[str, one_of(("sentence", "deferred"))]
+EvidenceName = Annotated[str, matching(r".*[^\W\d_].*", "a name with a letter")]
 
 
 #: Name of a preset → the defaults of other settings that it changes.
@@ -195,14 +199,18 @@ class EvidenceSettings:
         max_sources: Only the first sources, this many, are read; null: all.
         max_source_chars: Longer sources are left out whole; null: none is.
         metadata_only: Whether only sources that the request names in its metadata are evidence.
-        final_tools: Names of tools whose arguments are the final answer, and so are checked, with
-            commas between; null: those of known frameworks, and tools that a request forces.
+        final_tools: Names of tools whose arguments are the final answer, and so are checked, as a
+            list or with commas between; null: those of known frameworks, and tools that a request
+            forces.
+        names: Names of evidence in your prompts, as a list or with commas between, such as
+            <kb_hit>, Vorgang; null: known ones alone.
     """
 
     max_sources: Positive | None = None
     max_source_chars: Positive | None = None
     metadata_only: bool = False
-    final_tools: Text | None = None
+    final_tools: Listed | None = None
+    names: Annotated[tuple[EvidenceName, ...], OneOrMore(",")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

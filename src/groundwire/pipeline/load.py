@@ -54,7 +54,8 @@ def load_stages(
         "bypasses_gate": config.gate.bypass_explicit,
         "asks_gate_last": config.gate.bypass_evidence,
         "metadata_only": config.evidence.metadata_only,
-        "final_tools": [each.strip() for each in (config.evidence.final_tools or "").split(",")],
+        "final_tools": config.evidence.final_tools or (),
+        "evidence_names": config.evidence.names or (),
         "ignores_short": config.similarity.all_short == "grounded",
     }
     detector = load_detector(config)

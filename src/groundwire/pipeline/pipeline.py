@@ -79,6 +79,7 @@ class Pipeline:
         asks_gate_last: bool = True,
         metadata_only: bool = False,
         final_tools: Collection[str] = (),
+        evidence_names: Collection[str] = (),
         ignores_short: bool = False,
     ) -> None:
         """Put a pipeline together; :meth:`load` is the usual way.
@@ -100,6 +101,7 @@ class Pipeline:
                 it decides first, as in HaluGate.
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
+            evidence_names: Names of evidence in prompts, beside those that are known.
             ignores_short: Whether sentences that are too short to be compared count for nothing, as
                 under DVARA's names.
         """
@@ -112,6 +114,7 @@ class Pipeline:
         self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._asks_gate_last = bypasses_gate, asks_gate_last
         self._metadata_only, self._final_tools = metadata_only, frozenset(final_tools)
+        self._evidence_names = tuple(evidence_names)
         self._concluder = Concluder(
             decider=self._decider, explainer=explainer, ignores_short=ignores_short
         )
@@ -219,6 +222,7 @@ class Pipeline:
                 max_source_chars=limits.max_source_chars or 0,
                 metadata_only=self._metadata_only,
                 final_tools=self._final_tools,
+                names=self._evidence_names,
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
         if self._decider.may_check(own, request):

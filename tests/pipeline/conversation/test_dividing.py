@@ -5,15 +5,16 @@ from itertools import pairwise
 import pytest
 
 from groundwire.pipeline.conversation.dividing import divide
+from groundwire.pipeline.conversation.roles import Names
 from groundwire.pipeline.conversation.wording import Wording
 
 FACT = "The tower is 330 m tall."
 MANUAL = "Do not open the lid.\nYou can clean it with water. It holds 4 litres."
 
 
-def evidence(text: str, *, is_user: bool = True) -> list[str]:
+def evidence(text: str, *, is_user: bool = True, names: Names | None = None) -> list[str]:
     """What structure says is evidence."""
-    parts = divide(text, is_user=is_user)
+    parts = divide(text, is_user=is_user, names=names)
     return [
         text[part.start : part.end]
         for part in parts
@@ -188,3 +189,29 @@ def test_deeply_nested_tags_take_linear_time_too(opening: str) -> None:
     openings = "".join(opening.format(i) for i in range(n))
     closings = "".join(opening.format(i).replace("<", "</") for i in reversed(range(n)))
     divide(f"{openings}x\n</question>{closings}", is_user=False)
+
+
+NAMES = Names(["<pb_step>", "Vorgang:", "## Źródło", "Antwort"])
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "<pb_step id='7'>{}</pb_step>\nHow?",
+        "## PB-Step 3\n{}\n## Question\nHow?",
+        "[BEGIN PB STEP]\n{}\n[END PB STEP]\nHow?",
+        "Vorgang: {}\nFrage: Wie?",
+        "Be brief. Vorgang: {} Frage: Wie?",
+        "Nutze den folgenden Vorgang:\n\n{}\n\nFrage: Wie?",
+        "Źródło: {}\nFrage: Wie?",
+        "Antwort: {}\nFrage: Wie?",
+    ],
+)
+def test_what_has_a_name_of_ones_own_is_evidence_whatever_it_says(shape: str) -> None:
+    prompt = shape.format("Reset it.")
+    assert evidence(prompt, names=NAMES) == ["Reset it."]
+    assert evidence(prompt) != ["Reset it."]
+
+
+def test_a_name_of_several_words_does_not_lend_its_words_to_others() -> None:
+    assert evidence("Step: Reset it.\nQuestion: How?", names=NAMES) == []

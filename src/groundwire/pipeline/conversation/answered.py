@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.labels import Label, is_filled, label_at
-from groundwire.pipeline.conversation.roles import Role
+from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import states_something
 
 
@@ -24,8 +24,8 @@ class Pair:
 class AnsweredQuestions:
     """All questions of a prompt that it answers itself."""
 
-    def __init__(self, text: str) -> None:
-        self._pairs = list(_answered_questions(text)) if ":" in text else []
+    def __init__(self, text: str, names: Names) -> None:
+        self._pairs = list(_answered_questions(text, names)) if ":" in text else []
         self._starts = [pair.start for pair in self._pairs]
         #: Where the last of them ends.
         self.end = self._pairs[-1].end if self._pairs else 0
@@ -36,8 +36,8 @@ class AnsweredQuestions:
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
 
-def _answered_questions(text: str) -> Iterator[Pair]:
-    labels = list(_labels_of(text))
+def _answered_questions(text: str, names: Names) -> Iterator[Pair]:
+    labels = list(_labels_of(text, names))
     last_question = max((each.start for each in labels if each.role is Role.ASK), default=-1)
     last_context = max((each.start for each in labels if each.role is Role.INFORM), default=-1)
     group: list[Label] = []
@@ -46,7 +46,7 @@ def _answered_questions(text: str) -> Iterator[Pair]:
         if label.role is not Role.ANSWER:
             continue
         questions = [each for each in group if each.role is Role.ASK]
-        if questions and label.start < last_question and is_filled(text, label):
+        if questions and label.start < last_question and is_filled(text, label, names):
             is_with_context = any(each.role is Role.INFORM for each in group)
             has_context = is_with_context and label.start < last_context
             start = group[0].start if has_context else questions[-1].start
@@ -67,7 +67,7 @@ def _cites(text: str, labels: list[Label]) -> bool:
     return bool(line) and not states_something(line)
 
 
-def _labels_of(text: str) -> Iterator[Label]:
+def _labels_of(text: str, names: Names) -> Iterator[Label]:
     """The lines that begin with the label of a question, an answer or a context."""
     position = 0
     while position < len(text):
@@ -76,7 +76,7 @@ def _labels_of(text: str) -> Iterator[Label]:
         line = text[position:line_end]
         start = position + len(line) - len(line.lstrip())
         if start < line_end and ":" in text[start : start + 64]:
-            label = label_at(text, start, line_end)
+            label = label_at(text, start, line_end, names)
             if label is not None and label.role in (Role.ASK, Role.ANSWER, Role.INFORM):
                 yield label
         position = line_end + 1

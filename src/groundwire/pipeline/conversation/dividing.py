@@ -17,7 +17,7 @@ from operator import itemgetter
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
 from groundwire.pipeline.conversation.labels import Label, inline_labels, label_at
 from groundwire.pipeline.conversation.parts import Part, joined
-from groundwire.pipeline.conversation.roles import Role, announced_role, ends_evidence
+from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.structure import Block, Structure, is_code, is_data
 from groundwire.pipeline.conversation.wording import (
     Wording,
@@ -48,24 +48,25 @@ _JSON = ('{"', '[{"', '["')
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
 
-def divide(text: str, *, is_user: bool) -> tuple[Part, ...]:
+def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Part, ...]:
     """Divide a prompt into its parts, in order.
 
     Args:
         text: What somebody says to the model.
         is_user: Whether it is a user, who asks; else it is the system, which instructs.
+        names: The names of parts that are known; ``None``: those of ``words.txt``.
     """
-    return _Walk(text, is_user=is_user).parts()
+    return _Walk(text, is_user=is_user, names=names or Names()).parts()
 
 
 class _Walk:
     """One reading of a prompt, from its top to its end."""
 
-    def __init__(self, text: str, *, is_user: bool) -> None:
-        self._text, self._is_user = text, is_user
-        self._structure = Structure(text)
+    def __init__(self, text: str, *, is_user: bool, names: Names) -> None:
+        self._text, self._is_user, self._names = text, is_user, names
+        self._structure = Structure(text, names)
         self._parts: list[Part] = []
-        self._pairs = AnsweredQuestions(text)
+        self._pairs = AnsweredQuestions(text, names)
         self._paragraph: int | None = None
         self._asides: list[int] = []  # parts of this section that may be a question beside it
         self._has_evidence = False
@@ -209,7 +210,7 @@ class _Walk:
         )
         line_end = text.find("\n", start, block.inner_end)
         line_end = block.inner_end if line_end < 0 else line_end
-        label = label_at(text, start, line_end)
+        label = label_at(text, start, line_end, self._names)
         return None if label is None or label.role in (Role.INFORM, Role.OPEN) else label
 
     def _add_block(self, block: Block) -> None:
@@ -239,7 +240,7 @@ class _Walk:
 
     def _label(self, start: int, line_end: int) -> Label | None:
         """The label that a line begins with, if it begins another section here."""
-        label = label_at(self._text, start, line_end)
+        label = label_at(self._text, start, line_end, self._names)
         if label is None:
             return None
         role = self._role
@@ -251,7 +252,7 @@ class _Walk:
                 return None
             is_told = label.is_heading and concerns_the_task(label.name)
             is_next = 0 < self._level_of(label) <= self._level
-            return label if is_told or is_next or ends_evidence(label.name) else None
+            return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
         if role is Role.HISTORY and label.role in (Role.ANSWER, Role.OPEN):
@@ -273,7 +274,7 @@ class _Walk:
     def _follow(self, label: Label) -> None:
         is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
         is_once = is_line or label.role is Role.ASK
-        is_announced = label.is_heading and announced_role(label.name) is label.role
+        is_announced = label.is_heading and self._names.announced_role(label.name) is label.role
         self._enter(
             label.role,
             is_announced=is_announced and label.role is not Role.INFORM,
@@ -289,8 +290,8 @@ class _Walk:
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:
             return found
-        for label in inline_labels(self._text, start, line_end):
-            if self._role is Role.INFORM and not ends_evidence(label.name):
+        for label in inline_labels(self._text, start, line_end, self._names):
+            if self._role is Role.INFORM and not self._names.ends_evidence(label.name):
                 continue
             if label.start > start or label.role is Role.INFORM:
                 self._flush(label.start)
@@ -329,7 +330,7 @@ class _Walk:
     def _announce(self, start: int, end: int) -> bool:
         """Enter the section that a paragraph announces, if it does."""
         for first, last in reversed(sentences_of(self._text[start:end])):
-            role = announced_role(self._text[start + first : start + last])
+            role = self._names.announced_role(self._text[start + first : start + last])
             if role in (Role.INFORM, Role.EXAMPLE):
                 self._enter(role, is_announced=True, is_once=role is Role.EXAMPLE)
                 return True
@@ -429,7 +430,7 @@ class _Walk:
                 wording = Wording.ASKS
             if wording is None or (wording is Wording.INFORMS and wordings and goes_on(sentence)):
                 wording = wordings[-1][2] if wordings else Wording.INSTRUCTS
-            role = announced_role(sentence)
+            role = self._names.announced_role(sentence)
             if role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY):
                 announced = role if announced is not Role.INFORM else announced
                 wording = Wording.INSTRUCTS

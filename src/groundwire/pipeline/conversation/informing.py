@@ -10,7 +10,7 @@ from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
 from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
-from groundwire.pipeline.conversation.roles import Role, role_of
+from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording, n_informing_words
 from groundwire.text.cues import common_words, plain, words
 
@@ -46,14 +46,14 @@ class MessageParts:
     loose: tuple[Piece, ...]
 
 
-def read_message(message: Message) -> MessageParts:
-    """Divide the running text of a message."""
+def read_message(message: Message, names: Names) -> MessageParts:
+    """Divide the running text of a message, by the names that are known."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
-    if (fields := _fields(message, text)) is not None:
+    if (fields := _fields(message, text, names)) is not None:
         return fields
     readable = _NOISE.sub(lambda match: " " * len(match[0]), text)
-    parts = divide(readable, is_user=message.is_user)
+    parts = divide(readable, is_user=message.is_user, names=names)
     marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
     loose = _told(message, text, parts, is_beside_marks=bool(marked))
     if not message.is_user:
@@ -65,15 +65,15 @@ def read_message(message: Message) -> MessageParts:
     )
 
 
-def handed_over(message: Message) -> tuple[Piece, ...]:
+def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     """What an assistant's message informs of, if it is nothing but evidence with a name.
 
     An application writes such a message before any user has asked; no model answers so.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
-    parts = divide(text, is_user=False)
+    parts = divide(text, is_user=False, names=names)
     is_evidence = all(part.does is Wording.INFORMS and part.is_marked for part in parts)
-    if not (parts and is_evidence) or role_of(text[: parts[0].start]) is not Role.INFORM:
+    if not (parts and is_evidence) or names.role_of(text[: parts[0].start]) is not Role.INFORM:
         return ()
     return tuple(_pieces(message.says, text, parts))
 
@@ -115,7 +115,7 @@ def _stems(texts: Iterable[str]) -> set[str]:
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}
 
 
-def _fields(message: Message, text: str) -> MessageParts | None:
+def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     """Divide a message that ends with a JSON object of a question, with evidence or alone.
 
     Each has a field of its own, and none has the answer: that would show the form of an answer.
@@ -129,7 +129,7 @@ def _fields(message: Message, text: str) -> MessageParts | None:
     found: dict[Role | None, list[tuple[str, str]]] = {}
     for key, value in data.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        found.setdefault(role_of(key), []).append((key, said))
+        found.setdefault(names.role_of(key), []).append((key, said))
     asked = [said for role in (Role.ASK, Role.OPEN) for _, said in found.get(role, ())]
     asks_alone = found.keys() <= {Role.ASK, Role.OPEN} and "".join(asked).endswith(("?", "？"))
     has_both = Role.ASK in found and Role.INFORM in found and Role.ANSWER not in found

@@ -3,13 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import (
-    Role,
-    announced_role,
-    is_plain_name,
-    role_of,
-    words_of,
-)
+from groundwire.pipeline.conversation.roles import Names, Role, words_of
 
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
@@ -36,21 +30,22 @@ class Label:
     is_heading: bool
 
 
-def label_at(text: str, start: int, end: int) -> Label | None:
+def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     """The heading or label that a line begins with.
 
     Args:
         text: The prompt.
         start: Of the line, behind its indentation.
         end: Of the line.
+        names: The names that are known.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
         return None
-    if is_heading(line):
+    if is_heading(line, names):
         name = line.strip(_DECORATION)
-        role = role_of(name)
-        if role is None or not is_plain_name(name):
+        role = names.role_of(name)
+        if role is None or not names.is_plain(name):
             # A heading that is none of ours begins something else.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
@@ -59,20 +54,20 @@ def label_at(text: str, start: int, end: int) -> Label | None:
     if colon > 0:
         name = line[:colon].strip(_NUMBERING)
         is_alone = not line[colon + 1 :].strip(" *_")
-        role = announced_role(f"{name}:", points=True) or role_of(name)
-        if name and role is not None and is_plain_name(name) and ". " not in name:
+        role = names.announced_role(f"{name}:", points=True) or names.role_of(name)
+        if name and role is not None and names.is_plain(name) and ". " not in name:
             value = start + colon + 1
             while value < end and text[value] in "*_ \t":
                 value += 1
             return Label(start, value, role, name, is_heading=is_alone)
     if line.endswith((":", "：")) and len(line) < 200 and end - start <= 200:
-        role = announced_role(line)
+        role = names.announced_role(line)
         if role is not None:
             return Label(start, end, role, line, is_heading=True)
     return None
 
 
-def is_heading(line: str) -> bool:
+def is_heading(line: str, names: Names) -> bool:
     """Whether a line is decorated as a heading: ``## Context``, ``**Context**``, ``[CONTEXT]``."""
     if len(line) > 100:
         return False
@@ -85,10 +80,10 @@ def is_heading(line: str) -> bool:
     if is_framed and line[-1] in "*_]}>=~-:%@+" and not any(mark in bare for mark in ".!?,;:"):
         return True
     is_bare_name = bare.isupper() and not any(map(str.isdigit, bare)) and len(bare) > 1
-    return is_bare_name and len(words_of(bare)) <= 4 and role_of(bare) is not None
+    return is_bare_name and len(words_of(bare)) <= 4 and names.role_of(bare) is not None
 
 
-def inline_labels(text: str, start: int, end: int) -> Iterator[Label]:
+def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
     """Labels within a paragraph, each behind the end of a sentence or a line."""
     colon = text.find(":", start, end)
     while colon >= 0:
@@ -96,9 +91,9 @@ def inline_labels(text: str, start: int, end: int) -> Iterator[Label]:
             clause = _clause_before(text, start, colon)
             name = text[clause:colon].strip(" \t\r\n*_#")
             label = None
-            if name and is_plain_name(name) and (role := role_of(name)) is not None:
+            if name and names.is_plain(name) and (role := names.role_of(name)) is not None:
                 label = Label(clause, colon + 1, role, name, is_heading=False)
-            elif name and announced_role(f"{name}:", points=True) is Role.INFORM:
+            elif name and names.announced_role(f"{name}:", points=True) is Role.INFORM:
                 label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
             if label is not None:
                 yield label
@@ -113,7 +108,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
     return first + last + 1
 
 
-def is_filled(text: str, label: Label) -> bool:
+def is_filled(text: str, label: Label, names: Names) -> bool:
     """Whether something stands behind a label, on its line or the next."""
     line_end = text.find("\n", label.value)
     line_end = len(text) if line_end < 0 else line_end
@@ -122,5 +117,5 @@ def is_filled(text: str, label: Label) -> bool:
     next_end = text.find("\n", line_end + 1)
     following = text[line_end + 1 : len(text) if next_end < 0 else next_end]
     start = line_end + 1 + len(following) - len(following.lstrip())
-    is_label = label_at(text, start, line_end + 1 + len(following)) is not None
+    is_label = label_at(text, start, line_end + 1 + len(following), names) is not None
     return bool(following.strip()) and not is_label

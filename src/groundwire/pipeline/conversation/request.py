@@ -15,6 +15,7 @@ from groundwire.pipeline.conversation.content import Content, Piece, Skipped, re
 from groundwire.pipeline.conversation.informing import handed_over, read_message
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
+from groundwire.pipeline.conversation.roles import Names
 
 _METADATA_KEY = "grounding.sources"
 
@@ -116,6 +117,7 @@ def read_request(
     max_source_chars: int = 0,
     metadata_only: bool = False,
     final_tools: frozenset[str] = frozenset(),
+    names: Iterable[str] = (),
 ) -> Conversation:
     """Read the question and the evidence of a chat request.
 
@@ -127,6 +129,7 @@ def read_request(
             counted; 0 or less is no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
+        names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
         InvalidConversationError: If it is no request: no object, without a list of messages, with
@@ -141,7 +144,7 @@ def read_request(
     form = read_form(body, final_tools=final_tools)
     messages, skipped = read_messages(body, final_tools=form.final_tools)
     explicit = _explicit(body.get("metadata"), skipped)
-    asked, context, loose = _asked_and_context(messages)
+    asked, context, loose = _asked_and_context(messages, Names(names))
     named_sources = {SourceOrigin.METADATA: explicit}
     found = [named_sources]
     if metadata_only:
@@ -236,7 +239,9 @@ def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
     return [piece for turn in reversed(turns) for piece in turn]
 
 
-def _asked_and_context(messages: Sequence[Message]) -> tuple[list[str], list[Piece], list[Piece]]:
+def _asked_and_context(
+    messages: Sequence[Message], names: Names
+) -> tuple[list[str], list[Piece], list[Piece]]:
     """What the user says in the last turn and the one before; the evidence, latest first.
 
     Returns:
@@ -251,13 +256,13 @@ def _asked_and_context(messages: Sequence[Message]) -> tuple[list[str], list[Pie
         if message.is_assistant and i:
             # An earlier answer supports nothing; one that is begun may hold evidence.
             if len(messages) - 1 - i < n_before_user:
-                context += handed_over(message)
+                context += handed_over(message, names)
             continue
         if not (message.is_user or message.is_system or message.is_assistant):
             continue
         if message.is_user:
             context += message.grounding
-        parts = read_message(message)
+        parts = read_message(message, names)
         context += parts.evidence
         if message.begins_turn and len(asked) < 2:
             if parts.asks:

@@ -1,7 +1,7 @@
 """The role of a part of a prompt by the name that its tag, heading or label gives it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,8 @@ class Role(StrEnum):
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
 #: Kana and the signs of Chinese, which stand without spaces between words.
 _UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
-_WORD = re.compile(rf"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+|[{_UNSPACED}]+")
+#: A word of a name, in any script; those of European languages end before a capital letter.
+_WORD = re.compile(rf"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+|[{_UNSPACED}]+|[^\W\d_A-Za-zÀ-ÿ{_UNSPACED}]+")
 _MAX_NAME_WORDS = 10
 
 
@@ -53,92 +54,114 @@ def words_of(name: str) -> list[str]:
 @cache
 def _unspaced_word() -> re.Pattern[str]:
     is_unspaced = re.compile(f"[{_UNSPACED}]+").fullmatch
-    known = filter(is_unspaced, _roles().keys() | listed("beside names"))
+    known = filter(is_unspaced, _roles_of_words().keys() | listed("beside names"))
     return re.compile("|".join([*sorted(known, key=len, reverse=True), f"[{_UNSPACED}]"]))
 
 
 @cache
-def _roles() -> dict[str, Role]:
+def _roles_of_words() -> dict[str, Role]:
     return {word: role for role in Role for word in listed(role)}
 
 
-def role_of(name: str) -> Role | None:
-    """The role that a name gives; ``None`` if it says nothing about it."""
-    words = words_of(name)
-    if not words or len(words) > _MAX_NAME_WORDS:
+class Names:
+    """Tells the roles of parts by their names: those of ``words.txt``, and names of one's own."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        """Add names to those that are known.
+
+        Args:
+            names: Further names of evidence, as they stand in prompts: ``<kb_hit>``, ``Vorgang:``.
+        """
+        own = {tuple(words_of(name)) for name in names} - {()}
+        #: Names of several words count as one word.
+        self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
+        self._roles = _roles_of_words() | {" ".join(each): Role.INFORM for each in own}
+
+    def _words(self, name: str) -> list[str]:
+        words = words_of(name)
+        for phrase in self._phrases:
+            n = len(phrase)
+            for i in range(len(words) - n, -1, -1):
+                if tuple(words[i : i + n]) == phrase:
+                    words[i : i + n] = [" ".join(phrase)]
+        return words
+
+    def role_of(self, name: str) -> Role | None:
+        """The role that a name gives; ``None`` if it says nothing about it."""
+        words = self._words(name)
+        if not words or len(words) > _MAX_NAME_WORDS:
+            return None
+        known = self._roles
+        roles = [known[word] for word in words if word in known]
+        for first in (Role.EXAMPLE, Role.HISTORY):
+            if first in roles:
+                return first
+        # "Context of the question" is named by what stands before "of".
+        head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
+        named = [known[word] for word in words[:head] if word in known]
+        role = named[-1] if named else next(iter(roles), None)
+        is_reply = role is Role.ANSWER or words[-1] in ("output", "outputs")
+        if is_reply and any(word in ("tool", "function", "search", "api") for word in words):
+            return Role.INFORM
+        return role
+
+    def is_plain(self, name: str) -> bool:
+        """Whether all words of a name are words of roles, so that it is unlikely to be prose."""
+        known, beside = self._roles, listed("beside names")
+        return all(word in known or word in beside for word in self._words(name))
+
+    def ends_evidence(self, name: str) -> bool:
+        """Whether a label ends a section of evidence that nothing else ends."""
+        ends = listed("end evidence")
+        return self.is_plain(name) and any(word in ends for word in self._words(name))
+
+    def announced_role(self, sentence: str, *, points: bool = False) -> Role | None:
+        """The role that a sentence gives to what comes next.
+
+        "Use the following pieces of context", "answer from the documents below", "here are the
+        rules".
+
+        Args:
+            sentence: One sentence, or one line.
+            points: Whether it has to point at what comes next; else it may end with a name and a
+                colon.
+        """
+        has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
+        lowered = sentence.lower()
+        if not has_colon and not any(map(lowered.__contains__, listed("pointers"))):
+            return None
+        words = sentence.split()
+        pointers = [word.strip(".,:;()*_'\"").lower() for word in words]
+        found: set[Role] = set()
+        for i, pointer in enumerate(pointers):
+            if pointer in listed("down"):
+                found.update(self._roles_near(reversed(words[max(0, i - 4) : i]), stops=False))
+                found.update(self._roles_near(words[i + 1 : i + 3], stops=True))
+            elif pointer in listed("ahead") or (pointer in listed("here") and has_colon):
+                named = list(self._roles_near(words[i + 1 : i + 10], stops=True))
+                # "Here is what I found:" and "Using this:" name nothing, and give something.
+                gives = pointer.startswith("here") or (
+                    i == len(words) - 1
+                    and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
+                )
+                found.update(named or ([Role.INFORM] if gives else []))
+            elif any(map(pointer.__contains__, listed("pointers without spaces"))):
+                found.update(self._roles_near(words_of(pointer), stops=False))
+        if not found and has_colon and not listed("transform").isdisjoint(pointers[:3]):
+            found.add(Role.INFORM)
+        if not found and has_colon and not points:
+            found.update(self._roles_near(reversed(words[-3:]), stops=False))
+        for role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY, Role.ASK, Role.OPEN):
+            if role in found:
+                return role
         return None
-    known = _roles()
-    roles = [known[word] for word in words if word in known]
-    for first in (Role.EXAMPLE, Role.HISTORY):
-        if first in roles:
-            return first
-    # "Context of the question" is named by what stands before "of".
-    head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
-    named = [known[word] for word in words[:head] if word in known]
-    role = named[-1] if named else next(iter(roles), None)
-    is_reply = role is Role.ANSWER or words[-1] in ("output", "outputs")
-    if is_reply and any(word in ("tool", "function", "search", "api") for word in words):
-        return Role.INFORM
-    return role
 
-
-def is_plain_name(name: str) -> bool:
-    """Whether all words of a name are words of roles, so that it is unlikely to be prose."""
-    known, beside = _roles(), listed("beside names")
-    return all(word in known or word in beside for word in words_of(name))
-
-
-def ends_evidence(name: str) -> bool:
-    """Whether a label ends a section of evidence that nothing else ends."""
-    return is_plain_name(name) and any(word in listed("end evidence") for word in words_of(name))
-
-
-def announced_role(sentence: str, *, points: bool = False) -> Role | None:
-    """The role that a sentence gives to what comes next.
-
-    "Use the following pieces of context", "answer from the documents below", "here are the rules".
-
-    Args:
-        sentence: One sentence, or one line.
-        points: Whether it has to point at what comes next; else it may end with a name and a colon.
-    """
-    has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
-    lowered = sentence.lower()
-    if not has_colon and not any(map(lowered.__contains__, listed("pointers"))):
-        return None
-    words = sentence.split()
-    pointers = [word.strip(".,:;()*_'\"").lower() for word in words]
-    found: set[Role] = set()
-    for i, pointer in enumerate(pointers):
-        if pointer in listed("down"):
-            found.update(_roles_near(reversed(words[max(0, i - 4) : i]), stops=False))
-            found.update(_roles_near(words[i + 1 : i + 3], stops=True))
-        elif pointer in listed("ahead") or (pointer in listed("here") and has_colon):
-            named = list(_roles_near(words[i + 1 : i + 10], stops=True))
-            # "Here is what I found:" and "Using this:" name nothing, and give something.
-            gives = pointer.startswith("here") or (
-                i == len(words) - 1
-                and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
-            )
-            found.update(named or ([Role.INFORM] if gives else []))
-        elif any(map(pointer.__contains__, listed("pointers without spaces"))):
-            found.update(_roles_near(words_of(pointer), stops=False))
-    if not found and has_colon and not listed("transform").isdisjoint(pointers[:3]):
-        found.add(Role.INFORM)
-    if not found and has_colon and not points:
-        found.update(_roles_near(reversed(words[-3:]), stops=False))
-    for role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY, Role.ASK, Role.OPEN):
-        if role in found:
-            return role
-    return None
-
-
-def _roles_near(words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
-    """The first role that the words name; ``stops`` at the end of a clause."""
-    for word in words:
-        role = _roles().get(word.strip(".,:;()*_'\"`").lower())
-        if role is not None and role is not Role.ANSWER:
-            yield role
-            return
-        if stops and word[-1] in ".;:?!":
-            return
+    def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
+        """The first role that the words name; ``stops`` at the end of a clause."""
+        for word in words:
+            role = self._roles.get(word.strip(".,:;()*_'\"`").lower())
+            if role is not None and role is not Role.ANSWER:
+                yield role
+                return
+            if stops and word[-1] in ".;:?!":
+                return

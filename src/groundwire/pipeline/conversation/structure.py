@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import Role, listed, role_of, words_of
+from groundwire.pipeline.conversation.roles import Names, Role, listed, words_of
 
 _TAG = re.compile(r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]{0,60})[ \t]*+>")
@@ -61,8 +61,8 @@ class Block:
 class Structure:
     """Finds blocks in one text."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, names: Names) -> None:
+        self._text, self._names = text, names
         self._closings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         if "</" in text:
             for match in _CLOSING_TAG.finditer(text):
@@ -72,7 +72,7 @@ class Structure:
             role: sorted(
                 start
                 for name, spans in self._closings.items()
-                if role_of(name) is role
+                if names.role_of(name) is role
                 for start, _ in spans
             )
             for role in (Role.ASK, Role.INSTRUCT, Role.INFORM)
@@ -103,7 +103,7 @@ class Structure:
             match.start(),
             match.end(),
             *closing,
-            role_of(match["name"]),
+            self._names.role_of(match["name"]),
             match["attributes"] or "",
             is_tag=True,
         )
@@ -140,7 +140,7 @@ class Structure:
         if closing is None:
             return None
         word = match[2].strip().split(" ")[0].lower()
-        role = role_of(word) if word else None
+        role = self._names.role_of(word) if word else None
         return Block(match.start(), match.end(), *closing, role, is_code=word in listed("programs"))
 
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
@@ -166,7 +166,7 @@ class Structure:
         name = " ".join(word for word in words if word not in _JOINING)
         if not name or name not in self._ends or not (begins or line.strip()[0] in "[{(<"):
             return None
-        if ":" in line.strip()[:-1] or (role := role_of(name)) is None:
+        if ":" in line.strip()[:-1] or (role := self._names.role_of(name)) is None:
             return None
         closing = _next(self._ends[name], line_end)
         return None if closing is None else Block(line_start, line_end, *closing, role)
