@@ -103,3 +103,63 @@ def test_a_mistake_is_marked() -> None:
     assert not right.spans
     assert wrong
     assert all(answer.spans and answer.text != right.text for answer in wrong)
+
+
+def test_a_field_is_told_right_and_with_a_neighbours_value() -> None:
+    from groundwire_training.fields import other_field
+
+    rows = ("| Plan | Price | Storage |", "| Basic | 5 | 10 GB |", "| Team | 12 | 99 GB |")
+    table = "\n".join((rows[0], "| --- | --- | --- |", *rows[1:]))
+    record = LabelledContext("t", "t", read_sources([table]), None, ())
+    for seed in range(20):
+        found = other_field(record, random.Random(seed))
+        assert found is not None
+        for right, wrong in zip(found.answers[::2], found.answers[1::2], strict=True):
+            ((start, end, _),) = wrong.spans
+            plan = "Basic" if "Basic" in wrong.text else "Team"
+            row = next(line for line in rows if plan in line)
+            assert not right.spans
+            column = 2 if "Storage" in wrong.text else 1
+            assert wrong.text[start:end] != row.split("|")[column + 1].strip()
+
+
+def test_a_yes_becomes_a_no() -> None:
+    from groundwire_training.fields import other_field
+
+    source = '{"name": "Luma", "attributes": {"OutdoorSeating": false}}'
+    record = LabelledContext("r", "r", read_sources([source]), None, ())
+    found = other_field(record, random.Random(0))
+    assert found is not None
+    right, wrong = found.answers
+    assert "outdoor seating" in right.text.lower()
+    assert right.text != wrong.text
+    assert not right.spans
+    assert wrong.spans == ((0, len(wrong.text), 2),)
+
+
+def test_another_wording_changes_what_is_said_or_does_not() -> None:
+    from groundwire_training.reworded import other_wording
+
+    source = "Refresh tokens must be stored in a vault. Whether access tokens must be kept is open."
+    record = LabelledContext("w", "w", read_sources([source]), None, ())
+    found = [other_wording(record, random.Random(seed)) for seed in range(20)]
+    rights = {each.answers[0].text for each in found if each}
+    wrongs = {each.answers[1].text for each in found if each}
+    assert "Refresh tokens have to be stored in a vault." not in wrongs
+    assert "Refresh tokens may be stored in a vault." in wrongs
+    assert "Refresh tokens must be stored in a vault." in rights
+    assert not any("Whether" in text for text in rights | wrongs)
+
+
+def test_another_sentences_end_is_unsupported() -> None:
+    from groundwire_training.reworded import other_end
+
+    source = "The report appears twice a year. The board meets in Vienna after the summer break."
+    record = LabelledContext("e", "e", read_sources([source]), None, ())
+    found = other_end(record, random.Random(0))
+    assert found is not None
+    right, wrong = found.answers
+    ((start, end, label),) = wrong.spans
+    assert right.text == "The report appears twice a year."
+    assert wrong.text[start:end] == "after the summer break"
+    assert label == 1

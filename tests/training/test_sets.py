@@ -280,3 +280,18 @@ def test_an_article_is_known_again_under_another_headline() -> None:
     ]
     assert shares_text(others, held) == [True, False, True]
     assert shares_text(others, []) == [False, False, False]
+
+
+def test_documents_become_excerpts_and_pipe_tables(tmp_path: Path) -> None:
+    page = "\n\n".join(f"Paragraph {n} {{{{< ref >}}}}. {'Words follow. ' * 20}" for n in range(6))
+    rows = [
+        {"id": "1", "title": "table", "text": "plan#price\nbasic#5\n"},
+        {"id": "2", "title": "infobox", "text": '{"city": ["Graz"]}'},
+        {"id": "3", "title": "page", "text": page},
+    ]
+    write(tmp_path / "some.jsonl.gz", rows)
+    table, record, *excerpts = (d.sources[0].text for d in sets.documents(tmp_path))
+    assert table == "| plan | price |\n| basic | 5 |"
+    assert record == '{"city": ["Graz"]}'
+    assert len(excerpts) == 2
+    assert not any("ref" in text for text in excerpts)

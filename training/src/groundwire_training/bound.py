@@ -2,7 +2,8 @@
 
 They are made by program from slot-annotated answers: a value as the whole answer to a question,
 sentences in which two names change places, that begin with another's subject or have another's
-number, and answers with another mistake.
+number, and answers with another mistake. :mod:`groundwire_training.fields` makes claims about
+values of records and tables, :mod:`groundwire_training.reworded` claims in other words.
 """
 
 import random
@@ -15,7 +16,9 @@ from groundwire.text.segment import segment
 from groundwire_training.corrupt import draw_corrupted
 from groundwire_training.corrupt.edits import CONTRADICTED, shuffled
 from groundwire_training.corrupt.names import may_be_one, name_spans, touches_name
-from groundwire_training.sets import LabelledContext, draw
+from groundwire_training.fields import other_field
+from groundwire_training.reworded import other_end, other_wording
+from groundwire_training.sets import LabelledContext, draw, sentences_of
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 #: Most words of a value that is an answer by itself.
@@ -137,7 +140,7 @@ def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContex
     sources = _text_of_sources(record)
     found = [
         (match, sentence)
-        for sentence in _sentences(record)
+        for sentence in sentences_of(record)
         if (match := _SUBJECT.match(sentence))
         and (match[0].startswith("The ") or re.search(rf"[a-z,] {re.escape(match[0])}\b", sources))
     ]
@@ -172,7 +175,7 @@ def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext 
     known: dict[str, set[str]] = {}
     for match in _MEASURED.finditer(sources):
         known.setdefault(_unit(match), set()).add(match[1])
-    for sentence in shuffled(list(filter(_is_usual, _sentences(record))), rng):
+    for sentence in shuffled(list(filter(_is_usual, sentences_of(record))), rng):
         for match in shuffled(list(_MEASURED.finditer(sentence)), rng):
             here = {each[1] for each in _MEASURED.finditer(sentence)}
             others = sorted(known.get(_unit(match), set()) - here)
@@ -205,17 +208,22 @@ def _unit(match: re.Match[str]) -> str:
 
 
 #: All kinds, in the order in which training draws them.
-BOUND = (other_subject, short_answer, swapped_names, other_value, mistaken)
+BOUND = (
+    other_subject,
+    short_answer,
+    swapped_names,
+    other_value,
+    mistaken,
+    other_field,
+    other_wording,
+    other_end,
+)
+#: Kinds that read sources alone, so that any text will do.
+OF_SOURCES = frozenset({other_subject, other_value, other_field, other_wording, other_end})
 
 
 def _text_of_sources(record: LabelledContext) -> str:
     return "\n".join(source.text for source in record.sources)
-
-
-def _sentences(record: LabelledContext) -> list[str]:
-    """The sentences of the sources, then those of the faithful answer."""
-    texts = (_text_of_sources(record), render_slots(record.slots or "", frozenset()).text)
-    return [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
 
 
 def _is_usual(sentence: str) -> bool:

@@ -16,17 +16,25 @@ from groundwire_training.sets import LabelledContext, changed_words, read_rows
 
 #: Sets under ``nli/``, each with its parts that are used for training: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL
-#: (https://arxiv.org/abs/2011.04864), symmetric FEVER (https://aclanthology.org/D19-1341).
+#: (https://arxiv.org/abs/2011.04864), symmetric FEVER (https://aclanthology.org/D19-1341), RTE as
+#: in BECEL (https://aclanthology.org/2022.coling-1.324), negations of RTE, SNLI and MNLI
+#: (https://aclanthology.org/2020.emnlp-main.732), ScoNe (https://aclanthology.org/2023.acl-short.154),
+#: MED (https://aclanthology.org/W19-4804).
 SETS: Mapping[str, frozenset[str]] = {
     "infotabs": frozenset({"train"}),
     "snli_dev_test": frozenset({"validation"}),
     "control": frozenset({"dev"}),
     "fever_symmetric": frozenset({"dev"}),
+    "rte": frozenset({"train"}),
+    "negnli": frozenset({"all"}),
+    "scone": frozenset({"train"}),
+    "med": frozenset({"all"}),
 }
 _LABELS = {
     "entailment": 0,
     "SUPPORTS": 0,
     "neutral": 1,
+    "not_entailment": 1,
     "contradiction": 2,
     "REFUTES": 2,
 }

@@ -31,7 +31,7 @@ from groundwire_training.report import Report
 from groundwire_training.sets import LabelledContext
 
 #: Fewest word pieces of evidence that a claim is trained with.
-_LEAST_LINES = 80
+_LEAST_LINES = 40
 #: Word pieces of one forward pass, padding included.
 _PASS_PIECES = 2_048
 #: Most wrong claims of a record in one step, and word pieces of a claim in training.

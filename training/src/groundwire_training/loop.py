@@ -23,7 +23,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import claims, data, rows, sets
 from groundwire_training.alone import alone
 from groundwire_training.bases import save_weights
-from groundwire_training.bound import BOUND
+from groundwire_training.bound import BOUND, OF_SOURCES
 from groundwire_training.contrasts import contrasts, with_stranger
 from groundwire_training.corrupt import draw_corrupted, false_premise
 from groundwire_training.devices import placed
@@ -84,6 +84,9 @@ class Loader:
                 name: self._not_held_out(records)
                 for name, records in contrasts(folder / "pairs", seed=recipe.seed).items()
             }
+        self.documents: list[LabelledContext] = []
+        if recipe.bound_per_step:
+            self.documents = sets.documents(folder / "documents")
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
 
@@ -160,7 +163,11 @@ class Loader:
         rng = random.Random(f"{self.recipe.seed} bound {step}")
         for place in range(int(step * n), int((step + 1) * n)):
             make = BOUND[place % len(BOUND)]
-            tried = rng.sample(self.slots, min(_MOST_TRIED, len(self.slots)))
+            pools = [self.slots]
+            if make in OF_SOURCES and self.documents:
+                pools.append(self.documents)
+            pool = rng.choice(pools)
+            tried = rng.sample(pool, min(_MOST_TRIED, len(pool)))
             found += islice(filter(None, (make(record, rng) for record in tried)), 1)
         return found
 

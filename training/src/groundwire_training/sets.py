@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,14 @@ from groundwire.evaluation.datasets.slots import (
     n_slots,
     render_slots,
 )
+from groundwire.text.segment import segment
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 # Most answers of one record of edits.
 _EDITS = 8
+# Most documents of a file, paragraphs of a document and rows of a table; length of an excerpt.
+_MOST_DOCUMENTS, _MOST_PARAGRAPHS, _MOST_ROWS, _EXCERPT_CHARS = 2_500, 40, 12, 600
+_TAG = re.compile(r"\{\{.*?\}\}|<[^>]+>", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,41 @@ def edits(path: Path) -> list[LabelledContext]:
     return records
 
 
+def documents(folder: Path) -> list[LabelledContext]:
+    """Read texts without answers, as sources to make claims of.
+
+    Articles and pages are cut into runs of paragraphs; tables, whose cells the files separate by
+    ``#``, become pipe tables.
+
+    Args:
+        folder: Has ``.jsonl.gz`` files whose rows have ``id``, ``title`` and ``text``.
+    """
+    return [
+        LabelledContext(row["id"], "document", read_sources([text]), None, ())
+        for path in sorted(folder.glob("*.jsonl.gz"))
+        for row in islice(read_rows(path), _MOST_DOCUMENTS)
+        for text in _excerpts(row)
+    ]
+
+
+def _excerpts(row: Mapping[str, Any]) -> list[str]:
+    text = row["text"].strip()
+    if row["title"] == "table":
+        lines = text.splitlines()[:_MOST_ROWS]
+        return ["\n".join(f"| {line.replace('#', ' | ')} |" for line in lines)]
+    if text.startswith("{"):
+        return [text]
+    found = []
+    paragraphs = [p.strip() for p in re.split(r"\n\s*\n|\n(?=[A-Z#])", _TAG.sub("", text))]
+    run: list[str] = []
+    for paragraph in paragraphs[:_MOST_PARAGRAPHS]:
+        run.append(paragraph)
+        if sum(map(len, run)) > _EXCERPT_CHARS:
+            found.append("\n\n".join(run))
+            run = []
+    return found
+
+
 def shares_text(
     records: Iterable[LabelledContext], held_out: Iterable[LabelledContext]
 ) -> list[bool]:
@@ -171,6 +211,13 @@ def slots(path: Path) -> list[LabelledContext]:
             )
         )
     return records
+
+
+def sentences_of(record: LabelledContext) -> list[str]:
+    """The sentences of a record's sources, then those of its faithful answer if it has slots."""
+    texts = [source.text for source in record.sources]
+    texts.append(render_slots(record.slots or "", frozenset()).text)
+    return [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
 
 
 def draw(
