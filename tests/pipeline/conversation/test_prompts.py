@@ -1,6 +1,7 @@
 """The prompts of frameworks and guides: what is found in them is the evidence, and nothing else."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,11 @@ def assert_divided(prompt: dict[str, Any], kind: str) -> None:
 @pytest.mark.parametrize("prompt", PROMPTS, ids=[each["name"] for each in PROMPTS])
 def test_the_evidence_is_what_the_prompt_informs_of(prompt: dict[str, Any], kind: str) -> None:
     assert_divided(prompt, kind)
+
+
+def test_each_prompt_names_the_commit_or_the_date_of_its_source() -> None:
+    has_version = re.compile(r", (?:[0-9a-f]{8}\b|as of |\d+ [A-Z]\w+ 20\d\d$)").search
+    assert [each["name"] for each in PROMPTS if not has_version(each["source"])] == []
 
 
 @pytest.fixture(scope="module")
