@@ -1,9 +1,10 @@
 """Writes the generated parts of the documentation; run it from a checkout after a change.
 
 ``python docs/generate.py`` rewrites the parts between ``<!-- generated: ... -->`` and
-``<!-- end -->`` in README.md and some pages of docs/. ``--check`` compares them
-instead, and says what differs, but for what differs between machines: line breaks of the help
-texts, probabilities, and words marked on one side whose probability is close to the threshold.
+``<!-- end -->`` in README.md and some pages of docs/, and draws README's pictures. ``--check``
+compares them instead, and says what differs, but for what differs between machines: line breaks of
+the help texts, probabilities, and words marked on one side whose probability is close to the
+threshold.
 """
 
 import json
@@ -15,8 +16,11 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields
+from importlib.util import find_spec
 from pathlib import Path
 
+import facts
+import picture
 from click.testing import CliRunner
 
 from groundwire.cli import cli
@@ -25,6 +29,7 @@ from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
 from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
+from groundwire.engine.models import BASE_PACKAGE
 from groundwire.policy.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +39,7 @@ PAGES = (
     "docs/configuration.md",
     "docs/http-api.md",
     "docs/prompts.md",
+    "docs/quickstart.md",
 )
 
 _PART = re.compile(
@@ -41,6 +47,7 @@ _PART = re.compile(
     r"(?P<after>(?:```\n)?<!-- end -->)",
     re.DOTALL,
 )
+PICTURES = {"light": picture.LIGHT, "dark": picture.DARK}
 _MAIN_JOB = re.compile(r"^\$ .*/groundwire (check .*)$", re.MULTILINE)
 _SPAN = re.compile(r"^(\w+)(?: \(\w+\))? +(\d+)-(\d+)  probability ([01]\.\d\d) .*\n", re.MULTILINE)
 _THRESHOLD = re.compile(r"(?<=\(threshold )[\d.]+(?=\))")
@@ -49,13 +56,12 @@ _VARIES = re.compile(r"[⟦⟧]|(?<=^detector  reader )[0-9a-f]{12}", re.MULTILI
 _MARGIN = 0.15
 
 
-def main_job() -> str:
-    """What README's first command prints in the end."""
-    command = _MAIN_JOB.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    if command is None:
-        raise SystemExit("README.md has no line with the main job.")
+def main_job(*more: str) -> str:
+    """What README's first command prints in the end, which installs reader-base first."""
+    if find_spec(BASE_PACKAGE) is None:
+        raise SystemExit("Install reader-base first: pip install ./models/reader-base")
     done = subprocess.run(
-        [sys.executable, "-m", "groundwire", *shlex.split(command[1])],
+        [sys.executable, "-m", "groundwire", *_main_arguments(), *more],
         capture_output=True,
         check=False,
         encoding="utf-8",
@@ -64,6 +70,30 @@ def main_job() -> str:
     if done.returncode != 1:
         raise SystemExit(f"The main job ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def _main_arguments() -> list[str]:
+    command = _MAIN_JOB.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    if command is None:
+        raise SystemExit("README.md has no line with the main job.")
+    return shlex.split(command[1])
+
+
+def pictures() -> dict[str, str]:
+    """What README's first command finds, as pictures for light and dark pages, by path."""
+    arguments = _main_arguments()
+    options = dict(zip(arguments[1::2], arguments[2::2], strict=True))
+    detection = json.loads(main_job("--json"))
+    return {
+        f"docs/images/marked-{name}.svg": picture.draw(
+            detection,
+            sources=[options["--source"]],
+            question=options["--question"],
+            answer=options["--answer"],
+            colours=colours,
+        )
+        for name, colours in PICTURES.items()
+    }
 
 
 def help_of(command: str) -> str:
@@ -226,6 +256,8 @@ def generate(match: re.Match[str]) -> str:
     kind, _, rest = name.partition(" ")
     if name == "main job":
         text = main_job()
+    elif name == "facts":
+        text = f"\n{table(facts.HEAD, facts.rows())}\n{facts.sentences()}\n"
     elif kind in TABLES:
         text = f"\n{TABLES[kind](rest)}\n"
     else:
@@ -261,6 +293,12 @@ def main() -> None:
         if "--check" not in sys.argv:
             path.write_text(new, encoding="utf-8")
         elif not is_same(old, new):
+            stale.append(page)
+    for page, new in pictures().items():
+        path = ROOT / page
+        if "--check" not in sys.argv:
+            path.write_text(new, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != new:
             stale.append(page)
     if stale:
         raise SystemExit(f"Out of date: {', '.join(stale)}. Run: python docs/generate.py")

@@ -1,5 +1,7 @@
 """``python -m tests.cases``: how a model does on the cases, class by class."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -7,6 +9,8 @@ import click
 from groundwire import Detector
 from tests.cases import pairs
 from tests.cases.case import blind, further, must_pass, report, run, totals, unseen
+
+KINDS = ("claims", "answers")
 
 
 @click.command()
@@ -22,11 +26,27 @@ from tests.cases.case import blind, further, must_pass, report, run, totals, uns
     is_flag=True,
     help="Count the pairs as well: once, of weights or rules that are to ship.",
 )
+@click.option(
+    "--json",
+    "results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the counts of the pairs to this file; nothing else is run.",
+)
 @click.option("--verbose", is_flag=True, help="Print the answers of failed cases too.")
-def main(model: Path | None, *, threads: int, with_pairs: bool, verbose: bool) -> None:
+def main(
+    model: Path | None, *, threads: int, with_pairs: bool, results: Path | None, verbose: bool
+) -> None:
     """Print the pass rate per class, and the failures."""
     with Detector.load(model, threads=threads) as detector:
         info = detector.info
+        if results is not None:
+            counts = {
+                kind: {name: asdict(each) for name, each in _count(detector, kind).items()}
+                for kind in KINDS
+            }
+            written = {"benchmark": "pairs", "detector": info.to_dict(), **counts}
+            results.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+            return
         click.echo(f"{info.name} {info.revision}, {info.operating_point} at {info.threshold}\n")
         for title, cases in (
             ("Must pass", must_pass()),
@@ -34,13 +54,22 @@ def main(model: Path | None, *, threads: int, with_pairs: bool, verbose: bool) -
             ("By another hand, looked at when rules were refined", unseen()[::2]),
             ("By another hand, looked at later", unseen()[1::2]),
         ):
-            results = [run(detector, case) for case in cases]
-            click.echo(f"# {title}\n{report(results, verbose=verbose)}\n")
+            found = [run(detector, case) for case in cases]
+            click.echo(f"# {title}\n{report(found, verbose=verbose)}\n")
         # Not which: what was read is blind no more.
         counted = totals(run(detector, case) for case in blind())
         click.echo(f"# By another hand, blind\n{counted}")
-        for kind in ("claims", "answers") if with_pairs else ():
-            click.echo(f"\n# Pairs, blind: {kind}\n{pairs.counted(detector, pairs.pairs(kind))}")
+        for kind in KINDS if with_pairs else ():
+            click.echo(f"\n# Pairs, blind: {kind}")
+            for name, each in _count(detector, kind).items():
+                click.echo(
+                    f"{name}: {each.found} of {each.n} mistakes found, "
+                    f"{each.flagged} of {each.n} right answers flagged"
+                )
+
+
+def _count(detector: Detector, kind: str) -> dict[str, pairs.Counts]:
+    return pairs.count(detector, pairs.pairs(kind))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,15 @@ class Pair:
     right: Case
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of ``n`` mistakes were found, and of as many right answers flagged."""
+
+    n: int
+    found: int
+    flagged: int
+
+
 @cache
 def pairs(kind: str) -> tuple[Pair, ...]:
     """The pairs of both hands, in the order of their ids.
@@ -37,8 +46,8 @@ def pairs(kind: str) -> tuple[Pair, ...]:
     return tuple(Pair(cases[stem + WRONG], cases[stem + RIGHT]) for stem in stems)
 
 
-def counted(detector: Detector, some: Iterable[Pair]) -> str:
-    """Shares of mistakes found and of right answers flagged, by kind of mistake and in all.
+def count(detector: Detector, some: Iterable[Pair]) -> dict[str, Counts]:
+    """Count mistakes found and right answers flagged, by kind of mistake and in ``all``.
 
     A mistake is found if a word of it is flagged. A right answer is flagged if any word is.
     """
@@ -47,19 +56,15 @@ def counted(detector: Detector, some: Iterable[Pair]) -> str:
         found = not any("missed" in problem for problem in _problems(detector, pair.wrong))
         flagged = bool(_problems(detector, pair.right))
         rows.setdefault(pair.wrong.kind, []).append((found, flagged))
-    everything = [row for group in rows.values() for row in group]
-    return "\n".join(
-        _line(kind, group) for kind, group in [*sorted(rows.items()), ("all", everything)]
-    )
+    groups = dict(sorted(rows.items()))
+    groups["all"] = [row for group in rows.values() for row in group]
+    return {
+        kind: Counts(len(group), *(sum(each) for each in zip(*group, strict=True)))
+        for kind, group in groups.items()
+    }
 
 
 def _problems(detector: Detector, case: Case) -> list[str]:
     return case.problems(
         detector.detect(sources=case.sources, question=case.question, answer=case.answer)
     )
-
-
-def _line(kind: str, group: list[tuple[bool, bool]]) -> str:
-    n = len(group)
-    found, flagged = (sum(each) for each in zip(*group, strict=True))
-    return f"{kind}: {found} of {n} mistakes found, {flagged} of {n} right answers flagged"

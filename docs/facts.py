@@ -1,0 +1,149 @@
+"""The numbers of README: ours from model cards and benchmark results, others' as they print them.
+
+``docs/generate.py`` calls it, so README cannot say anything else. The numbers are made by
+``python -m groundwire_training.calibrate`` (the cards), ``python -m tests.cases --json`` and
+``benchmarks/stream.py``.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from groundwire.evaluation.intervals import wilson
+
+ROOT = Path(__file__).parents[1]
+_RESULTS = ROOT / "benchmarks" / "results"
+_BENCHES = ROOT / "src" / "groundwire" / "evaluation" / "benches" / "benches.json"
+HEAD = (
+    *("Detector", "Test", "Answers, F1", "Words, F1", "Right answers flagged"),
+    *("Speed", "Size", "Needs"),
+)
+UNKNOWN = "not published"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A model card and the manifest beside it."""
+
+    name: str
+    folder: Path
+
+    @property
+    def megabytes(self) -> float:
+        """Size of the model's files."""
+        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+        return float(sum(file["bytes"] for file in manifest["files"].values()) / 1e6)
+
+    def table(self, has: str, title: str = "") -> dict[str, dict[str, str]]:
+        """The rows of the first table after a title whose header has a column, by first cell."""
+        text = (self.folder / "MODEL_CARD.md").read_text(encoding="utf-8")
+        text = text[text.find(title) :] if title in text else ""
+        tables = (
+            list(rows) for _, rows in groupby(text.splitlines(), lambda line: line[:1] == "|")
+        )
+        for head, _rule, *rows in (table for table in tables if f" {has} |" in table[0]):
+            columns = _cells(head)
+            return {row[0]: dict(zip(columns, row, strict=True)) for row in map(_cells, rows)}
+        raise SystemExit(f"The card of {self.name} has no table {title!r} with {has!r}.")
+
+
+BASE = Card("reader-base", ROOT / "models/reader-base/src/groundwire_reader_base")
+SMALL = Card("reader-small", ROOT / "src/groundwire/engine/models/reader")
+_TEST = "## Test: half of RAGTruth's test set"
+
+
+def rows() -> list[tuple[str, ...]]:
+    """Our detectors first, then those of others, as :data:`HEAD` names their columns."""
+    published = json.loads(_BENCHES.read_text(encoding="utf-8"))["ragtruth"]["published"]
+    peers = tomllib.loads((ROOT / "docs" / "peers.toml").read_text(encoding="utf-8"))["peer"]
+    test = SMALL.table("grounded answers flagged", _TEST)["all"]
+    small = (f"{SMALL.megabytes:.0f} MB", "a CPU")
+    return [
+        _validated(
+            BASE, "stream_base", f"{BASE.megabytes + SMALL.megabytes:.0f} MB, both models", "a CPU"
+        ),
+        _validated(SMALL, "stream", *small),
+        (
+            *("reader-small, before its rules", f"RAGTruth, half of the test part, {test['n']}"),
+            *(test["F1"], test["characters, F1"]),
+            *(f"{float(test['grounded answers flagged']):.0f} %", "as above", *small),
+        ),
+        *(_published(peer, {row["system"]: row for row in published}) for peer in peers),
+    ]
+
+
+def sentences() -> str:
+    """What the table leaves out, as a list."""
+    points = BASE.table("hallucinated answers found")
+    everything = BASE.table("flag everything, F1")["all"]
+    balanced, precision = points["`balanced`"], points["`precision`"]
+    pairs = _results("pairs_base")["claims"]["all"]
+    small = _results("pairs_small")["claims"]["all"]
+    return (
+        f"- **Blocking.** The default threshold, `balanced`, finds "
+        f"{_found(balanced)} of hallucinated answers. `precision`, which is for blocking, "
+        f"finds {_found(precision)} and flags {_flagged(precision)} of right answers "
+        f"({everything['n']} validation answers).\n"
+        f"- **Plain errors are often missed.** Of {pairs['n']} short claims with one mistake, "
+        f"written by two people who did not know the detector, reader-base finds "
+        f"{_share(pairs['found'], pairs['n'])}, and flags "
+        f"{_share(pairs['flagged'], pairs['n'])} of the same claims without the mistake; "
+        f"reader-small {_share(small['found'], small['n'])} and "
+        f"{_share(small['flagged'], small['n'])}.\n"
+    )
+
+
+def _validated(card: Card, stream: str, size: str, needs: str) -> tuple[str, ...]:
+    scores = card.table("flag everything, F1")["RAGTruth"]
+    flagged = _flagged(card.table("hallucinated answers found")["`balanced`"])
+    added = next(row for row in _results(stream)["rows"] if row["what"] == "added_ms")
+    return (
+        *(f"**{card.name}**", f"RAGTruth, validation part, {scores['n']}"),
+        *(scores["F1"], scores["characters, F1"], flagged),
+        f"{added['median']:.0f} ms after the last token (at most {added['max']:.0f}), 2 CPU cores",
+        *(size, needs),
+    )
+
+
+def _published(
+    peer: Mapping[str, str], systems: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, ...]:
+    scores = systems[peer["ragtruth"]]["scores"] if "ragtruth" in peer else {}
+    answers = f"{scores['F1']:.1f}" if scores else peer.get("answers", UNKNOWN)
+    words = f"{scores['characters F1']:.1f}" if "characters F1" in scores else UNKNOWN
+    return (
+        *(
+            peer["name"],
+            "RAGTruth, test part, 2,700" if scores else peer.get("test", UNKNOWN),
+            answers,
+        ),
+        *(peer.get("words", words), peer.get("flagged", UNKNOWN)),
+        *(peer["speed"], peer["size"], peer["needs"]),
+    )
+
+
+def _results(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((_RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return read
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _found(point: Mapping[str, str]) -> str:
+    return point["hallucinated answers found"].replace("%", " %")
+
+
+def _flagged(point: Mapping[str, str]) -> str:
+    return f"{float(point['grounded answers flagged'].rstrip('%')):.2g} %"
+
+
+def _share(n_right: int, n: int) -> str:
+    found = wilson(n_right, n)
+    return f"{100 * found.value:.0f} % ({100 * found.low:.0f} to {100 * found.high:.0f})"
