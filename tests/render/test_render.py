@@ -78,8 +78,8 @@ def test_the_kind_of_a_conflict_stands_beside_the_label() -> None:
     found = replace(found, claims=(claim,))
     assert 'contradicted (date) 16-20  probability 0.97  severity 4  "1950"\n' in to_text(found)
     assert "unsupported  28-38  probability" in to_text(found)
-    assert "<td>contradicted (date)</td>" in to_html(found)
-    assert "<td>unsupported</td>" in to_html(found)
+    assert '<span class="chip contradicted">contradicted (date)</span>' in to_html(found)
+    assert '<span class="chip unsupported">unsupported</span>' in to_html(found)
 
 
 def test_a_grounded_answer_has_no_marks() -> None:
@@ -128,7 +128,7 @@ def test_a_claim_that_was_not_read_is_listed_with_its_reason() -> None:
     wanted = "written in a script that the detector cannot read"
     detection = covered(Outcome.PARTIAL, {Reason.LANGUAGE: 1}, claim)
     assert f'unchecked    0-8  {wanted}  "Это так."' in to_text(detection)
-    assert f"<li>Это так. <em>({wanted})</em></li>" in to_html(detection)
+    assert f'<li><span dir="auto">Это так.</span> <em>({wanted})</em></li>' in to_html(detection)
 
 
 def test_without_evidence_the_outcome_alone_says_so() -> None:
@@ -239,6 +239,7 @@ def hostile(text: str) -> Detection:
             label=label,
             probability=1,
             spans=(span,) if label is Label.UNSUPPORTED else (),
+            evidence=evidence,
             reason=None if label is Label.UNSUPPORTED else Reason.LANGUAGE,
         )
         for label in (Label.UNSUPPORTED, Label.UNCHECKED)
@@ -302,46 +303,71 @@ class Page(HTMLParser):
 def test_a_page_shows_the_answer_with_labelled_marks() -> None:
     page = to_html(detect(), question="How tall?")
     assert (
-        'It was built in <mark class="contradicted" id="mark-1">1950'
-        '<a href="#span-1"> 1 contradicted</a></mark> and is '
-        '<mark class="unsupported" id="mark-2">500 meters'
-        '<a href="#span-2"> 2 unsupported</a></mark> tall.'
+        '<mark class="contradicted" id="mark-1" data-claims="1">1950'
+        '<a href="#finding-1">1<span class="unseen"> contradicted</span></a></mark>'
+        '<span class="claim" data-claims="1"> and is </span>'
     ) in page
-    for part in ("How tall?", SOURCE, "0.97", "4 of 4", "100% of the evidence", "1.5 ms"):
+    for part in ("How tall?", SOURCE, "0.97", "4 of 4", "100% of the evidence", "in 2 ms"):
         assert part in page
 
 
-def test_links_of_a_page_lead_somewhere() -> None:
-    tags = Page(to_html(detect())).tags
+def test_a_page_says_something_also_when_all_is_well() -> None:
+    page = to_html(detect("It is tall.", SOURCE, unsupported=["nothing"]))
+    assert "1 statement: 1 supported" in page
+    assert f'<mark class="evidence" id="evidence-1" data-claims="1">{SOURCE}</mark>' in page
+    assert '<span class="claim" data-claims="1">It is tall.</span>' in page
+
+
+@pytest.mark.parametrize("sources", [(), (Source(id="S0", text=SOURCE), Source(id="S1", text="x"))])
+def test_links_of_a_page_lead_somewhere(sources: tuple[Source, ...]) -> None:
+    tags = Page(to_html(detect(), sources=sources)).tags
     ids = {attributes["id"] for _, attributes in tags if "id" in attributes}
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
-    assert len(links) == 4
     assert {f"#{name}" for name in ids} == set(links)
 
 
-def test_a_page_loads_nothing_and_runs_nothing() -> None:
-    page = Page(to_html(detect()))
-    assert {tag for tag, _ in page.tags} <= {
-        *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "section"),
-        *("div", "mark", "a", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure"),
-        *("figcaption", "bdi", "blockquote", "footer", "ul", "li", "em"),
-    }
+def test_sources_stand_beside_the_answer_with_their_evidence_marked() -> None:
+    long = f"{'x' * 2000} {SOURCE} {'y' * 2000}"
+    detection = detect(ANSWER, long)
+    (claim,) = detection.claims
+    at = long.index(SOURCE)
+    refs = [
+        EvidenceRef(source_id="S0", start=start, end=end, text=long[start:end])
+        for start, end in ((at, at + len(SOURCE)), (at + 4, at + 70), (at, 99_999))
+    ]
+    detection = replace(detection, claims=(replace(claim, evidence=tuple(refs)),))
+    page = Page(to_html(detection, sources=[Source(id="S0", text=long), Source(id="S1", text="z")]))
+    assert f"{'x' * 239} {SOURCE} {'y' * 50}" in page.text.replace("\n", "")
+    assert "1,761 characters" in page.text
+    assert re.findall("1,[0-9]+ characters", page.text)[1:] == ["1,742 characters"]
+    assert "not used as evidence" in page.text
+    assert [a["id"] for tag, a in page.tags if a.get("class") == "evidence"] == ["evidence-1"]
+
+
+def test_a_page_loads_nothing_and_runs_its_own_script_alone() -> None:
+    page = Page(to_html(detect(), sources=[Source(id="S0", text=SOURCE)]))
     names = {name for _, attributes in page.tags for name in attributes}
     assert not names & {"src", "style", "srcset", "onload", "onclick"}
+    assert [tag for tag, _ in page.tags if tag in ("script", "link", "img", "iframe")] == ["script"]
     assert "url(" not in page.text
 
 
-def test_the_policy_allows_the_style_of_the_page_and_nothing_else() -> None:
+def test_the_policy_allows_style_and_script_of_the_page_and_nothing_else() -> None:
     page = to_html(detect())
-    found = re.search("<style>(.*?)</style>", page, re.DOTALL)
-    assert found
-    digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
+    digests = {}
+    for tag in ("style", "script"):
+        found = re.search(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert found
+        digests[tag] = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
     policies = [
         attributes["content"]
         for tag, attributes in Page(page).tags
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
-    assert policies == [f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"]
+    assert policies == [
+        f"default-src 'none'; style-src 'sha256-{digests['style']}'; base-uri 'none'; "
+        f"script-src 'sha256-{digests['script']}'; form-action 'none'"
+    ]
 
 
 @given(everywhere.filter(bool))
@@ -351,14 +377,23 @@ def test_the_policy_allows_the_style_of_the_page_and_nothing_else() -> None:
 @example("$answer ${spans} $$")
 @example("&lt;b&gt;")
 def test_no_text_becomes_markup(text: str) -> None:
-    page = Page(to_html(hostile(text), question=text))
-    plain = Page(to_html(hostile("x"), question="x"))
-    assert page.tags == plain.tags
-    assert visible(f"a{text}") in page.text
+    page = Page(to_html(hostile(text), question=text, sources=[Source(id=text, text=text)]))
+    tags = {tag for tag, _ in page.tags}
+    plain = {tag for tag, _ in Page(to_html(hostile("x"), question="x")).tags}
+    # Markdown gives an answer no other tags, and no attribute of any of its own.
+    assert tags - plain <= {
+        *("p", "ul", "ol", "li", "pre", "code", "em", "strong", "s", "br", "hr")
+    }
+    names = {name for _, attributes in page.tags for name in attributes}
+    assert names <= {
+        *("lang", "charset", "http-equiv", "content", "name", "class", "id", "data-claims", "href"),
+        *("dir", "aria-label", "tabindex", "open", "start", "role"),
+    }
+    assert all(attributes.get("href", "#").startswith("#") for _, attributes in page.tags)  # type: ignore[union-attr]
     assert visible(page.text) == page.text
 
 
 def test_a_source_may_have_any_name() -> None:
     source = Source(id="a <b>\x1b", text=SOURCE)
-    assert "<bdi>a &lt;b&gt;␛</bdi>" in to_html(detect(ANSWER, source))
+    assert "<bdi>a &lt;b&gt;␛</bdi>" in to_html(detect(ANSWER, source), sources=[source])
     assert "against a <b>␛ 0-51" in to_text(detect(ANSWER, source))

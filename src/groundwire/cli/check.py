@@ -174,7 +174,8 @@ def check(
         sources=example.sources, question=example.question, answer=example.answer
     )
     if html is not None:
-        html.write_text(render.to_html(detection, question=example.question), encoding="utf-8")
+        page = render.to_html(detection, question=example.question, sources=example.sources)
+        html.write_text(page, encoding="utf-8")
     show(
         detection.to_dict(),
         lambda colored: render.to_terminal(detection, color=colored),

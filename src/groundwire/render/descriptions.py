@@ -1,5 +1,6 @@
 """Descriptions of a detection in words, for all its views."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -47,6 +48,14 @@ REASONS = {
 def explain_outcome(detection: Detection) -> str:
     """Explain the outcome in half a sentence."""
     return OUTCOMES[detection.outcome]
+
+
+def describe_claims(detection: Detection) -> str:
+    """Count the statements of an answer by label: ``3 statements: 2 supported, 1 contradicted``."""
+    n = Counter(claim.label for claim in detection.claims)
+    parts = ", ".join(f"{n[label]:,} {label}" for label in Label if n[label])
+    total = n.total()
+    return f"{total:,} statement{'' if total == 1 else 's'}{': ' if parts else ''}{parts}"
 
 
 def describe_coverage(coverage: Coverage) -> str:

@@ -18,13 +18,13 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
     Args:
         template: Name of a file in ``templates``; it extends ``page.html``.
-        style: CSS; by default that of a plain page.
+        style: CSS of the page beside the look that all pages share.
         script: JavaScript of the page; without it no script can run.
         values: Variables of the template. Texts are escaped; objects with ``__html__`` are markup.
     """
     from markupsafe import Markup
 
-    css = style or read_part("page.css")
+    css = read_part("look.css") + style
     policy = f"default-src 'none'; style-src '{_hash(css)}'; base-uri 'none'"
     if script:
         policy += f"; script-src '{_hash(script)}'; form-action 'none'"

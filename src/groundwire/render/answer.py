@@ -1,0 +1,301 @@
+"""The view of a checked answer that all pages share: marked words beside their evidence."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim, Detection, EvidenceRef, Span
+from groundwire.render.descriptions import (
+    describe_claims,
+    describe_coverage,
+    describe_detector,
+    describe_reasons,
+    explain_outcome,
+    unchecked,
+)
+from groundwire.render.markdown import Piece, divide, plain
+from groundwire.text.screen import visible
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+#: Sources that a page shows; more are counted.
+MAX_SOURCES = 50
+#: Characters of a source that are shown around a line that is evidence.
+_CONTEXT_CHARS = 240
+
+
+class Part(NamedTuple):
+    """A part of a source: plain, evidence if it has a number, or characters left out."""
+
+    text: str
+    number: int = 0
+    claims: str = ""
+    n_left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A source beside the answer."""
+
+    id: str
+    title: str | None
+    parts: tuple[Part, ...]
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether a claim was held against it."""
+        return any(part.number for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A claim with the numbers of its evidence and of its marked spans."""
+
+    number: int
+    claim: Claim
+    evidence: tuple[tuple[int, EvidenceRef], ...]
+    spans: tuple[tuple[int, Span], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerView:
+    """A detection, ready for the template ``answer.html``.
+
+    Attributes:
+        detection: The detection.
+        answer: The answer as markup: Markdown with marked words.
+        statements: Its claims.
+        panels: Its sources, or their lines that are evidence where no sources were given.
+        n_left_out: Sources that are not shown.
+    """
+
+    detection: Detection
+    answer: "Markup"
+    statements: tuple[Statement, ...]
+    panels: tuple[Panel, ...]
+    n_left_out: int
+
+    @classmethod
+    def of(cls, detection: Detection, sources: Sequence[Source] = ()) -> "AnswerView":
+        """Lay out a detection beside the sources of its example."""
+        numbers: dict[_Place, int] = {}
+        panels = tuple(_panels(sources, _evidence_of(detection), numbers))
+        return cls(
+            detection=detection,
+            answer=marked_answer(detection),
+            statements=tuple(_statements(detection, numbers)),
+            panels=panels,
+            n_left_out=max(0, len(sources) - MAX_SOURCES),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in half a sentence."""
+        return explain_outcome(self.detection)
+
+    @property
+    def count(self) -> str:
+        """How many statements there are, by label."""
+        return describe_claims(self.detection)
+
+    @property
+    def unchecked(self) -> tuple[Claim, ...]:
+        """Claims that could not be checked for a reason of their own."""
+        return tuple(unchecked(self.detection))
+
+    @property
+    def coverage(self) -> str:
+        """How much was read."""
+        return describe_coverage(self.detection.coverage)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why something was not read."""
+        return describe_reasons(self.detection.coverage)
+
+    @property
+    def detector(self) -> str:
+        """The detector and its threshold."""
+        return describe_detector(self.detection.detector)
+
+
+class _Line(NamedTuple):
+    """A line of a source that is evidence, and the numbers of the claims held against it."""
+
+    start: int
+    end: int
+    text: str
+    claims: list[int]
+
+
+_Place = tuple[str, int, int]
+
+
+def _evidence_of(detection: Detection) -> dict[str, list[_Line]]:
+    """Map source ids to their lines that are evidence, in order."""
+    found: dict[str, dict[tuple[int, int], _Line]] = {}
+    for number, claim in enumerate(detection.claims, 1):
+        for ref in claim.evidence:
+            lines = found.setdefault(ref.source_id, {})
+            line = lines.setdefault((ref.start, ref.end), _Line(ref.start, ref.end, ref.text, []))
+            line.claims.append(number)
+    return {id_: sorted(lines.values()) for id_, lines in found.items()}
+
+
+def _panels(
+    sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
+) -> Iterator[Panel]:
+    """Lay out sources, those that are evidence first; number their lines."""
+    for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
+        lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
+        parts = tuple(_parts(source, lines, numbers))
+        yield Panel(id=source.id, title=source.title, parts=parts)
+    for id_, lines in {} if sources else evidence.items():
+        shown: list[Part] = []
+        for line in lines:
+            number = numbers[id_, line.start, line.end] = len(numbers) + 1
+            shown += [Part(line.text, number, _spaced(line.claims)), Part("\n")]
+        yield Panel(id=id_, title=None, parts=tuple(shown))
+
+
+def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -> Iterator[Part]:
+    """Cut a source at its evidence; text far from it is left out."""
+    text, position = source.text, 0
+    for start, group in _joined(lines):
+        end = max(line.end for line in group)
+        yield from _between(text, position, start, is_first=position == 0)
+        number = len(numbers) + 1
+        numbers |= {(source.id, line.start, line.end): number for line in group}
+        claims = {number for line in group for number in line.claims}
+        yield Part(text[start:end], number, _spaced(sorted(claims)))
+        position = end
+    yield from _between(text, position, len(text), is_first=position == 0, is_last=True)
+
+
+def _joined(lines: Iterable[_Line]) -> Iterator[tuple[int, list[_Line]]]:
+    """Join lines that overlap: start and lines of each group."""
+    group: list[_Line] = []
+    for line in lines:
+        if group and line.start >= max(each.end for each in group):
+            yield group[0].start, group
+            group = []
+        group.append(line)
+    if group:
+        yield group[0].start, group
+
+
+def _spaced(numbers: Iterable[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _between(
+    text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
+) -> Iterator[Part]:
+    after = 0 if is_first and not is_last else _CONTEXT_CHARS
+    before = 0 if is_last else _CONTEXT_CHARS
+    n_left_out = end - start - after - before
+    if n_left_out <= _CONTEXT_CHARS:
+        yield Part(text[start:end])
+        return
+    if after:
+        yield Part(text[start : start + after])
+    yield Part("", n_left_out=n_left_out)
+    if before:
+        yield Part(text[end - before : end])
+
+
+def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator[Statement]:
+    n_spans = 0
+    for number, claim in enumerate(detection.claims, 1):
+        spans = tuple(enumerate(claim.spans, n_spans + 1))
+        n_spans += len(spans)
+        evidence = tuple(
+            (numbers.get((ref.source_id, ref.start, ref.end), 0), ref) for ref in claim.evidence
+        )
+        yield Statement(number=number, claim=claim, evidence=evidence, spans=spans)
+
+
+class _Stretch(NamedTuple):
+    """A stretch of the answer that belongs to one claim and one span, or to none (0)."""
+
+    start: int
+    end: int
+    claim: int = 0
+    span: int = 0
+    label: str = ""
+
+
+def marked_answer(detection: Detection) -> "Markup":
+    """Write an answer as markup: its Markdown, its claims, and the words without support."""
+    from markupsafe import Markup, escape
+
+    stretches = list(_stretches(detection))
+    written: list[str | tuple[str, _Stretch]] = []
+    for part in _laid_out(detection):
+        written += [part] if isinstance(part, str) else _fragments(part, stretches)
+    last = {each[1].span: at for at, each in enumerate(written) if not isinstance(each, str)}
+    begun, markup = {0}, []
+    for at, each in enumerate(written):
+        if isinstance(each, str):
+            markup.append(each)
+            continue
+        text, (_, _, claim, span, label) = escape(visible(each[0])), each[1]
+        if span:
+            name = "" if span in begun else Markup(' id="mark-{}"').format(span)
+            begun.add(span)
+            ref = '<a href="#finding-{0}">{0}<span class="unseen"> {1}</span></a>'
+            text += Markup(ref).format(span, label) if last[span] == at else ""
+            mark = '<mark class="{}"{} data-claims="{}">{}</mark>'
+            text = Markup(mark).format(label, name, claim, text)
+        elif claim:
+            text = Markup('<span class="claim" data-claims="{}">{}</span>').format(claim, text)
+        markup.append(text)
+    return Markup("".join(markup))
+
+
+def _laid_out(detection: Detection) -> list[str | Piece]:
+    """Divide the answer by its Markdown, unless a marked letter would not be shown."""
+    answer, parts = detection.answer, divide(detection.answer)
+    pieces = [part for part in parts if isinstance(part, Piece)]
+    gaps = zip(
+        [0, *(p.end for p in pieces)], [*(p.start for p in pieces), len(answer)], strict=True
+    )
+    hidden = [at for start, end in gaps for at in range(start, end) if answer[at].isalnum()]
+    is_shown = not any(span.start <= at < span.end for at in hidden for span in detection.spans)
+    return parts if is_shown else plain(answer)
+
+
+def _stretches(detection: Detection) -> Iterator[_Stretch]:
+    """Cut the answer at its claims and spans."""
+    position = n_spans = 0
+    for number, claim in enumerate(detection.claims, 1):
+        yield _Stretch(position, claim.start)
+        position = claim.start
+        for span in claim.spans:
+            n_spans += 1
+            yield _Stretch(position, span.start, number)
+            yield _Stretch(span.start, span.end, number, n_spans, str(span.label))
+            position = span.end
+        yield _Stretch(position, claim.end, number)
+        position = claim.end
+    yield _Stretch(position, len(detection.answer))
+
+
+def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
+    """Cut a piece where a claim or a span begins or ends."""
+    is_verbatim = len(piece.shown) == piece.end - piece.start
+    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # the first that ends later
+    for stretch in islice(stretches, at, None):
+        first, last = max(stretch.start, piece.start), min(stretch.end, piece.end)
+        if first >= piece.end:
+            return
+        if not is_verbatim:  # a character by its name, such as &amp;, is not cut
+            yield piece.shown, stretch
+            return
+        if first < last:
+            yield piece.shown[first - piece.start : last - piece.start], stretch

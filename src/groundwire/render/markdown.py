@@ -1,0 +1,190 @@
+"""Divides a Markdown text into tags and pieces of text that know their place in it.
+
+Words are marked by their offsets in the answer, so each piece of the page keeps its own. Links,
+images and HTML stay as they were written: nothing in an answer leads anywhere or becomes markup.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+#: Token → tag. The tags of a page come from here alone.
+_TAGS = {
+    **{name: name for name in ("table", "thead", "tbody", "tr", "td", "blockquote")},
+    **{"em": "em", "strong": "strong", "s": "s", "th": "th", "paragraph": "p"},
+    **{"bullet_list": "ul", "ordered_list": "ol", "list_item": "li"},
+}
+_WIDE = '<div class="wide" role="region" aria-label="Table of the answer" tabindex="0"><table>'
+
+
+class Piece(NamedTuple):
+    """A piece of the text as it is shown: that of ``[start, end)``, if not a character's name."""
+
+    shown: str
+    start: int
+    end: int
+
+
+def divide(text: str) -> list[str | Piece]:
+    """Divide a Markdown text into tags and pieces, in reading order.
+
+    A text whose pieces cannot all be placed is one piece, to be shown as it is.
+    """
+    # As long as before, so that offsets stay.
+    source = text.replace("\r\n", " \n")
+    if "\r" not in source:
+        try:
+            return list(_in_reading_order(_blocks(source)))
+        except _MisplacedError:
+            pass
+    return plain(text)
+
+
+def plain(text: str) -> list[str | Piece]:
+    """Show a text as it is."""
+    return ['<p class="plain">', Piece(text, 0, len(text)), "</p>"]
+
+
+class _MisplacedError(Exception):
+    """A piece of text was not found where it should stand."""
+
+
+def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:
+    position = 0
+    for part in parts:
+        if isinstance(part, Piece):
+            if part.start < position:
+                raise _MisplacedError
+            position = part.end
+        yield part
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # only pages need it
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    unwanted = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
+    return parser.disable([*unwanted, "text_join"])  # unjoined, escapes say how they were written
+
+
+def _blocks(source: str) -> Iterator[str | Piece]:
+    starts, lines = [0], source.split("\n")
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    row_from = row_to = -1
+    for token in _parser().parse(source):
+        if token.type == "inline":
+            assert token.map is not None
+            first = token.map[0]
+            if row_from < 0:
+                places = _places(token.content, lines[first : token.map[1]], starts[first:])
+            else:  # a cell stands after the one before it
+                places = _in_order(token.content, source, row_from)
+                row_from = places[-1] + 1 if places else row_from
+            yield from _inline(token.children or (), token.content, places)
+        elif token.type in ("fence", "code_block"):
+            assert token.map is not None
+            first = token.map[0] + (token.type == "fence")
+            content = token.content.removesuffix("\n")
+            places = _places(content, lines[first : token.map[1]], starts[first:])
+            yield "<pre><code>"
+            yield from _runs(content, places)
+            yield "</code></pre>"
+        else:
+            if token.type == "tr_open":
+                assert token.map is not None
+                row_from, row_to = starts[token.map[0]], starts[token.map[0] + 1]
+            elif token.type == "tr_close":
+                if any(map(str.isalnum, source[row_from:row_to])):
+                    raise _MisplacedError  # more cells than the table has columns
+                row_from = -1
+            yield _tag(token)
+
+
+def _tag(token: "Token") -> str:
+    name = token.type.removesuffix("_open").removesuffix("_close")
+    if token.hidden:
+        return ""
+    if name == "hr":
+        return "<hr>"
+    if name == "table":
+        return _WIDE if token.nesting > 0 else "</table></div>"
+    if token.nesting < 0:
+        return f"</{_TAGS.get(name, 'p')}>"
+    if name == "heading":
+        # Headings of the answer are none of the page.
+        return f'<p class="heading level-{int(token.tag[1:])}">'
+    if name == "ordered_list" and "start" in token.attrs:
+        return f'<ol start="{int(token.attrs["start"])}">'
+    return f"<{_TAGS[name]}>"
+
+
+def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[int]:
+    """Offsets of the characters of a block, of whose lines it holds the ends."""
+    places: list[int] = []
+    for number, part in enumerate(content.split("\n")):
+        if number >= len(lines) or (at := lines[number].rfind(part)) < 0:
+            raise _MisplacedError
+        at += starts[number]
+        places += range(at, at + len(part) + 1)
+    return places[:-1]
+
+
+def _in_order(content: str, source: str, at: int) -> list[int]:
+    """Offsets of the characters of a cell, with markup between them."""
+    places = []
+    for letter in content:
+        at = source.find(letter, at)
+        if at < 0:
+            raise _MisplacedError
+        places.append(at)
+        at += 1
+    return places
+
+
+def _inline(
+    tokens: Sequence["Token"], content: str, places: Sequence[int]
+) -> Iterator[str | Piece]:
+    at, flat = 0, content.replace("\n", " ")
+
+    def find(words: str) -> int:
+        found = flat.find(words, at)
+        if found < 0:
+            raise _MisplacedError
+        return found
+
+    for token in tokens:
+        if token.type == "text" and token.content:
+            start = find(token.content)
+            at = start + len(token.content)
+            yield from _runs(token.content, places[start:at])
+        elif token.type == "text_special":
+            start = find(token.markup)
+            at = start + len(token.markup)
+            yield Piece(token.content, places[start], places[at - 1] + 1)
+        elif token.type == "code_inline":
+            at = find(token.markup) + len(token.markup)
+            start = find(token.content)
+            at = find(token.markup) + len(token.markup)
+            yield "<code>"
+            yield from _runs(token.content, places[start : start + len(token.content)])
+            yield "</code>"
+        elif token.type in ("softbreak", "hardbreak"):
+            at = content.index("\n", at) + 1
+            yield "<br>"
+        elif token.type != "text":
+            yield _tag(token)
+
+
+def _runs(shown: str, places: Sequence[int]) -> Iterator[Piece]:
+    """Pieces of text, cut where the characters do not follow one another in the source."""
+    first = 0
+    for at in range(1, len(shown) + 1):
+        if at == len(shown) or places[at] != places[at - 1] + 1:
+            yield Piece(shown[first:at], places[first], places[at - 1] + 1)
+            first = at
