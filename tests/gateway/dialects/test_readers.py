@@ -80,6 +80,19 @@ def test_a_stream_that_passes_in_one_go_leaves_byte_for_byte(
     assert left(dialect, events, 10**6, passes=True) == b"".join(events)
 
 
+@pytest.mark.parametrize(("dialect", "spoken"), PAIRS[1:], ids=["responses", "messages"])
+def test_a_block_of_which_nothing_leaves_is_never_opened(dialect: Dialect, spoken: Spoken) -> None:
+    # Clients that parse JSON as it streams would fail on an empty text.
+    events = spoken.events(["{", "}"])
+    opening = ("content_block_start", "output_item.added", "content_part.added")
+    closing = ("content_block_stop", "output_item.done", "content_part.done")
+    for upto, is_opened in {0: False, 1: True}.items():
+        raw = left(dialect, events, upto, passes=False).decode()
+        n_opened, n_closed = (sum(map(raw.count, names)) for names in (opening, closing))
+        assert (n_opened > 0) is is_opened
+        assert n_opened == n_closed
+
+
 @EACH
 @pytest.mark.parametrize("passes", [False, True])
 def test_hostile_shapes_never_fail_and_leave_events_that_can_be_read(

@@ -48,7 +48,7 @@ class BlockEvent(Chunk):
         leaves: When it may leave.
         known: The event with nothing but fields that are known to hold no text, or text that is
             judged; it leaves in place of the event while more may be withheld.
-        opens: Whether it opens a block of text.
+        opens: Whether it opens a block of text, or a part of one.
         is_divisible: Whether a part of its text may leave alone.
         is_end: Whether the stream ends with it.
     """
@@ -328,11 +328,17 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset, with the other events before it or in between."""
+        """Release text up to an offset, with the other events before it or in between.
+
+        A block is not opened before text of it may leave: clients would read it as an empty text.
+        """
+        has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
         held = {Leaves.LATE, Leaves.LAST} if self.withholds else {Leaves.LAST}
         while (first := self._first) and first.end <= upto and first.event.leaves not in held:
+            if has_more and first.event.opens and first.start >= upto:
+                break
             out.append(self._let_first())
         if (
             first is not None

@@ -252,7 +252,8 @@ class _Reader(BlockReader):
         own = only(part, PART, text=text, logprobs=logprobs_of(part, text))
         known = only(data, (*EVENT, "part"), part=own)
         leaves = Leaves.LATE if part.get("annotations") else Leaves.WITH_TEXT
-        return self._event(data, leaves, known=known, text=rest, n_unread=n_unread)
+        opens = str(data["type"]).endswith("added")
+        return self._event(data, leaves, known=known, text=rest, opens=opens, n_unread=n_unread)
 
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
         """The event that ends a response: clients may read it alone, and take it for the answer."""
