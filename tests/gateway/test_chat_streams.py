@@ -682,3 +682,15 @@ def test_the_default_detector_of_these_tests_doubts(tmp_path: Path) -> None:
     del tmp_path
     with fixed() as detector:
         assert detector.detect(sources=["x"], answer=f"It was {WRONG}.").spans
+
+
+def test_no_header_of_the_upstream_carries_text_before_a_verdict(tmp_path: Path) -> None:
+    text = "It was built in 1950."
+    sent = (("Content-Type", "text/event-stream; charset=utf-8"), ("X-Answer", text), ("X-Id", "1"))
+    for action, kept in {"block": None, "header": text}.items():
+        with gateway(tmp_path / action, f"check: {{action: {action}}}") as own:
+            own.upstream.script(Script.sse(stream_events(GOOD), headers=sent))
+            with own.asking(request(stream=True)) as answer:
+                answer.read()
+            assert (answer.headers.get("x-answer"), answer.headers["x-id"]) == (kept, "1")
+            assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"

@@ -32,11 +32,13 @@ def test_under_log_the_response_is_the_upstreams_byte_for_byte(tmp_path: Path) -
     assert event["trace_id"] == response.headers["x-trace-id"]
 
 
-@pytest.mark.parametrize("action", ["log", "header"])
-def test_who_asks_is_told_what_was_taken_for_evidence(tmp_path: Path, action: str) -> None:
+@pytest.mark.parametrize(("action", "answer"), [("log", GOOD), ("header", GOOD), ("block", BAD)])
+def test_who_asks_is_told_what_was_taken_for_evidence(
+    tmp_path: Path, action: str, answer: str
+) -> None:
     said = {"role": "user", "content": f"<context>{GOOD}</context> When was it built?"}
     with gateway(tmp_path, f"check: {{action: {action}}}") as own:
-        own.upstream.script(Script.json(completion(GOOD)), Script.json(completion(GOOD)))
+        own.upstream.script(Script.json(completion(answer)), Script.json(completion(answer)))
         body = {**request(), "metadata": None, "messages": [said]}
         told = own.post(body, headers={"x-groundwire-debug": "true"})
         assert told.headers["x-groundwire-evidence"] == "context messages[0].content[9:54]"
@@ -399,3 +401,29 @@ def test_an_error_of_the_upstream_is_no_answer_that_went_unchecked(tmp_path: Pat
             Stuck.may_open.set()
         eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded") == 4)
         assert own.metric("groundwire_checks_total", outcome="unavailable") == 0
+
+
+SURROGATE = {"role": "user", "content": f"<context>{GOOD} \ud800</context> When was it \ud800?"}
+
+
+@pytest.mark.parametrize("action", ["log", "flag", "header"])
+def test_half_a_character_in_a_request_fails_nothing_where_nothing_is_withheld(
+    tmp_path: Path, action: str
+) -> None:
+    with gateway(tmp_path, f"check: {{action: {action}}}") as own:
+        own.upstream.script(Script.json(completion(BAD)))
+        body = {**request(), "metadata": None, "messages": [{**SURROGATE, "name": "\ud800"}]}
+        response = own.post(body)
+        assert response.status_code == 200
+        assert response.headers["x-groundwire-outcome"] in ("unavailable", "hallucinated")
+        assert json.loads(own.upstream.requests[0].body) == body
+
+
+def test_a_key_that_stands_twice_is_read_alike_by_gateway_and_upstream(tmp_path: Path) -> None:
+    first, last = ({"role": "user", "content": f"Context: {each}"} for each in (BAD, GOOD))
+    raw = f'{{"model": "m", "messages": [{json.dumps(first)}], "messages": [{json.dumps(last)}]}}'
+    with gateway(tmp_path, "check: {action: block}") as own:
+        own.upstream.script(Script.json(completion(BAD)))
+        assert own.post(raw.encode()).status_code == 403
+        assert json.loads(own.upstream.requests[0].body)["messages"] == [last]
+        assert own.upstream.requests[0].body.count(b"messages") == 1

@@ -72,6 +72,7 @@ def test_every_spelling_of_the_chat_completions_is_known(path: str) -> None:
         "evals/e_1/runs/r_1/output_items",
         "summarize",
         "embeddings/messages",
+        "files/file-1/content",
     ],
 )
 def test_endpoints_that_give_text_are_known_however_they_are_spelled(path: str) -> None:
@@ -91,7 +92,7 @@ def test_endpoints_that_give_text_are_known_however_they_are_spelled(path: str) 
         "images/generations",
         "audio/speech",
         "files",
-        "files/file-1/content",
+        "videos/v_1/content",
         "rerank",
         "vector_stores/vs_1/search",
         "load_lora_adapter",

@@ -89,6 +89,8 @@ class RequestTarget:
             return self.path.strip("/").count("/") > 1 and self.words[-1] in _TEXT
         if self.words[-1] in _COUNTS:
             return False
+        if self.words[-1] == "content" and self.words[0] in ("files", "containers"):
+            return True  # a file may hold the answers of a batch
         return not _TEXT.isdisjoint(self.words) or _NO_TEXT.isdisjoint(self.words)
 
     @property

@@ -24,6 +24,7 @@ from groundwire.gateway.chat.buffered_response import (
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
+from groundwire.gateway.chat.known_fields import headers_without_text
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
 from groundwire.gateway.chat.opening import open_context
@@ -126,17 +127,27 @@ class Exchange:
             context = await self._open(pipeline)
             if context.failure is not None:
                 return await self._pass_unchecked(context, pipeline, sending, context.failure)
-            answer = self._check if context.path in DUE else self._pass
-            response = await answer(context, pipeline, sending)
-            if self._request.headers.get(DEBUG_HEADER) == "true":
-                response.raw_headers += [
-                    (name.encode("latin-1"), value.encode("latin-1"))
-                    for name, value in evidence_headers(context.conversation)
-                ]
-            return response
+            return await self._told_of_evidence(context, pipeline, sending)
         except BaseException:
             await _give_up(sending)
             raise
+
+    async def _told_of_evidence(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
+    ) -> Response:
+        """The response, with the places of the evidence if the client asks for them."""
+        is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
+        told = evidence_headers(context.conversation) if is_asked else []
+        answer = self._check if context.path in DUE else self._pass
+        try:
+            response = await answer(context, pipeline, sending)
+        except Problem as problem:
+            problem.headers |= dict(told)
+            raise
+        response.raw_headers += [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in told
+        ]
+        return response
 
     async def _open(self, pipeline: Pipeline) -> RequestContext:
         tenant = self._caller.tenant
@@ -290,7 +301,9 @@ class Exchange:
             conclude=conclude,
         )
         # A proxy before us that buffers would undo the release sentence by sentence.
-        headers = [*of_new_body(reply), ("x-accel-buffering", "no")]
+        headers = of_new_body(reply)
+        headers = headers_without_text(headers) if release.withholds else headers
+        headers.append(("x-accel-buffering", "no"))
         return Streamed(
             released.events(), status=reply.status, headers=headers, ended=released.close
         )

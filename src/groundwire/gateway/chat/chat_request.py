@@ -66,7 +66,7 @@ class ChatRequest:
         """
         if content_encoding:
             raw = _decompressed(raw, content_encoding, max_bytes)
-        body = parse_json(raw)
+        body, raw = _parsed(raw)
         if not isinstance(body, dict):
             raise InvalidConversationError(
                 "the request",
@@ -104,6 +104,23 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
         # The standard library reads more, such as half a surrogate pair; so may the upstream.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
+
+
+def _parsed(raw: bytes) -> tuple[Any, bytes]:
+    """A body as data, and the bytes that say the same to every reader.
+
+    Readers differ about a key that an object has twice, so the upstream gets what is read here.
+    """
+    is_ambiguous = False
+
+    def last_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal is_ambiguous
+        found = dict(pairs)
+        is_ambiguous |= len(found) < len(pairs)
+        return found
+
+    body = parse_json(raw, object_pairs_hook=last_of_each)
+    return body, json.dumps(body).encode() if is_ambiguous else raw
 
 
 def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:

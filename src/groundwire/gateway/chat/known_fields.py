@@ -6,7 +6,7 @@ not leave before the answer has passed.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 #: Fields of log probabilities: the tokens and their numbers.
@@ -20,6 +20,8 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )
+#: Headers that may hold more than a name: how a response is read and kept.
+_HEADERS = ("content-type", "content-language", "cache-control", "vary")
 #: Fields that have the text of an answer in some dialect.
 _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "output_text")
 
@@ -75,6 +77,15 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
         if not may_hold_text(key)
         and not (may_hold_text(value) if key in names else has_strings(value))
     }
+
+
+def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers of a stream that may leave before its answer has passed."""
+    return [
+        (name, value)
+        for name, value in headers
+        if name in _HEADERS or name.startswith("access-control-") or not may_hold_text(value)
+    ]
 
 
 def is_error_body(data: object, known: Collection[str] = ()) -> bool:

@@ -5,7 +5,7 @@ import logging
 from functools import partial
 
 from groundwire.detection.values import Outcome
-from groundwire.errors import InputError
+from groundwire.errors import InputError, InvalidTextError
 from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.http.problems import Problem
@@ -34,7 +34,8 @@ async def open_context(
         overrides: The tenant's own settings.
 
     Raises:
-        InputError: If the request is not a conversation.
+        InputError: If the request is not a conversation, or its text is invalid (half a surrogate
+            pair) and no answer may pass unchecked.
         Problem: 503, if the request could not be read and no answer may pass unchecked.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
@@ -42,16 +43,18 @@ async def open_context(
     try:
         async with asyncio.timeout(limit_s):
             return await loop.run_in_executor(services.opening, read)
-    except InputError:
-        raise
     except Exception as error:
+        if isinstance(error, InputError) and not isinstance(error, InvalidTextError):
+            raise
         is_late = isinstance(error, TimeoutError)
         reason = CheckTimeoutError.__name__ if is_late else type(error).__name__
         log.warning("A request could not be read before its answer: %s", reason)
         context = pipeline.unopened(reason, tenant=tenant, overrides=overrides, request=chat.asks)
-        if decide(context.policy, Outcome.UNAVAILABLE) is Action.BLOCK:
-            raise _unavailable(reason, limit_s) from error
-        return context
+        if decide(context.policy, Outcome.UNAVAILABLE) is not Action.BLOCK:
+            return context
+        if isinstance(error, InputError):
+            raise
+        raise _unavailable(reason, limit_s) from error
 
 
 def _unavailable(reason: str, limit_s: float) -> Problem:

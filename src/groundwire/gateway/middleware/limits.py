@@ -1,6 +1,7 @@
 """Limits of requests: how many at a time, and the size and depth of their bodies."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -115,15 +116,23 @@ async def read_json(request: Request) -> Any:  # noqa: ANN401 - JSON
     return parse_json(await request.body())
 
 
-def parse_json(body: bytes) -> Any:  # noqa: ANN401 - JSON
+def parse_json(
+    body: bytes,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None,
+) -> Any:  # noqa: ANN401 - JSON
     """Parse JSON from an untrusted client.
+
+    Args:
+        body: The bytes.
+        object_pairs_hook: As that of :func:`json.loads`.
 
     Raises:
         Problem: If it is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of digits
             are refused too.
     """
     try:
-        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
+        text = body.decode("utf-8-sig")
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=object_pairs_hook)
     except UnicodeDecodeError as error:
         raise invalid_json(f"byte {error.start:,} is not UTF-8") from error
     except json.JSONDecodeError as error:
