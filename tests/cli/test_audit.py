@@ -9,7 +9,6 @@ import pytest
 from click.testing import Result
 from sqlalchemy import text
 
-from groundwire.cli import audit as audit_command
 from groundwire.control.audit import FileSink, StoreSink
 from groundwire.control.store import Store
 from tests.cli.conftest import invoke
@@ -149,35 +148,6 @@ def test_an_empty_trail_is_no_pass(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "not verified: there are no records\n")
 
 
-def test_anchors_find_an_end_that_was_cut_off(tmp_path: Path) -> None:
-    path, anchors = write_file(tmp_path / "audit.jsonl"), tmp_path / "anchors.json"
-    assert verify("--file", path, "--write-anchors", anchors).exit_code == 0
-    assert verify("--file", path, "--anchors", anchors).exit_code == 0
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    assert verify("--file", path).exit_code == 0
-    result = verify("--file", path, "--anchors", anchors)
-    assert result.exit_code == 1
-    assert "an anchor has seen record 4" in result.stdout
-
-
-def test_anchors_are_written_of_an_intact_trail_alone(tmp_path: Path) -> None:
-    path, anchors = write_file(tmp_path / "audit.jsonl"), tmp_path / "anchors.json"
-    path.write_bytes(path.read_bytes().replace(b"acme", b"acne"))
-    result = verify("--file", path, "--write-anchors", anchors)
-    assert result.exit_code == 1
-    assert "No anchors were written" in result.stderr
-    assert not anchors.exists()
-
-
-def test_anchors_that_were_changed_are_not_used(tmp_path: Path) -> None:
-    path, anchors = write_file(tmp_path / "audit.jsonl"), tmp_path / "anchors.json"
-    verify("--file", path, "--write-anchors", anchors)
-    anchors.write_text(anchors.read_text().replace('"seq": 4', '"seq": 3'))
-    result = verify("--file", path, "--anchors", anchors)
-    assert result.exit_code == 2
-    assert "none of the keys has signed it" in result.stderr
-
-
 def test_what_was_put_into_a_trail_does_not_act_on_a_terminal(tmp_path: Path) -> None:
     url = write_store(f"sqlite:///{tmp_path / 'groundwire.db'}")
     run_in(url, "UPDATE audit_writers SET writer = '\x1b[2Jgone'")
@@ -191,7 +161,6 @@ def test_what_was_put_into_a_trail_does_not_act_on_a_terminal(tmp_path: Path) ->
     [
         (["--store", "sqlite:///a.db", "--file", __file__], "not both"),
         (["--partial"], "--partial with --file"),
-        (["--partial", "--file", __file__, "--write-anchors", "a"], "verify all of it"),
         (["--file", "/nowhere/audit.jsonl"], "does not exist"),
     ],
 )
@@ -205,9 +174,3 @@ def test_the_output_of_a_gateway_is_verified_where_it_is_kept() -> None:
     result = verify(environ=ENVIRON | {"GROUNDWIRE_AUDIT_PATH": "-"})
     assert result.exit_code == 2
     assert "--file" in result.stderr
-
-
-def test_the_list_of_commands_imports_none_of_them() -> None:
-    result = invoke("audit", "--help")
-    assert result.exit_code == 0
-    assert all(name in result.stdout for name in ("verify", *audit_command.LAZY))

@@ -212,8 +212,6 @@ def test_a_wrong_key_stops_the_run_and_the_same_command_goes_on(
         (["--temperature", "-1"], "'-1' is no number from 0, or none"),
         (["--max-tokens", "many"], "'many' is no number from 1, or none"),
         (["--price-in", "cheap"], "price-in = 'cheap' is not possible"),
-        (["--dataset", "squad"], "Give questions with --data, or a hub's with --dataset"),
-        (["--config", "rc"], "concern --dataset"),
         (["--model", ""], "it is empty"),
         (["--column", "nothing"], "field=column"),
         (["--system", "a", "--system-file", __file__], "exclude each other"),

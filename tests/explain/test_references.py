@@ -29,10 +29,6 @@ POLICY = (
         ("See ⟦https://shop.example.org/refunds⟧.", ReferenceKind.URL),
         ("See ⟦www.elsewhere.example⟧ for more.", ReferenceKind.URL),
         ("It is doi ⟦10.5555/xyz.9⟧.", ReferenceKind.DOI),
-        ('It is in the report "⟦The Price of Salt⟧".', ReferenceKind.TITLE),
-        ("It is in ⟦section 9.1⟧.", ReferenceKind.SECTION),
-        ("It is in ⟦Section 8⟧.", ReferenceKind.SECTION),
-        ("It is in ⟦§ 12⟧.", ReferenceKind.SECTION),
         ("So ⟦Marsh et al. (2021)⟧ found.", ReferenceKind.WORK),
         ("So Okafor ⟦et al. (2020)⟧ found.", ReferenceKind.WORK),
         ("It is known ⟦(Marsh, 2021)⟧.", ReferenceKind.WORK),
@@ -55,9 +51,6 @@ def test_what_stands_nowhere_is_fabricated(marked: str, kind: ReferenceKind) -> 
         "See http://www.shop.example.org/returns.",
         "See https://shop.example.org/returns/, which says so.",
         "It is doi 10.5555/ABC.123.",
-        'It is in the report "Trade in Grain".',
-        "It is in Section 4.2.",
-        "It is in section 7 and table 3.",
         "So Okafor et al. (2019) found.",
         "So Okafor et al. found.",
         "It is known (Okafor, 2019).",
@@ -75,12 +68,6 @@ def test_a_source_may_number_its_passages_itself() -> None:
     found, _ = claim("⟦Returns take 30 days⟧ [3].")
     assert fabricated(found, [Source(text="passage 3: Returns take 30 days.", id="a")]) == ()
     assert fabricated(found, [Source(text="Returns take 30 days.", id="a")])
-
-
-def test_a_title_of_a_source_counts_as_standing_there() -> None:
-    found, _ = claim('⟦It is in "Salt and Its Price"⟧.')
-    source = Source(text="Salt is cheap.", id="a", title="Salt and its price")
-    assert fabricated(found, [source]) == ()
 
 
 def test_a_reference_has_its_place_in_the_answer() -> None:

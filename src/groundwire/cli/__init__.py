@@ -37,8 +37,8 @@ LINES = {
     "gate": "Say which prompts call for a check.",
     "models": "List the embedded models, verify their files.",
     "train": "Train the reader, an encoder, the explainer or the gate.",
-    "audit": "Look at the audit trail, verify it, export it.",
-    "store": "Look at the database, bring it up to date.",
+    "audit": "Verify the audit trail.",
+    "store": "Bring the database up to date.",
     "config": "Check a configuration, or show what is in effect.",
     "doctor": "Say what works here and what is missing.",
 }

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.console import show
-from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.options import command, commands, group, option
 from groundwire.cli.progress import count_of
 from groundwire.cli.settings import StoreOptions, require
@@ -17,20 +16,16 @@ from groundwire.errors import SettingError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit.record import Head
     from groundwire.control.audit.verdict import TrailVerdict
-
-#: Commands of the group that are elsewhere: name → where, and its line in the list of commands.
-LAZY = {"export": ("groundwire.cli.audit_trail:export", "Write events as JSON Lines.")}
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 _TOLD = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified"}
 
 
-@commands(cls=LazyGroup, lazy=LAZY)
+@commands()
 def audit() -> None:
-    """Verify the audit trail, or export it."""
+    """Verify the audit trail."""
     # The commands import what the base installation does not have.
     require(("sqlalchemy",), "groundwire audit", "gateway")
 
@@ -44,10 +39,6 @@ def verify(
     files: tuple[Path, ...] = option("--file", type=_FILE),
     is_partial: bool = option("--partial"),
     key_files: tuple[Path, ...] = option("--key-file", type=_FILE),
-    anchors: Path | None = option("--anchors", type=_FILE),
-    write_anchors: Path | None = option(
-        "--write-anchors", type=click.Path(dir_okay=False, path_type=Path)
-    ),
     as_json: bool = option("--json"),
 ) -> None:
     """Say whether the audit trail is as it was written.
@@ -61,14 +52,11 @@ def verify(
         is_partial: The files are a part of a trail: records that are missing are nothing wrong.
         key_files: Keys beside the configured one, one a line: of earlier times, of other
             replicas.
-        anchors: Where the trail stood at an earlier time: it must still have come from there.
-        write_anchors: If it is intact, write where it stands, for --anchors of a later time.
         as_json: Print the findings as JSON.
 
     Examples:
         groundwire audit verify --config groundwire.yaml
         groundwire audit verify --file audit.jsonl.1 --file audit.jsonl
-        groundwire audit verify --write-anchors /mnt/elsewhere/anchors.json
 
     Exit status:
         0  the trail is as it was written
@@ -79,30 +67,22 @@ def verify(
         raise click.UsageError("Give --store or --file, not both.")
     if is_partial and not files:
         raise click.UsageError("Write --partial with --file: a store has the whole trail.")
-    if is_partial and write_anchors is not None:
-        raise click.UsageError("A part of a trail does not say where it stands: verify all of it.")
     config = store.read(ctx)
-    from groundwire.control.audit.anchors import read_anchors
-    from groundwire.control.audit.anchors import write_anchors as write
     from groundwire.control.audit.signing import existing_keys
     from groundwire.control.audit.verdict import TrailStatus
     from groundwire.control.audit.verify_file import verify_files
 
     keys = existing_keys(config, more=key_files)
-    known = () if anchors is None else read_anchors(anchors, keys)
     found = files or _configured_files(config, store)
     if found:
-        verdict = verify_files(found, keys, anchors=known, is_partial=is_partial)
+        verdict = verify_files(found, keys, is_partial=is_partial)
     else:
-        verdict = asyncio.run(_verify_store(config, keys, known))
+        verdict = asyncio.run(_verify_store(config, keys))
     show(verdict.to_dict(), lambda _: "\n".join(_lines(verdict)), as_json=as_json)
-    if verdict.status is TrailStatus.INTACT:
-        if write_anchors is not None:
-            write(write_anchors, verdict.heads, keys[0])
-        return
-    if write_anchors is not None:
-        click.echo("No anchors were written: the trail is not intact.", err=True)
-    ctx.exit(ExitStatus.FLAGGED if verdict.status is TrailStatus.TAMPERED else ExitStatus.FAILED)
+    if verdict.status is TrailStatus.TAMPERED:
+        ctx.exit(ExitStatus.FLAGGED)
+    if verdict.status is not TrailStatus.INTACT:
+        ctx.exit(ExitStatus.FAILED)
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
@@ -115,14 +95,12 @@ def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     return (Path(path),)
 
 
-async def _verify_store(
-    config: "Config", keys: Sequence[bytes], anchors: Sequence["Head"]
-) -> "TrailVerdict":
+async def _verify_store(config: "Config", keys: Sequence[bytes]) -> "TrailVerdict":
     from groundwire.control.audit.verify_store import verify_store
     from groundwire.control.store.opening import existing_store
 
     async with existing_store(config) as store:
-        return await verify_store(store, keys, anchors=anchors)
+        return await verify_store(store, keys)
 
 
 def _what(verdict: "TrailVerdict") -> str:

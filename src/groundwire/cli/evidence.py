@@ -1,7 +1,6 @@
 """Reads the input of ``groundwire verify``: spans of evidence with their ids, and steps."""
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from groundwire.detection.rows import json_kind
 from groundwire.errors import InputError
 from groundwire.text.files.reading import STDIN
 
-_NEXT = 'It should hold a list such as [{"sid": "S0", "text": "..."}], or such an object a line.'
+_WANTED = '[{"sid": "S0", "text": "..."}]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +64,19 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
 
 
 def read_spans_file(path: Path) -> list[object]:
-    """Read the spans of a file: a JSON list, or JSON Lines.
+    """Read the spans of a file, a JSON list.
 
     Raises:
-        InputError: If it is neither.
+        InputError: If it is none.
     """
-    name, text = "standard input" if path == STDIN else str(path), read_text(path)
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return list(_lines(text, name))
+    data = read_json(path, wanted=_WANTED)
     if isinstance(data, list):
         return data
-    if isinstance(data, dict) and len(text.strip().splitlines()) == 1:
-        return [data]
-    raise InputError(f"{name} holds no spans: it is a JSON {json_kind(data)}. {_NEXT}")
+    name = "standard input" if path == STDIN else str(path)
+    raise InputError(
+        f"{name} holds no spans: it is a JSON {json_kind(data)}. It should hold a list such as "
+        f"{_WANTED}."
+    )
 
 
 def read_trace(path: Path) -> object:
@@ -93,15 +90,3 @@ def read_trace(path: Path) -> object:
 
 def _text(value: str | Path) -> str:
     return value if isinstance(value, str) else read_text(value)
-
-
-def _lines(text: str, name: str) -> Iterator[object]:
-    # Not splitlines(): a line of JSON Lines ends with "\n" alone.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError) as error:
-            problem = f"line {number:,} is no JSON"
-            raise InputError(f"{name} holds no spans: {problem}. {_NEXT}") from error

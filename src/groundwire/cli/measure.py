@@ -188,11 +188,10 @@ def _judge(choice: DetectorChoice, setup: Setup, answers: Path, results: Path) -
         return
 
 
-def _require_apart(output: Path, *inputs: Path | None) -> None:
-    """Refuse an output that is an input, or among the files of one."""
-    for path in inputs:
-        if path is not None and output.resolve() in (path.resolve(), path.resolve() / output.name):
-            raise click.UsageError("The output is an input, or in its folder: name another.")
+def _require_apart(output: Path, data: Path) -> None:
+    """Refuse an output that is the input, or among its files."""
+    if output.resolve() in (data.resolve(), data.resolve() / output.name):
+        raise click.UsageError("The output is an input, or in its folder: name another.")
 
 
 def _status(found: Mapping[str, Any]) -> ExitStatus:

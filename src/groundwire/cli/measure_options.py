@@ -72,48 +72,21 @@ class Questions:
 
     Attributes:
         data: Questions with their sources: JSON Lines, CSV, TSV or Parquet, or a folder of them.
-        dataset: A Hugging Face dataset in place of --data: TriviaQA (rc), Natural Questions,
-            HotpotQA, SQuAD, or any with columns that --column names.
-        config: Its configuration.
-        split: Its part.
-        dataset_revision: Its commit.
         columns: Which column holds a field, if it has another name; can be repeated.
         limit: So many questions, drawn at random, the same each time.
     """
 
-    data: Path | None = option("--data", type=FilePath(exists=True, path_type=Path))
-    dataset: str | None = option("--dataset", "NAME", NAME)
-    config: str | None = option("--config", "NAME", NAME)
-    split: str = option("--split", default="validation")
-    dataset_revision: str | None = option("--dataset-revision", "COMMIT", NAME)
+    data: Path = option("--data", type=FilePath(exists=True, path_type=Path), required=True)
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
-
-    def __post_init__(self) -> None:
-        if (self.data is None) == (self.dataset is None):
-            raise click.UsageError("Give questions with --data, or a hub's with --dataset.")
-        if self.data is not None and (self.config or self.dataset_revision):
-            raise click.UsageError("--config and --dataset-revision concern --dataset.")
 
     def read(self) -> "Iterator[AnyQuestion]":
         """Read them from the first."""
         from groundwire.evaluation.datasets.files import read_questions
         from groundwire.evaluation.datasets.mapping import ColumnMapping
-        from groundwire.evaluation.measure.hub import HubTable, read_hub
         from groundwire.evaluation.measure.questions import drawn
 
-        mapping = ColumnMapping.of(self.columns)
-        if self.data is not None:
-            return drawn(read_questions(self.data, mapping), self.limit)
-        assert self.dataset is not None
-        table = HubTable(
-            name=self.dataset,
-            config=self.config,
-            split=self.split,
-            revision=self.dataset_revision,
-            limit=self.limit,
-        )
-        return read_hub(table, mapping)
+        return drawn(read_questions(self.data, ColumnMapping.of(self.columns)), self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

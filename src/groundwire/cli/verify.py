@@ -110,8 +110,7 @@ def verify(
             step.
         span: Evidence: the id by which the answer cites it, and its file; can be repeated.
         span_text: Evidence as a text: its id, and the text; can be repeated.
-        listed: All evidence in one file: [{"sid": "S0", "text": "..."}], or such an object a
-            line.
+        listed: All evidence in one file: [{"sid": "S0", "text": "..."}].
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
         html: Also write the report as a page of its own, with the evidence.
@@ -123,7 +122,7 @@ def verify(
             --span-text S0="Tokens last for 60 minutes."
         groundwire verify --answer-file answer.md --span S0=auth.md --span S1=tokens.md \
             --require-citations --citations --html report.html
-        groundwire verify --trace steps.json --spans evidence.jsonl --json
+        groundwire verify --trace steps.json --spans evidence.json --json
         OPENAI_API_KEY=... groundwire verify --answer-file answer.md --spans evidence.json \
             --verifier openai --verifier-model gpt-4o-mini
 

@@ -1,17 +1,16 @@
-"""Finds references of an answer to things that no source has: ids, links, works, sections."""
+"""Finds references of an answer to things that no source has: ids, links and works."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from groundwire.detection.comparison.finding import Subtype
-from groundwire.detection.comparison.words import Word, words_of
+from groundwire.detection.comparison.words import words_of
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim
 from groundwire.text.segment import parse_citations
-from groundwire.text.vocabulary import FUNCTION_WORDS
 
 
 class ReferenceKind(StrEnum):
@@ -20,8 +19,6 @@ class ReferenceKind(StrEnum):
     SOURCE_ID = "source_id"
     URL = "url"
     DOI = "doi"
-    TITLE = "title"
-    SECTION = "section"
     WORK = "work"  # by author and year
 
 
@@ -36,26 +33,14 @@ class Reference:
 
     @property
     def subtype(self) -> Subtype:
-        """The subtype of an explanation of this reference; works and titles are names."""
-        is_name = self.kind in (ReferenceKind.TITLE, ReferenceKind.WORK)
-        return Subtype.ENTITY if is_name else Subtype.OTHER
+        """The subtype of an explanation of this reference; a work is named by its author."""
+        return Subtype.ENTITY if self.kind is ReferenceKind.WORK else Subtype.OTHER
 
 
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'“”\])]{3,500}", re.IGNORECASE)
 _DOI = re.compile(r"(?<![\w/.])10\.[0-9]{4,9}/[^\s<>\"“”\])]{1,200}")
 _TRAILING = ".,;:!?*_'’"
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
-_QUOTED = re.compile(r"\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”")
-_WORK_BEFORE = re.compile(
-    r"(?:titled|entitled|called|named|report|paper|book|article|study|guide|document|essay|novel"
-    r"|section|chapter|page|manual|policy),?\s*$",
-    re.IGNORECASE,
-)
-_SECTION = re.compile(
-    r"(?:(?P<name>section|sec\.|chapter|article|clause|paragraph|appendix|table|figure|fig\.|page)"
-    r"\s|§\s?)(?P<number>[0-9]{1,4}(?:\.[0-9]{1,4}){0,5}|[A-Z](?:\.[0-9]{1,3}){0,3}(?!\w))",
-    re.IGNORECASE,
-)
 _AUTHOR = r"[^\W\d_][\w'’-]{1,40}"
 _WORK = re.compile(
     rf"(?P<author>{_AUTHOR})(?: et al\.?|(?:,? (?:and|&) {_AUTHOR}))"
@@ -120,28 +105,16 @@ class Library:
     def _words(self) -> tuple[frozenset[str], ...]:
         return tuple(frozenset(word.lower for word in words_of(work)) for work in self._works)
 
-    @cached_property
-    def _plain(self) -> tuple[str, ...]:
-        return tuple(_plain(words_of(work)) for work in self._works)
-
     def _find(self, text: str, kind: ReferenceKind) -> bool:
-        match kind:
-            case ReferenceKind.TITLE:
-                title = _plain(words_of(text))
-                return any(title in plain for plain in self._plain)
-            case ReferenceKind.SECTION:
-                section = _section_expression(text)
-                return any(section.search(work) for work in self._works)
-            case ReferenceKind.WORK:
-                author = words_of(text)[0].lower
-                year = re.search("[0-9]{4}", text)
-                return any(
-                    author in words and (year is None or year[0] in work)
-                    for words, work in zip(self._words, self._works, strict=True)
-                )
-            case _:
-                link = _SCHEME.sub("", text).rstrip("/").casefold()
-                return any(link in folded for folded in self._folded)
+        if kind is ReferenceKind.WORK:
+            author = words_of(text)[0].lower
+            year = re.search("[0-9]{4}", text)
+            return any(
+                author in words and (year is None or year[0] in work)
+                for words, work in zip(self._words, self._works, strict=True)
+            )
+        link = _SCHEME.sub("", text).rstrip("/").casefold()
+        return any(link in folded for folded in self._folded)
 
 
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
@@ -150,8 +123,6 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     * ids of sources, ``[S7]``: no source has the id, nor is its number the place of one (counted
       from 0 or from 1), nor do the sources count passages up to it themselves;
     * links and DOIs, without scheme and ``www.``: a source, its id or its title has them;
-    * titles in quotes: all words one after the other;
-    * "Section 4.2": the number, after that word or at the start of a line; "4.2" anywhere;
     * "Smith et al. (2019)", "(Smith, 2019)": the name and the year in one source.
 
     In doubt a reference is not reported.
@@ -187,39 +158,7 @@ def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:
                 or "://" not in text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
             ):
                 yield match.start(), end, kind
-    for match in _QUOTED.finditer(text):
-        group = 1 if match[1] is not None else 2
-        if _is_title(match[group], text[max(0, match.start() - 20) : match.start()]):
-            yield *match.span(group), ReferenceKind.TITLE
-    for match in _SECTION.finditer(text):
-        if match["name"] or text[match.start()] == "§":
-            yield *match.span(), ReferenceKind.SECTION
     for match in _WORK.finditer(text):
         author = match["author"] or match["cited"]
         if author[0].isupper() and ("et al" in match[0] or match["year"] or match["cited"]):
             yield *match.span(), ReferenceKind.WORK
-
-
-def _is_title(quoted: str, before: str) -> bool:
-    words = [word for word in words_of(quoted) if word.lower not in FUNCTION_WORDS]
-    if len(words) < 2:
-        return False
-    is_headline = all(not word.text[0].islower() for word in words)
-    return is_headline or (_WORK_BEFORE.search(before) is not None and quoted[0].isupper())
-
-
-def _plain(words: Iterable[Word]) -> str:
-    return f" {' '.join(word.lower for word in words)} "
-
-
-def _section_expression(text: str) -> re.Pattern[str]:
-    """An expression for a section, table or page, as its own text or other text names it."""
-    match = _SECTION.match(text)
-    number = re.escape(match["number"] if match else text)
-    ends = r"(?![0-9\w]|\.[0-9])"
-    if "." in number:
-        return re.compile(rf"(?<![0-9.]){number}{ends}", re.IGNORECASE)
-    name = match["name"][:3] if match and match["name"] else "sec"
-    named = rf"(?:\b{re.escape(name)}[a-z]{{0,9}}|§)\W{{0,4}}{number}{ends}"
-    begins = rf"^[#\s*]{{0,10}}{number}[.):\s]"
-    return re.compile(f"{named}|{begins}", re.IGNORECASE | re.MULTILINE)

@@ -362,38 +362,6 @@ def test_details_go_as_retention_says_and_no_younger_ones() -> None:
 # Limits that are told in the documentation.
 
 
-def test_the_newest_end_can_be_put_back_to_an_earlier_time_and_anchors_notice_it() -> None:
-    trail = Trail()
-    chain = trail.start()
-    trail.write(chain, event(0))
-    earlier = dict(trail.rows)
-    trail.write(chain, event(1))
-    anchors = trail.verdict().heads
-    trail.rows = earlier
-    del trail.records[-1]
-    assert trail.verdict().status is TrailStatus.INTACT
-    verdict = verify(trail.records, list(trail.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {TamperKind.CUT}
-
-
-def test_the_newest_chain_can_be_removed_as_a_whole_and_anchors_notice_it() -> None:
-    trail = Trail()
-    trail.start()
-    earlier = Trail(list(trail.records), dict(trail.rows), list(trail.open))
-    trail.start()
-    anchors = trail.verdict().heads
-    assert earlier.verdict().status is TrailStatus.INTACT
-    verdict = verify(earlier.records, list(earlier.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {TamperKind.REMOVED}
-
-
-def test_an_anchor_that_names_another_record_is_found() -> None:
-    trail = two_chains()
-    anchors = [replace(head, mac="0" * 64) for head in trail.verdict().heads]
-    verdict = verify(trail.records, list(trail.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {TamperKind.EDITED}
-
-
 def test_of_a_part_gaps_are_notes_and_edits_are_found() -> None:
     records = chain_of(*(event(number) for number in range(9)))
     part = [records[index] for index in (3, 4, 7)]

@@ -18,7 +18,6 @@ from groundwire.control.audit.record import NOTHING, AuditRecord, Draft, Head
 
 _RECORD = b"groundwire audit record 1"
 _HEAD = b"groundwire audit head 2"
-_ANCHORS = b"groundwire audit anchors 1"
 _KEY = b"groundwire audit key 1"
 
 
@@ -107,11 +106,6 @@ def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -
     Without the key nobody can make a chain end earlier, except by restoring an older row.
     """
     return _mac(key, _HEAD, *_parts(head), str(started_at), _optional(ended_at))
-
-
-def anchors_mac(key: bytes, heads: Sequence[Head]) -> str:
-    """Return the MAC of a file of anchors."""
-    return _mac(key, _ANCHORS, *(part for each in heads for part in _parts(each)))
 
 
 def key_id(key: bytes) -> str:

@@ -21,27 +21,20 @@ TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 class Claims:
-    """The statements of all records of :data:`TELLING`, and of anchors.
+    """The statements of all records of :data:`TELLING`.
 
     Attributes:
-        seen: Writer → number of a record → its MAC, and who has seen it there.
+        seen: Writer → number of a record → its MAC, and the chain that has seen it there.
         removed: Writer → the last record that retention removed.
         details_before: Retention removed details of records before this moment.
     """
 
-    def __init__(self, keys: Sequence[bytes], anchors: Sequence[Head] = ()) -> None:
-        """Begin with anchors.
-
-        Args:
-            keys: The keys that sign records.
-            anchors: Where chains stood at an earlier time.
-        """
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        """Begin without statements; records count that one of these keys has signed."""
         self._keys = keys
         self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}
         self.details_before: datetime | None = None
-        for head in anchors:
-            self._see(head, "an anchor")
 
     def learn(self, record: AuditRecord) -> None:
         """Add what a record says, if it is signed."""
@@ -50,7 +43,7 @@ class Claims:
         payload = json.loads(record.line)["payload"]
         if record.type == EventType.CHAIN_STARTED:
             for head in _heads(payload.get("heads")):
-                self._see(head, f"chain {record.writer}")
+                self.seen[head.writer].setdefault(head.seq, (head.mac, f"chain {record.writer}"))
         elif record.type == EventType.RETENTION_APPLIED:
             self._apply(payload)
 
@@ -64,9 +57,6 @@ class Claims:
         before = self.details_before
         is_old = before is not None and record.moment < moments.of_datetime(before)
         return is_old or self.is_removed(record.writer, record.seq)
-
-    def _see(self, head: Head, by: str) -> None:
-        self.seen[head.writer].setdefault(head.seq, (head.mac, by))
 
     def _apply(self, payload: Mapping[str, Any]) -> None:
         for head in _heads(payload.get("removed")):

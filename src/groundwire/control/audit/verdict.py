@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from groundwire.control.audit.record import Head
-
 #: Limit on the findings that are listed; all are counted.
 MAX_FINDINGS = 1000
 
@@ -63,7 +61,6 @@ class TrailVerdict:
         findings_total: The number of places where something is wrong.
         findings: The first of them.
         notes: Observations that are no errors.
-        heads: Where the chains stand: the anchors for a later time.
     """
 
     status: TrailStatus
@@ -73,10 +70,7 @@ class TrailVerdict:
     findings_total: int = 0
     findings: Sequence[TrailFinding] = ()
     notes: Sequence[str] = ()
-    heads: Sequence[Head] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON data, without the heads."""
-        data = asdict(self)
-        del data["heads"]
-        return data
+        """Return the verdict as JSON data."""
+        return asdict(self)

@@ -28,7 +28,6 @@ def verify(
     rows: Collection[HeadRow] | None,
     keys: Sequence[bytes],
     *,
-    anchors: Sequence[Head] = (),
     is_partial: bool = False,
 ) -> TrailVerdict:
     """Verify a trail that is in memory.
@@ -37,10 +36,9 @@ def verify(
         records: The whole trail; records of one chain are in their order.
         rows: Where its chains end, according to the database; ``None`` without a database.
         keys: The keys that may have signed chains.
-        anchors: Where chains stood at an earlier time.
         is_partial: Whether the records are a part of a trail, so that gaps are not findings.
     """
-    verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
+    verifier = TrailVerifier(keys, is_partial=is_partial)
     for record in records:
         if record.type in TELLING:
             verifier.learn(record)
@@ -70,18 +68,15 @@ class _Chain:
 class TrailVerifier:
     """Verifies a trail that need not fit into memory."""
 
-    def __init__(
-        self, keys: Sequence[bytes], *, anchors: Sequence[Head] = (), is_partial: bool = False
-    ) -> None:
+    def __init__(self, keys: Sequence[bytes], *, is_partial: bool = False) -> None:
         """Begin before the first record.
 
         Args:
             keys: The keys that may have signed chains.
-            anchors: Where chains stood at an earlier time.
             is_partial: Whether the records are a part of a trail, so that gaps are not findings.
         """
         self._keys, self._is_partial = keys, is_partial
-        self._claims = Claims(keys, anchors)
+        self._claims = Claims(keys)
         self._chains: dict[str, _Chain] = {}
         self._findings: list[TrailFinding] = []
         self._notes: list[str] = []
@@ -144,7 +139,6 @@ class TrailVerifier:
             findings_total=self._n_findings,
             findings=tuple(self._findings[:MAX_FINDINGS]),
             notes=tuple(self._notes),
-            heads=tuple(chain.last for chain in self._chains.values()),
         )
 
     # One record.

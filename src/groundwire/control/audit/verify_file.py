@@ -21,7 +21,6 @@ def verify_files(
     paths: Sequence[Path],
     keys: Sequence[bytes],
     *,
-    anchors: Sequence[Head] = (),
     is_partial: bool = False,
 ) -> TrailVerdict:
     """Verify the trail in files.
@@ -29,33 +28,29 @@ def verify_files(
     Args:
         paths: All files of the trail, the oldest first; each is read twice.
         keys: The keys that may have signed chains.
-        anchors: Where chains stood at an earlier time.
         is_partial: Whether the files are a part of a trail, so that gaps are not findings.
 
     Raises:
         OSError: If a file cannot be read.
     """
-    verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
+    verifier = TrailVerifier(keys, is_partial=is_partial)
     for _, _, raw in _lines(paths):
         if any(type_.encode() in raw for type_ in TELLING):
             found = read_line(raw)
             if isinstance(found, AuditRecord) and found.type in TELLING:
                 verifier.learn(found)
-    n_torn = n_unsigned = 0
+    n_torn = 0
     for path, number, raw in _lines(paths):
         found = read_line(raw)
         if isinstance(found, AuditRecord):
             verifier.feed([found])
         elif found is None:
             n_torn += 1
-        elif found is TamperKind.UNSIGNED and not verifier.n_records:
-            n_unsigned += 1  # an earlier release wrote it
         else:
             verifier.find(found, f"line {number} of {path.name} is {_PROBLEMS[found]}")
-    if n_unsigned:
-        verifier.note(f"{_lines_are(n_unsigned)} unsigned, before the first chain")
     if n_torn:
-        verifier.note(f"{_lines_are(n_torn)} no JSON, as a crash leaves them")
+        lines = "1 line is" if n_torn == 1 else f"{n_torn:,} lines are"
+        verifier.note(f"{lines} no JSON, as a crash leaves them")
     return verifier.finish(None)
 
 
@@ -99,7 +94,3 @@ def _lines(paths: Sequence[Path]) -> Iterator[tuple[Path, int, bytes]]:
             lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
             for number, raw in enumerate(lines, 1):
                 yield path, number, raw
-
-
-def _lines_are(n_lines: int) -> str:
-    return "1 line is" if n_lines == 1 else f"{n_lines:,} lines are"

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.heads import HeadRow
-from groundwire.control.audit.record import AuditRecord, Head
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store
@@ -19,20 +19,17 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 _BATCH = 1000
 
 
-async def verify_store(
-    store: Store, keys: Sequence[bytes], *, anchors: Sequence[Head] = ()
-) -> TrailVerdict:
+async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
     """Verify the trail in a store. A thread computes the hashes: the event loop stays free.
 
     Args:
         store: The store, which is open.
         keys: The keys that may have signed chains.
-        anchors: Where chains stood at an earlier time.
 
     Raises:
         StoreError: If it cannot be read.
     """
-    verifier = TrailVerifier(keys, anchors=anchors)
+    verifier = TrailVerifier(keys)
     async with store.reading() as connection:
         rows = await _rows(connection, verifier)
         for record in await telling(connection):

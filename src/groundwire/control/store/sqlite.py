@@ -42,11 +42,6 @@ def uri(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=rw"
 
 
-def is_open_to_others(path: Path) -> bool:
-    """Return whether the mode of a file lets others than its owner read it."""
-    return os.name == "posix" and bool(path.stat().st_mode & 0o077)
-
-
 def file_id(path: Path) -> tuple[int, int] | None:
     """Return (device, inode), to notice a replaced file; ``None`` if there is no file."""
     try:

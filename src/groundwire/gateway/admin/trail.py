@@ -160,7 +160,7 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
     """Compare the whole trail in the store with its signatures.
 
     All records are read, which takes a while if there are many; one verification runs at a time. An
-    auditor may ask for it. `groundwire audit verify` does the same, and takes anchors as well.
+    auditor may ask for it. `groundwire audit verify` does the same, also for files.
     """
     running: asyncio.Lock = request.app.state.verifying
     if running.locked():
