@@ -76,7 +76,10 @@ def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batc
     ("row", "texts"),
     [
         ({"sources": ["A", {"text": "B", "id": "b"}]}, [("S0", "A"), ("b", "B")]),
+        ({"sources": "A"}, [("S0", "A")]),
         ({"source": "A"}, [("S0", "A")]),
+        ({"retrieved_contexts": ["A"]}, [("S0", "A")]),
+        ({"documents": [{"page_content": "A", "metadata": {"page": 3}}]}, [("S0", "A")]),
         ({"source": {"text": "A", "title": "T"}}, [("S0", "A")]),
         ({"context": "A"}, [("S0", "A")]),
         ({"context": ["A", "B"]}, [("S0", "A"), ("S1", "B")]),
@@ -99,23 +102,25 @@ BAD = {
     "NaN": (b'{"id": NaN, "sources": [], "answer": "a"}', "RowError", "NaN is no JSON value"),
     "nested too deep": (b"[" * 100_000, "RowError", "not JSON"),
     "number too long": (b'{"id": ' + b"9" * 5000 + b"}", "RowError", "not JSON"),
-    "invalid UTF-8": (b'{"answer": "\xff"}', "NotUtf8Error", "Row 2 is not UTF-8 text"),
-    "no answer": ({"sources": []}, "RowError", "no key 'answer'. Its keys: 'sources'."),
+    "invalid UTF-8": (b'{"answer": "\xff"}', "RowError", "The row is not UTF-8 text"),
+    "no answer": (
+        {"sources": [], "anwser": "a"},
+        "RowError",
+        "Columns here: 'sources', 'anwser'. Did you mean 'anwser'? Name it with --column answer=",
+    ),
     "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
-    "answer is a number": ({"sources": [], "answer": 1}, "InvalidTextError", "its type is int"),
-    "answer is null": ({"sources": [], "answer": None}, "InvalidTextError", "its type is None"),
-    "no sources": ({"answer": "a", "src": "b"}, "RowError", "Its keys: 'answer', 'src'."),
-    "sources is a text": ({"sources": "A", "answer": "a"}, "RowError", "It must be an array."),
+    "answer is a number": ({"sources": [], "answer": 1}, "RowError", "the answer is a number"),
+    "answer is null": ({"sources": [], "answer": None}, "RowError", "the answer is nothing"),
+    "no sources": ({"answer": "a", "src": "b"}, "RowError", "Columns here: 'answer', 'src'."),
     "a source is a number": (
         {"sources": [1], "answer": "a"},
         "InvalidSourceError",
         "its type is int",
     ),
-    "two sources": ({"source": "a", "context": "b", "answer": "a"}, "RowError", "has both"),
     "question is a list": (
         {"question": ["q"], "sources": [], "answer": "a"},
-        "InvalidTextError",
-        "The question is not valid text",
+        "RowError",
+        "the question is an array and must be a text",
     ),
     "id is a list": (
         {"id": [], "sources": [], "answer": "a"},
@@ -190,6 +195,41 @@ def test_a_file_without_rows_is_an_error_and_leaves_the_output_alone(
     output = tmp_path / "out.jsonl"
     assert run("check", "--batch", batch, "--output", output, option).exit_code == 2
     assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("in.csv", 'reply,docs\nParis.,"[""Paris."", ""Lyon.""]"\nIn 1950.,Paris.\n'),
+        ("in.csv", "reply,docs\nParis.,\"['Paris.', 'Lyon.']\"\nIn 1950.,Paris.\n"),
+        ("in.csv", "reply;docs\nParis.;Paris.\nIn 1950.;Paris.\n"),
+        ("in.tsv", "reply\tdocs\nParis.\tParis.\nIn 1950.\tParis.\n"),
+        (
+            "in.json",
+            '[{"reply": "Paris.", "docs": ["Paris."]},\n{"reply": "In 1950.", "docs": []}]',
+        ),
+    ],
+)
+def test_a_table_of_any_format_is_a_batch_and_its_columns_can_be_named(
+    run: CommandLine, tmp_path: Path, name: str, content: str
+) -> None:
+    batch, output = tmp_path / name, tmp_path / "out.jsonl"
+    batch.write_text(content)
+    columns = ("--column", "answer=reply", "--column", "sources=docs")
+    result = run("check", "--batch", batch, *columns, "--output", output)
+    assert result.exit_code == 1, result.stderr
+    assert [each["claims"][0]["text"] for each in read_output(output)] == ["Paris.", "In 1950."]
+    again = run("check", "--batch", batch, *columns, "--output", output, "--resume")
+    assert "0 rows after the 2 there were" in again.stderr
+
+
+def test_a_column_of_a_batch_that_is_no_field_is_told_with_the_closest(
+    run: CommandLine, batch: Path
+) -> None:
+    batch.write_bytes(lines(GOOD))
+    result = run("check", "--batch", batch, "--column", "anwser=reply")
+    assert result.exit_code == 2
+    assert "(answer is closest)" in result.stderr
 
 
 def test_standard_input_without_rows_is_named(run: CommandLine) -> None:

@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import errors
-from groundwire.detection.example import Example, Source, read_sources
+from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.errors import (
     AnswerFailedError,
     ConfigError,
@@ -61,8 +62,8 @@ def test_a_hit_of_a_retriever_is_a_source_as_it_is() -> None:
 
 
 def test_other_mappings_and_lists_are_data() -> None:
-    (data,) = read_sources([{"hours": {"Monday": "9-17"}, "page_content": "x"}])
-    assert json.loads(data.text) == {"hours": {"Monday": "9-17"}, "page_content": "x"}
+    (data,) = read_sources([{"hours": {"Monday": "9-17"}, "name": "x"}])
+    assert json.loads(data.text) == {"hours": {"Monday": "9-17"}, "name": "x"}
     (data,) = read_sources([{"text": ["x", "y"], "id": "doc7"}])
     assert json.loads(data.text) == {"text": ["x", "y"], "id": "doc7"}
     (data,) = read_sources([[{"hours": "9-17", "text": "x"}]])  # in a list, nothing is ignored
@@ -70,6 +71,69 @@ def test_other_mappings_and_lists_are_data() -> None:
     (rows,) = read_sources([[1, "zwölf", None]])
     assert json.loads(rows.text) == [1, "zwölf", None]
     assert "zwölf" in rows.text  # offsets count in readable text
+
+
+PAGE = {"page": 12, "title": "Eiffel Tower"}
+
+
+@dataclass
+class LangChainDocument:
+    page_content: str
+    metadata: dict[str, object]
+    id: str | None = None
+
+
+@dataclass
+class HaystackDocument:
+    content: str | None
+    meta: dict[str, object]
+    id: str = "f00d"
+
+
+@dataclass
+class LlamaIndexNode:
+    metadata: dict[str, object]
+    id_: str = "node"
+
+    @property
+    def text(self) -> str:
+        raise ValueError("Node must be a TextNode to get text.")
+
+    def get_content(self, metadata_mode: str = "none") -> str:
+        assert metadata_mode == "none"
+        return "It is 330 m tall."
+
+
+DOCUMENTS = [
+    (LangChainDocument("It is 330 m tall.", PAGE), "S0"),
+    (LangChainDocument("It is 330 m tall.", PAGE, "a"), "a"),
+    (HaystackDocument("It is 330 m tall.", PAGE), "f00d"),
+    (LlamaIndexNode(PAGE), "node"),
+    ({"page_content": "It is 330 m tall.", "metadata": PAGE}, "S0"),
+    ({"content": "It is 330 m tall.", "meta": PAGE, "id": 7}, "7"),
+    ({"text": "It is 330 m tall.", **PAGE, "sid": "S4"}, "S4"),
+]
+
+
+@pytest.mark.parametrize(("document", "id_"), DOCUMENTS)
+def test_of_a_document_the_text_is_evidence_and_its_metadata_is_not(
+    document: SourceLike, id_: str
+) -> None:
+    expected = (Source(text="It is 330 m tall.", id=id_, title="Eiffel Tower"),)
+    assert read_sources([document]) == expected
+    assert read_sources([(document, 0.83)]) == expected  # as a search with scores returns it
+    assert read_sources(document) == expected  # type: ignore[arg-type] # iterables are declared
+
+
+@pytest.mark.parametrize(("document", "id_"), DOCUMENTS)
+def test_metadata_is_evidence_if_it_is_asked_for(document: SourceLike, id_: str) -> None:
+    source = Source.of(document, metadata=["page"])
+    assert source.text == "page: 12\nIt is 330 m tall."
+
+
+def test_a_document_without_text_is_refused() -> None:
+    with pytest.raises(InvalidSourceError, match="its type is HaystackDocument"):
+        read_sources([HaystackDocument(None, PAGE)])
 
 
 @pytest.mark.parametrize(
@@ -145,27 +209,29 @@ def test_what_is_no_source_is_named_with_its_place(value: object, problem: str) 
     with pytest.raises(InvalidSourceError) as raised:
         read_sources(["fine", value])  # type: ignore[list-item]
     assert str(raised.value).startswith(f"Source 1 cannot be read: {problem}")
-    assert "A source is a text, a Source, a mapping with the keys text, id" in str(raised.value)
+    assert "A source is a text, a Source, a mapping with its text under" in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["abc", {"text": "abc"}, Source(text="abc")])
+def test_a_single_source_needs_no_list(value: str) -> None:
+    assert read_sources(value) == (Source(text="abc", id="S0"),)
 
 
 @pytest.mark.parametrize(
-    "value", ["abc", b"abc", bytearray(b"abc"), {"text": "abc"}, Source(text="abc"), 42]
+    ("value", "kind"),
+    [
+        (b"abc", "a single bytes"),
+        (bytearray(b"abc"), "a single bytearray"),
+        (42, "a single int"),
+        (None, "None"),
+    ],
 )
-def test_sources_are_a_list_even_of_one(value: object) -> None:
+def test_what_holds_no_sources_is_refused(value: list[str], kind: str) -> None:
     with pytest.raises(InvalidSourceError) as raised:
-        read_sources(value)  # type: ignore[arg-type]
-    assert str(raised.value).startswith(
-        f"The sources cannot be read: they are a single {type(value).__name__}; "
-        "pass a list: sources=[...]. A source is a text, a Source"
-    )
-
-
-def test_no_sources_are_an_empty_list() -> None:
-    with pytest.raises(InvalidSourceError) as raised:
-        read_sources(None)  # type: ignore[arg-type]
+        read_sources(value)
     assert str(raised.value) == (
-        "The sources cannot be read: they are None. "
-        "Pass a list of them, or sources=[] if there are none."
+        f"The sources cannot be read: they are {kind}. "
+        "Pass a text, a list of sources, or sources=[] if there are none."
     )
 
 

@@ -12,11 +12,19 @@ from groundwire.verify.spans import read_spans
         ({"sid": "S0", "id": "S1", "text": "t"}, "S0"),
         ({"sid": "", "id": "S1", "text": "t"}, "S1"),
         ({"sid": " ", "id": None, "text": "t"}, "s1"),
+        ({"page_content": "t", "metadata": {"page": 3}}, "s1"),
+        (({"content": "t", "id": "S0"}, 0.9), "S0"),
+        ("t", "s1"),
         ({"sid": 7, "snippet": "t"}, "7"),
     ],
 )
-def test_the_id_of_a_span(span: dict[str, object], sid: str) -> None:
+def test_the_id_of_a_span(span: object, sid: str) -> None:
     assert read_spans([span]) == (Source(id=sid, text="t"),)
+
+
+def test_a_single_span_needs_no_list() -> None:
+    assert read_spans({"sid": "S0", "text": "t"}) == (Source(id="S0", text="t"),)
+    assert read_spans("t") == (Source(id="s1", text="t"),)
 
 
 def test_spans_without_ids_are_numbered_by_their_place() -> None:
@@ -41,10 +49,7 @@ def test_no_spans(spans: object) -> None:
         [{"sid": ["S0"], "text": "t"}],
         [{"sid": 0.0, "text": "t"}],
         [{"sid": True, "id": "S0", "text": "t"}],
-        [{"sid": "S0", "id": {}, "text": "t"}],
-        ["text"],
-        "text",
-        {"sid": "S0", "text": "t"},
+        b"text",
         [{"sid": "S0", "text": "\ud800"}],
         [{"sid": "\udfff", "text": "t"}],
         5,

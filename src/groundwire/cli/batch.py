@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 import click
 
@@ -20,9 +20,13 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.rows import RowId, parse_row, row_example, row_id
+from groundwire.detection.rows import RowError, RowId, row_id
 from groundwire.detection.values import Detection, DetectorInfo, Outcome
 from groundwire.errors import GroundwireError, InputError
+from groundwire.evaluation.datasets.files import table_lines
+from groundwire.evaluation.datasets.lines import Line, json_lines
+from groundwire.evaluation.datasets.lines import count_rows as n_rows_of
+from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.loading import (
     AnyDetector,
     DetectorChoice,
@@ -30,13 +34,9 @@ from groundwire.evaluation.loading import (
     judge_all,
 )
 from groundwire.text.files.reading import (
-    DAMAGE,
     STDIN,
-    count_lines,
-    decode,
     fingerprint,
     in_blocks,
-    open_lines,
 )
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
@@ -46,16 +46,18 @@ class Files:
     """The input file of a batch, and the output file of its results.
 
     Attributes:
-        batch: Rows as JSON Lines, gzip or not; ``-`` is standard input.
+        batch: Rows as JSON, CSV, TSV or Parquet, gzip or not; ``-`` is JSON on standard input.
         output: Results; ``None`` is standard output.
         resume: Continue the results in the output.
         force: Replace the results in the output.
+        columns: The columns that hold the fields of a row.
     """
 
     batch: Path
     output: Path | None
     resume: bool
     force: bool
+    columns: ColumnMapping = field(default_factory=ColumnMapping)
 
     def __post_init__(self) -> None:
         if self.output is None and (self.resume or self.force):
@@ -69,13 +71,14 @@ class Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRow:
-    """A line of the input.
+    """A row of the input.
 
     Attributes:
-        number: Number of the line, the first being 1.
+        number: Number of its first line, the first being 1; of a JSON array or Parquet that of the
+            row.
         id: Id of the row, if it has one.
-        sha256: :func:`fingerprint` of the line.
-        n_bytes: Length of the line.
+        sha256: :func:`fingerprint` of its content.
+        n_bytes: Length of its content.
         content: The example to check, or the error of a row that cannot be read.
     """
 
@@ -96,25 +99,20 @@ class InputRow:
         return {**name, "error": {"type": type(verdict).__name__, "message": str(verdict)}}
 
 
-def read_rows(lines: Iterable[bytes], *, first: int = 1) -> Iterator[InputRow]:
-    """Read rows one by one, ``first`` being the number of the first line; blank ones give none."""
-    for number, line in enumerate(lines, first):
-        if line.strip():
-            yield read_row(line, number)
-
-
-def read_row(line: bytes, number: int) -> InputRow:
+def read_row(line: Line, columns: ColumnMapping) -> InputRow:
     """Read a row; an error becomes its content."""
+    number, raw, values = line
     id_: RowId = None
     content: Example | GroundwireError
     try:
-        data = parse_row(decode(line, f"Row {number}"))
-        id_ = row_id(data)
-        content = row_example(data)
+        if isinstance(values, str):
+            raise RowError(values)
+        id_ = row_id(values, columns.columns.get("id", "id"))
+        content = columns.example(values)
     except GroundwireError as error:
         content = error
     return InputRow(
-        number=number, id=id_, sha256=fingerprint(line), n_bytes=len(line), content=content
+        number=number, id=id_, sha256=fingerprint(raw), n_bytes=len(raw), content=content
     )
 
 
@@ -164,14 +162,6 @@ class ResultsTally:
             self.detector = DetectorInfo(**result["detector"])
         self.rows.update(_row_key(number, source))
         self.last_row = number
-
-    def was_made_from(self, lines: Iterator[bytes]) -> bool:
-        """Whether the first lines of an input, up to the last row, are those of the results."""
-        found = hashlib.sha256()
-        for number, line in enumerate(islice(lines, self.last_row), 1):
-            if line.strip():
-                found.update(_row_key(number, fingerprint(line)))
-        return found.digest() == self.rows.digest()
 
     def __str__(self) -> str:
         counts = [f"{self.outcomes[each]:,} {each}" for each in Outcome if self.outcomes[each]]
@@ -243,30 +233,27 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     detector = setup.load(choice)
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
-    with open_lines(files.batch) as stream:
-        rows = read_remaining(input_lines(stream, files.batch), tally, files)
-        first = [*islice(rows, 1)]
-        if not first and not n_before:
-            name = "Standard input" if files.batch == STDIN else files.batch
-            raise InputError(f"{name} has no rows. A row is a JSON object on a line of its own.")
-        with (
-            open_writer(files.output, resume=files.resume) as writer,
-            progress(
-                partial(count_lines, files.batch), is_interactive=_is_interactive(files)
-            ) as report,
-        ):
-            try:
-                for row, verdict in judge_rows(detector, chain(first, rows)):
-                    result = row.result(verdict)
-                    writer.write(result)
-                    tally.add(result)
-                    report(row.number, tally.n_rows - n_before)
-            except KeyboardInterrupt:
-                hint = " --resume continues." if files.output else ""
-                click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
-                raise
-            finally:
-                _summarize(tally, n_before, time.monotonic() - start, files)
+    rows = read_remaining(input_lines(files.batch, files.columns), tally, files)
+    first = [*islice(rows, 1)]
+    if not first and not n_before:
+        name = "Standard input" if files.batch == STDIN else files.batch
+        raise InputError(f"{name} has no rows. A row has an answer and its sources.")
+    with (
+        open_writer(files.output, resume=files.resume) as writer,
+        progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,
+    ):
+        try:
+            for row, verdict in judge_rows(detector, chain(first, rows)):
+                result = row.result(verdict)
+                writer.write(result)
+                tally.add(result)
+                report(row.number, tally.n_rows - n_before)
+        except KeyboardInterrupt:
+            hint = " --resume continues." if files.output else ""
+            click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
+            raise
+        finally:
+            _summarize(tally, n_before, time.monotonic() - start, files)
     click.get_current_context().exit(tally.status)
 
 
@@ -305,36 +292,41 @@ def judge_rows(
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-def input_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
-    """The lines of a file.
+def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:
+    """The raw rows of a file, read as ``groundwire evaluate`` reads them.
 
     Raises:
-        InputError: If it is packed and damaged, after the lines before that.
+        InputError: If it is damaged, after the rows before that.
     """
-    number = 0
-    try:
-        for number, line in enumerate(stream, 1):  # noqa: B007  # read below
-            yield line
-    except DAMAGE as error:
-        raise InputError(
-            f"{path} is damaged after line {number:,} ({error}). The rows before that are checked; "
-            "fetch the file again and continue with --resume."
-        ) from error
+    rows = table_lines(path, columns) if path != STDIN else json_lines(path)
+    for number, content, values in rows:
+        if not content:
+            raise InputError(
+                f"{path} is damaged after line {number - 1:,}: {values}. The rows before that are "
+                "checked; fetch the file again and continue with --resume."
+            )
+        yield number, content, values
 
 
-def read_remaining(left: Iterator[bytes], tally: ResultsTally, files: Files) -> Iterator[InputRow]:
+def read_remaining(lines: Iterable[Line], tally: ResultsTally, files: Files) -> Iterator[InputRow]:
     """The rows that have no result yet.
 
     Raises:
         InputError: If the results were made from other rows than this input has there.
     """
-    if not tally.was_made_from(left):
+    found, left = hashlib.sha256(), iter(lines)
+    for line in left:
+        if line[0] > tally.last_row:
+            left = chain([line], left)
+            break
+        found.update(_row_key(line[0], fingerprint(line[1])))
+    if found.digest() != tally.rows.digest():
         raise InputError(
             f"{files.output} has results of {count_rows(tally.n_rows)}, and they were not made "
             f"from {files.batch}: these results belong to another input. Name another --output, "
             "or replace this one with --force."
         )
-    return read_rows(left, first=tally.last_row + 1)
+    return (read_row(line, files.columns) for line in left)
 
 
 def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: Files) -> None:

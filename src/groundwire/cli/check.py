@@ -110,6 +110,7 @@ def check(
     conversation: Path | None = option("--conversation", type=TEXT_FILE),
     config: Path | None = option("--config", type=TEXT_FILE),
     batch: Path | None = option("--batch", type=TEXT_FILE),
+    columns: tuple[str, ...] = option("--column", "FIELD=COLUMN"),
     output: Path | None = option("--output", type=RESULT_FILE),
     resume: bool = option("--resume"),
     force: bool = option("--force"),
@@ -127,8 +128,9 @@ def check(
             request whose last message is the answer.
         config: The configuration of --conversation; options and environment variables win over
             it.
-        batch: Check every row of a JSON Lines file, gzip or not. A row has sources (a list; or
-            source or context), an answer, and perhaps a question and an id.
+        batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
+            not. A row has sources (a text or a list), an answer, and perhaps a question and an id.
+        columns: The column of --batch that holds a field, if it has another name; can be repeated.
         output: The file for the results of --batch, a JSON row each; gzip if the name ends in
             .gz.  [default: standard output]
         resume: Continue an --output that was cut short.
@@ -141,6 +143,7 @@ def check(
         some-llm | groundwire check --source-file facts.txt --answer-file - --json
         groundwire check --conversation chat.json --config groundwire.yaml
         groundwire check --batch answers.jsonl.gz --output results.jsonl --resume
+        groundwire check --batch answers.csv --column answer=reply --column sources=docs
 
     Exit status:
         0  grounded, or no check was needed
@@ -148,7 +151,8 @@ def check(
         2  the check failed or had no answer, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
-    of_batch, of_answer = ("output", "resume", "force"), (*names_of(AnswerOptions), "html")
+    of_batch = ("columns", "output", "resume", "force")
+    of_answer = (*names_of(AnswerOptions), "html")
     if conversation is not None:
         # The file has a question, sources and an answer of its own.
         others = ("batch", *of_batch, *of_answer)
@@ -163,8 +167,11 @@ def check(
     if batch is not None:
         refuse_options(ctx, of_answer, "cannot be used with --batch.")
         from groundwire.cli.batch import Files, check_file
+        from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-        check_file(setup, choice, Files(batch=batch, output=output, resume=resume, force=force))
+        mapping = ColumnMapping.of(columns)
+        files = Files(batch=batch, output=output, resume=resume, force=force, columns=mapping)
+        check_file(setup, choice, files)
         return
     refuse_options(ctx, of_batch, "needs --batch.")
     from groundwire import render

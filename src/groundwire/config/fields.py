@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.config.document import DocumentTable, LinePlace, List, Part, Scalar
-from groundwire.config.kinds import Kind, KindError, Secret, guess
+from groundwire.config.kinds import Kind, KindError, Secret
+from groundwire.text.spelling import guess
 
 #: The user and the password of a URL.
 _USER = re.compile(r"//[^/\s]*@")

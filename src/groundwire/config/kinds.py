@@ -5,12 +5,13 @@ Pydantic is imported when the first value is read, so that defaults cost nothing
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
+
+from groundwire.text.spelling import guess
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -392,9 +393,3 @@ StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": Tru
 def is_loopback(url: str) -> bool:
     """Return whether the host of a URL is this machine."""
     return urlsplit(url).hostname in _LOOPBACK
-
-
-def guess(word: str, known: Collection[str]) -> str:
-    """Return the known word that is closest; empty if none is close."""
-    close = get_close_matches(word.lower(), [each.lower() for each in known], n=1, cutoff=0.6)
-    return next((each for each in known if close and each.lower() == close[0]), "")

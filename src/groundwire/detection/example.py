@@ -2,15 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Self, TypeAlias, Union
+from numbers import Real
+from typing import Any, Protocol, Self, TypeAlias, Union
 
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
+
+#: Where a document has its text; the first of these that has words counts.
+TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,41 +35,110 @@ class Source:
     title: str | None = None
 
     @classmethod
-    def of(cls, value: "SourceLike", index: int = 0) -> Self:
+    def of(cls, value: "SourceLike", index: int = 0, *, metadata: Collection[str] = ()) -> Self:
         """Read a source from any of the kinds that users have at hand.
 
         Args:
-            value: A text; a :class:`Source`; a mapping with a text under ``text`` and perhaps
-                ``id`` and ``title``, whose other keys (a retriever's ``score``, ``metadata``...)
-                are ignored; any other mapping or list, which is taken as JSON data and written
-                out (offsets then count in :attr:`text`).
+            value: A text; a :class:`Source`; a document: a mapping with a text under one of
+                :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node or a Haystack
+                ``Document``, alone or in a pair with its score. Of a document, its text is
+                evidence, its id and title are kept, and its metadata and other keys are ignored.
+                Any other mapping or list is taken as JSON data and written out (offsets then count
+                in :attr:`text`).
             index: Its position among the sources, for the error message.
+            metadata: Names of metadata of a document that are evidence as well. They are written
+                before its text, a line each.
 
         Raises:
             InvalidSourceError: If it is none of these.
         """
-        match value:
-            case cls():
-                return value
-            case str():
-                return cls(text=value)
-            case Mapping() if isinstance(value.get("text"), str):
-                id_, title = value.get("id"), value.get("title")
-                return cls(
-                    text=str(value["text"]),
-                    id="" if id_ is None else str(id_),
-                    title=None if title is None else str(title),
-                )
-            case Mapping() | list() | tuple():
-                try:
-                    return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
-                except (TypeError, ValueError, RecursionError) as error:
-                    raise InvalidSourceError(index, f"it is not JSON data ({error})") from error
-        raise InvalidSourceError(index, f"its type is {type(value).__name__}")
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls(text=value)
+        document = unscored(value)
+        text = text_of(document)
+        if text is not None:
+            id_, title = id_of(document), _described(document, "title")
+            lines = [f"{name}: {_described(document, name)}\n" for name in metadata]
+            return cls(
+                text="".join([*lines, text]),
+                id="" if id_ is None else str(id_),
+                title=None if title is None else str(title),
+            )
+        if not isinstance(value, Mapping | list | tuple):
+            raise InvalidSourceError(index, f"its type is {type(value).__name__}")
+        try:
+            return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidSourceError(index, f"it is not JSON data ({error})") from error
+
+
+class _LangChainDocument(Protocol):
+    @property
+    def page_content(self) -> str: ...
+
+
+class _HaystackDocument(Protocol):
+    @property
+    def content(self) -> str | None: ...
+
+
+class _LlamaIndexNode(Protocol):
+    def get_content(self) -> str: ...
 
 
 #: Types that :meth:`Source.of` takes.
-SourceLike: TypeAlias = Union[Source, str, Mapping[str, object], Sequence[object]]  # noqa: UP007
+SourceLike: TypeAlias = Union[  # noqa: UP007
+    Source,
+    str,
+    Mapping[str, object],
+    Sequence[object],
+    _LangChainDocument,
+    _HaystackDocument,
+    _LlamaIndexNode,
+]
+
+
+def text_of(document: object) -> str | None:
+    """Return the text of a document, without its metadata; ``None`` if it is no document.
+
+    >>> text_of({"page_content": "It is 330 m tall.", "metadata": {"page": 12}})
+    'It is 330 m tall.'
+    """
+    # The text of a LlamaIndex node is an error for some nodes, and its content never is.
+    if callable(get_content := getattr(document, "get_content", None)):
+        found = [get_content()]
+    else:
+        found = [_get(document, key) for key in TEXT_KEYS]
+    texts = [each for each in found if isinstance(each, str)]
+    return next(filter(str.strip, texts), next(iter(texts), None))
+
+
+def id_of(document: object) -> object:
+    """Return the id of a document; ``None`` if it has none."""
+    found = (_get(document, key) for key in ("sid", "id", "id_"))
+    return next((each for each in found if each is not None and each != ""), None)
+
+
+def unscored(value: object) -> object:
+    """Return the document of a pair of it and its score, as a vector store returns them."""
+    match value:
+        case (document, Real()) if isinstance(value, tuple) and text_of(document) is not None:
+            return document
+    return value
+
+
+def _get(document: object, name: str) -> object:
+    """Return a value of a document, which is a mapping or an object."""
+    return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
+
+
+def _described(document: object, name: str) -> object:
+    """Return a value of a document or of its metadata."""
+    metadata = (_get(document, key) for key in ("metadata", "meta"))
+    places = [document, *(each for each in metadata if isinstance(each, Mapping))]
+    return next((found for each in places if (found := _get(each, name)) is not None), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,23 +173,15 @@ class Example:
 
 
 def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
-    """Read sources of any kind, and give an id to those that have none.
+    """Read sources of any kind, or a single one, and give an id to those that have none.
 
     Raises:
         InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
         InvalidSourceError: If one is of no known kind, two texts have the same id, or ``sources``
-            is a single text or no list.
+            is neither a source nor iterable.
     """
-    single = (str, bytes, bytearray, Mapping, Source)
-    if sources is None:
-        remedy = "Pass a list of them, or sources=[] if there are none."
-        raise InvalidSourceError(None, "they are None", remedy)
-    if isinstance(sources, single) or not isinstance(sources, Iterable):
-        raise InvalidSourceError(
-            None, f"they are a single {type(sources).__name__}; pass a list: sources=[...]"
-        )
     found = []
-    for i, value in enumerate(sources):
+    for i, value in enumerate(as_list(sources)):
         source = Source.of(value, i)
         require_text(source.text, f"text of source {i}")
         require_text(source.id, f"id of source {i}")
@@ -124,6 +189,21 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
             require_text(source.title, f"title of source {i}")
         found.append(source)
     return _give_ids(found)
+
+
+def as_list(sources: object) -> Iterable[Any]:
+    """Return sources as an iterable, where a single one may be given without a list.
+
+    Raises:
+        InvalidSourceError: If they are neither.
+    """
+    if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
+        return [sources]
+    if isinstance(sources, bytes | bytearray) or not isinstance(sources, Iterable):
+        kind = "None" if sources is None else f"a single {type(sources).__name__}"
+        remedy = "Pass a text, a list of sources, or sources=[] if there are none."
+        raise InvalidSourceError(None, f"they are {kind}", remedy)
+    return sources
 
 
 def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:

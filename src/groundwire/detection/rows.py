@@ -1,18 +1,28 @@
-"""Reads the rows of a batch, which are JSON objects, as examples.
+"""Reads rows, which are JSON objects or rows of a table, as examples.
 
-A row has sources (a list; or ``source`` or ``context``), an answer, and perhaps a question and an
-id. Other keys are ignored.
+A row has sources, an answer, and perhaps a question and an id. Other keys are ignored.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from groundwire.detection.example import Example
 from groundwire.errors import InputError
+from groundwire.text.spelling import did_you_mean
 
-_SOURCE_KEYS = ("sources", "context", "source")
+#: Field of an example → the keys that it may have in a row; the first that a row has counts.
+#: Some are those of Ragas and DeepEval.
+ROW_KEYS: Mapping[str, tuple[str, ...]] = {
+    "sources": (
+        *("sources", "context", "source", "contexts", "passages", "documents"),
+        *("retrieved_contexts", "retrieval_context"),
+    ),
+    "question": ("question", "query", "user_input"),
+    "answer": ("answer", "response", "output", "actual_output"),
+}
+_SHOWN_KEYS, _SHOWN_CHARS = 10, 40
 
 #: Types of the id of a row.
 RowId: TypeAlias = str | int | float | None
@@ -57,13 +67,13 @@ def as_row(data: object) -> Mapping[str, Any]:
     return data
 
 
-def row_id(data: Mapping[str, Any]) -> RowId:
+def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
     """Read the id of a row; ``None`` if it has none.
 
     Raises:
         RowError: If that is neither a text nor a number.
     """
-    match data.get("id"):
+    match data.get(key):
         case (None | str()) as name:
             return name
         case (int() | float()) as number if not isinstance(number, bool) and math.isfinite(number):
@@ -76,11 +86,41 @@ def row_example(data: Mapping[str, Any]) -> Example:
     """Read the example of a row.
 
     Raises:
-        RowError: If the answer or the sources are missing, or the sources are no list.
+        RowError: If the answer or the sources are missing.
         InputError: As :meth:`groundwire.Example.of`.
     """
-    sources = _sources(data)  # first, so that missing sources are told before a missing answer
-    return Example.of(sources=sources, question=data.get("question"), answer=_answer(data))
+    keys = {field: key_of(data, field) for field in ROW_KEYS}
+    if keys["sources"] is None:
+        step = 'To check without any source, say "sources": [].'
+        raise RowError(f"The row cannot be read: {lacking(data, 'sources', what='key')} {step}")
+    if keys["answer"] is None:
+        raise RowError(f"The row cannot be read: {lacking(data, 'answer', what='key')}")
+    return Example.of(**{field: data[key] for field, key in keys.items() if key is not None})
+
+
+def key_of(data: Mapping[str, Any], field: str) -> str | None:
+    """Return the key that a row has for a field of an example; ``None`` if it has none."""
+    return next((key for key in ROW_KEYS[field] if key in data), None)
+
+
+def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:
+    """Describe that a row has no value for a field, and what it has.
+
+    Args:
+        data: The row.
+        field: The field.
+        what: ``key`` or ``column``.
+        wanted: The keys that were looked for, by default all that the field may have.
+    """
+    looked_for = wanted or ROW_KEYS[field]
+    names = [str(key)[:_SHOWN_CHARS] for key in data]
+    shown = ", ".join(map(repr, names[:_SHOWN_KEYS])) or "none"
+    more = f" and {len(names) - _SHOWN_KEYS} more" if len(names) > _SHOWN_KEYS else ""
+    hints = (did_you_mean(each, names) for each in looked_for)
+    return (
+        f"there is no {what} {' or '.join(map(repr, looked_for))} for the {field}. "
+        f"{what.capitalize()}s here: {shown}{more}.{next(filter(None, hints), '')}"
+    )
 
 
 def refuse_constant(name: str) -> NoReturn:
@@ -90,35 +130,6 @@ def refuse_constant(name: str) -> NoReturn:
         ConstantError: Always.
     """
     raise ConstantError(f"{name} is no JSON value")
-
-
-def _answer(data: Mapping[str, Any]) -> Any:  # noqa: ANN401  # Example.of checks its type
-    if "answer" not in data:
-        raise RowError(f"The row has no key 'answer'. Its keys: {_keys(data)}.")
-    return data["answer"]
-
-
-def _sources(data: Mapping[str, Any]) -> list[Any]:
-    given = [key for key in _SOURCE_KEYS if key in data]
-    if not given:
-        raise RowError(
-            f"The row has none of the keys {', '.join(_SOURCE_KEYS)}. Its keys: {_keys(data)}. "
-            'To check without any source, say "sources": [].'
-        )
-    if len(given) > 1 and given[0] != "sources":
-        raise RowError("The row has both 'context' and 'source'. Name the sources 'sources'.")
-    value = data[given[0]]
-    if isinstance(value, list) and given[0] != "source":
-        return value
-    if given[0] == "sources":
-        raise RowError(f"'sources' is a JSON {json_kind(value)}. It must be an array.")
-    return [value]
-
-
-def _keys(data: Mapping[str, Any]) -> str:
-    names = [repr(key[:40]) for key in data]
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return (", ".join(names[:10]) or "none") + more
 
 
 def json_kind(value: object) -> str:

@@ -80,6 +80,10 @@ def _steps_of(value: Any) -> Any:  # noqa: ANN401
     return value.get("steps") if isinstance(value, Mapping) else value
 
 
+def _listed(value: Any) -> Any:  # noqa: ANN401
+    return [value] if isinstance(value, str | Mapping) else value
+
+
 def _integral(value: Any) -> Any:  # noqa: ANN401
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -204,7 +208,9 @@ class CheckInput(EvidenceInput):
     """An answer without citations, and its sources."""
 
     answer: Written = Field(max_length=MAX_ANSWER_CHARS, description="The answer to check.")
-    sources: Annotated[list[SkipValidation[str | PassedSource]] | None, _FromJson] = Field(
+    sources: Annotated[
+        list[SkipValidation[str | PassedSource]] | None, BeforeValidator(_listed), _FromJson
+    ] = Field(
         None,
         max_length=MAX_SPANS,
         description="What the answer may rest on: retrieved passages, tool results, documents.",

@@ -1,11 +1,17 @@
 """Spans of evidence with their ids, read from what callers pass."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from itertools import count
 
-from groundwire.detection.example import Source, require_text
-from groundwire.errors import InvalidTextError
+from groundwire.detection.example import (
+    Source,
+    as_list,
+    id_of,
+    require_text,
+    text_of,
+    unscored,
+)
+from groundwire.errors import InvalidSourceError, InvalidTextError
 from groundwire.verify.errors import NotVerifiedError
 
 _SHOWN_CHARS = 80
@@ -13,7 +19,7 @@ _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
 
 
 def read_spans(spans: object) -> tuple[Source, ...]:
-    """Read spans: mappings with an id (``sid`` or ``id``) and a text (``text`` or ``snippet``).
+    """Read spans: sources as :meth:`.Source.of` reads them, except JSON data without a text.
 
     A span without an id is ``s1``, ``s2``... by its place, or the next number that is free.
 
@@ -21,16 +27,18 @@ def read_spans(spans: object) -> tuple[Source, ...]:
     ['S0', 's2']
 
     Raises:
-        NotVerifiedError: ``no_spans`` or ``malformed_spans``: there are no spans, one is not a
-            mapping, has no text or an invalid id, or two have the same id.
+        NotVerifiedError: ``no_spans`` or ``malformed_spans``: there are no spans, one has no text
+            or an invalid id, or two have the same id.
     """
-    if isinstance(spans, str | bytes | Mapping) or not isinstance(spans, Sequence | None):
-        raise _malformed(f"spans is a {type(spans).__name__}, not a list. {_NEXT}")
-    if not spans:
+    try:
+        listed = [] if spans is None else list(as_list(spans))
+    except InvalidSourceError as error:
+        raise _malformed(f"the spans cannot be read: {error.problem}. {_NEXT}") from error
+    if not listed:
         raise NotVerifiedError(
             "no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}"
         )
-    read = [_read(span, at) for at, span in enumerate(spans)]
+    read = [_read(span, at) for at, span in enumerate(listed)]
     given = Counter(sid for sid, _ in read if sid)
     if twice := [sid for sid, n in given.items() if n > 1]:
         shown = ", ".join(repr(sid[:_SHOWN_CHARS]) for sid in twice[:5])
@@ -48,15 +56,11 @@ def _malformed(message: str) -> NotVerifiedError:
 
 
 def _read(span: object, at: int) -> tuple[str, str]:
-    if isinstance(span, Source):
-        span = {"sid": span.id, "text": span.text}
-    if not isinstance(span, Mapping):
-        raise _malformed(f"span {at} is a {type(span).__name__}. {_NEXT}")
-    texts = [span.get(key) for key in ("text", "snippet")]
-    text = next((each for each in texts if isinstance(each, str) and each.strip()), None)
-    if text is None:
-        raise _malformed(f"span {at} has no text under 'text' or 'snippet'.")
-    sid = next(filter(None, [_id(span.get(key), at) for key in ("sid", "id")]), "")
+    document = unscored(span)
+    text = span if isinstance(span, str) else text_of(document)
+    if text is None or not text.strip():
+        raise _malformed(f"span {at} has no text. {_NEXT}")
+    sid = _id(id_of(document), at)
     try:
         require_text(sid, f"id of span {at}")
         require_text(text, f"text of span {at}")

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from groundwire.config.kinds import guess
 from groundwire.control.audit.event import EventType
 from groundwire.errors import InputError
+from groundwire.text.spelling import guess
 
 _MAX_CHARS = 128
 

@@ -11,9 +11,9 @@ from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Any, Self
 
-from groundwire.config.kinds import guess
 from groundwire.control.audit import shapes
 from groundwire.errors import ConfigError
+from groundwire.text.spelling import guess
 
 #: The value of the setting that redacts nothing.
 NONE = "none"

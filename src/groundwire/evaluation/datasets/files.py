@@ -143,7 +143,7 @@ def read_files(
     for file in files:
         before = row
         try:
-            records = lines(file) if turn else _lines_with(file, reader.columns, lines)
+            records = lines(file) if turn else table_lines(file, reader.columns, lines)
             for line, content, values in records:
                 for part, turned in enumerate(turned_rows(values, turn, file, line)):
                     row = next(numbers)
@@ -186,10 +186,10 @@ def turned_rows(
         return [f"it is not as the others are ({type(error).__name__}: {error})"]
 
 
-def _lines_with(
-    file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]]
+def table_lines(
+    file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]] = lines_of
 ) -> Iterator[Line]:
-    """Read the rows of a file; a named column that a row lacks is null there."""
+    """Read the raw rows of a file; a named column that a row lacks is null there."""
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
     for line, content, values in lines(file):

@@ -11,7 +11,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from groundwire.detection.rows import parse_row
+from groundwire.detection.rows import RowError, as_row, parse_row, refuse_constant
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
 from groundwire.text.files.reading import (
     DAMAGE,
@@ -39,6 +39,7 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 #: Number of a line, its content to be hashed, and its values by column or what is wrong with it.
+#: The content is empty where a damaged file breaks off.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
@@ -119,19 +120,27 @@ def content_of(values: Mapping[str, Any] | str) -> bytes:
 
 
 def json_lines(path: Path) -> Iterator[Line]:
-    """Read the raw rows of a file of JSON Lines, gzipped or not; blank lines are skipped.
+    """Read the raw rows of a file of JSON Lines or of one JSON array, gzipped or not.
+
+    Blank lines are skipped; the rows of an array are numbered.
 
     Raises:
-        DatasetError: If it is one JSON array, one object over several lines, or no UTF-8.
+        DatasetError: If it is one object over several lines, a broken array, or no UTF-8.
     """
     number = 0
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
+                begins = line.strip(b"\xef\xbb\xbf \t\r\n") if number == 1 else b""
                 if number == 1:
                     _refuse_encoding(path, line)
-                    _refuse_whole(path, line.strip(b"\xef\xbb\xbf \t\r\n"))
-                if line.strip():
+                    if begins == b"{" and lines.read().strip():
+                        problem = "it is one JSON object, and read is an object a line"
+                        step = "Make them with: jq -c '.' FILE"
+                        raise DatasetError(path, None, problem, step)
+                if begins[:1] == b"[":
+                    yield from _array_rows(path, line + lines.read())
+                elif line.strip():
                     yield number, line.strip(), _json_object(line)
         except DAMAGE as error:
             yield number + 1, b"", f"the file breaks off here ({error})"
@@ -144,16 +153,22 @@ def _refuse_encoding(path: Path, line: bytes) -> None:
         raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
 
 
-def _refuse_whole(path: Path, line: bytes) -> None:
-    """Refuse a file whose JSON spans several lines: each of its lines would fail."""
-    for begins, what, how in ((line[:1] == b"[", "array", ".[]"), (line == b"{", "object", ".")):
-        if begins:
-            raise DatasetError(
-                path,
-                None,
-                f"it is one JSON {what}, and read is an object a line",
-                f"Make them with: jq -c '{how}' FILE",
-            )
+def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
+    """Give the rows of a file that is one JSON array.
+
+    Raises:
+        DatasetError: If it cannot be read.
+    """
+    try:
+        rows = json.loads(decode(content, "the array"), parse_constant=refuse_constant)
+    except (ValueError, RecursionError, InputError) as error:
+        problem = f"it begins as a JSON array and is none ({error})"
+        raise DatasetError(path, None, problem, "Mend it, or write an object a line.") from error
+    for number, row in enumerate(rows, 1):
+        try:
+            yield number, content_of(row), as_row(row)
+        except RowError as error:
+            yield number, content_of(row), str(error)
 
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
@@ -190,7 +205,10 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
         DatasetError: If a record is no CSV.
     """
     with open_lines(path) as stream:
-        _refuse_encoding(path, next(iter(stream), b""))
+        header = next(iter(stream), b"")
+    _refuse_encoding(path, header)
+    if b";" in header and delimiter.encode() not in header:
+        delimiter = ";"  # as Excel writes it where a comma is the decimal sign
     with open_lines(path) as stream, _csv_text(stream) as text:
         rows = csv.reader(text, delimiter=delimiter, strict=True)
         first = 1
@@ -223,9 +241,6 @@ def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
     if any(_NOT_UTF8.search(name) for name in names):
         problem = "the names of its columns are not UTF-8"
         raise DatasetError(path, 1, problem, f"{conversion()}.")
-    if len(names) == 1 and ";" in names[0]:
-        problem = f"its columns stand between semicolons: {names[0][:80]!r}"
-        raise DatasetError(path, 1, problem, "Write it with commas, or with tabs as a .tsv.")
     named = [name for name in names if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")

@@ -1,41 +1,60 @@
 """Mapping of the columns of any table to a labelled answer or a question."""
 
 import json
+from ast import literal_eval
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Self
 
-from groundwire.detection.example import Example, Source, read_sources, require_text
-from groundwire.detection.rows import RowError, json_kind
+from groundwire.detection.example import (
+    Example,
+    Source,
+    read_sources,
+    require_text,
+    text_of,
+)
+from groundwire.detection.rows import ROW_KEYS, RowError, json_kind, lacking
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
+from groundwire.text.spelling import guess
 
 #: Field → names of its column; the first one that a row has counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
     "task": ("task", "domain", "category"),
     "context_id": ("context_id",),
-    "sources": ("sources", "context", "source", "contexts", "passages", "documents"),
-    "question": ("question", "query"),
-    "answer": ("answer", "response", "output"),
+    **ROW_KEYS,
     "spans": ("spans", "labels"),
     "label": ("label", "hallucinated", "is_hallucinated"),
     "model": ("model",),
     "quality": ("quality",),
 }
 
+#: Labels that only say yes or no; ``label_means`` says to what.
+_BARE = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
+    **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
+}
+_HALLUCINATED = (
+    *("hallucinated", "hallucination", "wrong", "incorrect", "fail", "failed", "bad"),
+    *("unsupported", "not supported", "contradicted", "contradiction", "refuted", "refutes"),
+    *("unfaithful", "not faithful", "ungrounded", "not grounded", "inconsistent", "neutral"),
+)
+_GROUNDED = (
+    *("grounded", "faithful", "consistent", "right", "correct", "pass", "passed", "good", "ok"),
+    *("supported", "supports", "entailed", "entailment"),
+    *("not hallucinated", "no hallucination", "non hallucinated"),
+)
 #: A label in lower case → whether the answer is hallucinated.
 WORDS: Mapping[str, bool] = {
-    **dict.fromkeys(("true", "1", "1.0", "yes", "y", "hallucinated", "hallucination"), True),
-    **dict.fromkeys(("unsupported", "contradicted", "not supported", "fail"), True),
-    **dict.fromkeys(("false", "0", "0.0", "no", "n", "grounded", "supported", "pass"), False),
-    **dict.fromkeys(("faithful", "consistent", "right"), False),
+    **_BARE,
+    **dict.fromkeys(_HALLUCINATED, True),
+    **dict.fromkeys(_GROUNDED, False),
 }
-#: Those labels that only say yes or no; ``label_means`` says to what.
-_BARE = frozenset({"true", "1", "1.0", "yes", "y", "false", "0", "0.0", "no", "n"})
 
 #: Words of a span's label that say that the source says otherwise. "Intrinsic" is the word of
 #: research on summaries, and FaithBench spells it in two ways.
@@ -64,8 +83,10 @@ class ColumnMapping:
     label_means: str = "hallucinated"
 
     def __post_init__(self) -> None:
-        if unknown := set(self.columns) - set(COLUMNS):
-            raise SettingError("column", sorted(unknown)[0], f"one of {', '.join(COLUMNS)}")
+        if unknown := sorted(set(self.columns) - set(COLUMNS)):
+            near = guess(unknown[0], COLUMNS)
+            legal = f"one of {', '.join(COLUMNS)}" + (f" ({near} is closest)" if near else "")
+            raise SettingError("column", unknown[0], legal)
         if self.label_means not in ("hallucinated", "supported"):
             raise SettingError("label_means", self.label_means, "hallucinated or supported")
 
@@ -142,6 +163,20 @@ class ColumnMapping:
         sources = read_sources(_sources(self._need(row, "sources")))
         return AskedQuestion(text=text, sources=sources, **self._names(row, number, sources))
 
+    def example(self, row: Mapping[str, Any]) -> Example:
+        """Read a row as an answer with its sources; labels are ignored.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        answer = _text(self._need(row, "answer"), "answer")
+        question = self._get(row, "question")
+        return Example.of(
+            sources=_sources(self._need(row, "sources")),
+            question=None if question is None else _text(question, "question"),
+            answer=answer,
+        )
+
     def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
         """Read a row as a labelled answer.
 
@@ -152,14 +187,7 @@ class ColumnMapping:
         Raises:
             InputError: If it cannot be read.
         """
-        answer = _text(self._need(row, "answer"), "answer")
-        question = self._get(row, "question")
-        sources = _sources(self._need(row, "sources"))
-        example = Example.of(
-            sources=sources,
-            question=None if question is None else _text(question, "question"),
-            answer=answer,
-        )
+        example = self.example(row)
         spans = _spans(self._get(row, "spans"), example.answer)
         label = self._get(row, "label")
         is_hallucinated = None if label is None else self._means_hallucinated(label)
@@ -215,18 +243,15 @@ class ColumnMapping:
     def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
         column = self._column(row, name)
         if column is None or column not in row:
-            wanted = repr(column) if column else " or ".join(map(repr, COLUMNS[name]))
-            has = ", ".join(repr(str(each)[:_SHOWN_CHARS]) for each in list(row)[:10])
-            raise RowError(
-                f"there is no column {wanted} for the {name}. Columns here: {has or 'none'}. "
-                f"Name it with --column {name}=COLUMN"
-            )
+            wanted = (column,) if column else COLUMNS[name]
+            problem = lacking(row, name, what="column", wanted=wanted)
+            raise RowError(f"{problem} Name it with --column {name}=COLUMN")
         return row[column]
 
     def _means_hallucinated(self, label: object) -> bool:
-        word = str(label).strip().lower()
+        word = str(label).strip().lower().replace("_", " ").replace("-", " ")
         if word not in WORDS:
-            known = ", ".join(sorted(WORDS))
+            known = ", ".join(WORDS)
             raise RowError(f"the label {word[:_SHOWN_CHARS]!r} is none of {known}")
         return WORDS[word] != (word in _BARE and self.label_means == "supported")
 
@@ -281,28 +306,25 @@ def _text(value: object, name: str) -> str:
 
 
 def _listed(value: object) -> object:
-    """Parse a text that is a JSON list of sources; any other text is a source itself."""
+    """Parse a text that is a list of sources; any other text is a source itself.
+
+    A list is JSON, or as Python prints it, which is what pandas writes into a CSV.
+    """
     if not isinstance(value, str) or not value.lstrip().startswith("["):
         return value
-    try:
-        parsed = json.loads(value)
-    except (ValueError, RecursionError):
-        return value  # a text that begins with a bracket, such as "[1] Paris is..."
-    return parsed if all(map(_is_source, parsed)) else value
+    for parse in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            parsed = parse(value.strip())
+            return parsed if all(map(_is_source, parsed)) else value
+    return value  # a text that begins with a bracket, such as "[1] Paris is..."
 
 
-def _sources(value: object) -> list[Any]:
-    if isinstance(value, list | tuple):
-        return list(value)
-    if value is None:
-        return []
-    if isinstance(value, str | dict):
-        return [value]
-    raise RowError(f"the sources are {_kind(value)} and must be a text or a list")
+def _sources(value: object) -> Any:  # noqa: ANN401 - read_sources takes any kind
+    return [] if value is None else value
 
 
 def _is_source(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
+    return isinstance(value, str) or text_of(value) is not None
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:

@@ -13,28 +13,22 @@ MAX_HYPOTHESIS_CHARS = 10_000
 MAX_PREMISE_CHARS = 1_000_000
 
 # What the library reads in many forms is described here and left to it: its errors say more.
+_SOURCE: list[dict[str, Any]] = [
+    {"type": "string", "description": "A text."},
+    {
+        "type": "object",
+        "description": "A text (or page_content, or content) with an id and a title, or JSON data.",
+        "properties": {
+            "text": {"type": "string"},
+            "id": {"type": ["string", "number", "null"]},
+            "title": {"type": ["string", "null"]},
+        },
+    },
+]
+_DATA = {"type": "array", "description": "Any JSON data.", "items": {}}
 Sources = Annotated[
-    list[Any],
-    WithJsonSchema(
-        {
-            "type": "array",
-            "items": {
-                "anyOf": [
-                    {"type": "string", "description": "A text."},
-                    {
-                        "type": "object",
-                        "description": "A text with an id and a title, or any JSON data.",
-                        "properties": {
-                            "text": {"type": "string"},
-                            "id": {"type": ["string", "number", "null"]},
-                            "title": {"type": ["string", "null"]},
-                        },
-                    },
-                    {"type": "array", "description": "Any JSON data.", "items": {}},
-                ]
-            },
-        }
-    ),
+    list[Any] | dict[str, Any] | str,
+    WithJsonSchema({"anyOf": [{"type": "array", "items": {"anyOf": [*_SOURCE, _DATA]}}, *_SOURCE]}),
     Field(description="What the answer may rest on: texts, or JSON data. Without any, `[]`."),
 ]
 OperatingPoint = Annotated[
