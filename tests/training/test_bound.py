@@ -163,3 +163,20 @@ def test_another_sentences_end_is_unsupported() -> None:
     assert right.text == "The report appears twice a year."
     assert wrong.text[start:end] == "after the summer break"
     assert label == 1
+
+
+def test_a_sentence_that_the_sources_lost_is_unsupported() -> None:
+    from groundwire_training.bound import left_out
+
+    source = (
+        "Batteries are excluded from every warranty of the manufacturer. "
+        "Customers in Norway receive another thirty months by national law. "
+        "Repairs happen at certified workshops across southern Germany."
+    )
+    record = LabelledContext("l", "l", read_sources([source]), None, ())
+    found = left_out(record, random.Random(1))
+    assert found is not None
+    lost = [answer for answer in found.answers if answer.doubts]
+    assert [answer.doubts for answer in lost] == [((0, len(lost[0].text), 1),)]
+    assert lost[0].text in source
+    assert lost[0].text not in found.sources[0].text

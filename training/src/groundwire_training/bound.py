@@ -19,10 +19,13 @@ from groundwire_training.corrupt.names import may_be_one, name_spans, touches_na
 from groundwire_training.fields import other_field
 from groundwire_training.reworded import other_end, other_wording
 from groundwire_training.sets import LabelledContext, draw, sentences_of
+from groundwire_training.withheld import withheld
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 #: Most words of a value that is an answer by itself.
 _MAX_WORDS = 4
+#: Sentences of which one loses its evidence.
+_LEFT_OUT = 4
 #: Stands for the value while its sentence is looked for.
 _MARK = "Xblankx"
 _BLANKS = ("what", "which", "___", "[...]")
@@ -203,6 +206,25 @@ def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | N
     return replace(whole, answers=(*whole.answers, *wrong), slots=None) if wrong else None
 
 
+def left_out(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
+    """Some sentences of the sources, which then lose one of them.
+
+    Args:
+        record: A context of any set.
+        rng: The only source of chance.
+
+    Returns:
+        The sources without what one of the sentences says, which is unsupported then; ``None``
+        where no sentence has its evidence in few places.
+    """
+    told = [
+        sentence for sentence in sentences_of(replace(record, slots=None)) if _is_usual(sentence)
+    ]
+    some = rng.sample(told, min(_LEFT_OUT, len(told)))
+    answers = tuple(MarkedAnswer(sentence, ()) for sentence in some)
+    return withheld(replace(record, question=None, answers=answers, slots=None), rng)
+
+
 def _unit(match: re.Match[str]) -> str:
     return str(match[2] or "").lower()
 
@@ -217,9 +239,12 @@ BOUND = (
     other_field,
     other_wording,
     other_end,
+    left_out,
 )
 #: Kinds that read sources alone, so that any text will do.
-OF_SOURCES = frozenset({other_subject, other_value, other_field, other_wording, other_end})
+OF_SOURCES = frozenset(
+    {other_subject, other_value, other_field, other_wording, other_end, left_out}
+)
 
 
 def _text_of_sources(record: LabelledContext) -> str:
