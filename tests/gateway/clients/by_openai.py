@@ -1,4 +1,7 @@
-"""``openai`` and ``anthropic``, asked for structured answers; ``dialects`` asks them for texts."""
+"""``openai`` and ``anthropic``, asked for structured answers; ``dialects`` asks them for texts.
+
+``openai`` 2, which many programs still have, is asked for both.
+"""
 
 import anthropic
 import openai
@@ -22,6 +25,37 @@ def _openai(asking: Asking) -> openai.OpenAI:
 
 def _anthropic(asking: Asking) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=asking.url, api_key=asking.key)
+
+
+def openai_text(asking: Asking, got: Got) -> None:
+    with _openai(asking) as client:
+        said = client.chat.completions.create(model=asking.model, messages=CHAT)
+    got.text, got.ended = said.choices[0].message.content or "", said.choices[0].finish_reason
+
+
+def openai_text_stream(asking: Asking, got: Got) -> None:
+    with _openai(asking) as client:
+        for chunk in client.chat.completions.create(model=asking.model, messages=CHAT, stream=True):
+            for choice in chunk.choices:
+                got.text += choice.delta.content or ""
+                got.ended = choice.finish_reason or got.ended
+
+
+def openai_responses_text(asking: Asking, got: Got) -> None:
+    with _openai(asking) as client:
+        said = client.responses.create(model=asking.model, input=PROMPT)
+    got.text, got.ended = said.output_text, said.status or ""
+
+
+def openai_responses_text_stream(asking: Asking, got: Got) -> None:
+    with (
+        _openai(asking) as client,
+        client.responses.stream(model=asking.model, input=PROMPT) as stream,
+    ):
+        for event in stream:
+            if event.type == "response.output_text.delta":
+                got.text += event.delta
+            got.ended = event.type
 
 
 def openai_parse(asking: Asking, got: Got) -> None:
@@ -91,11 +125,24 @@ def _keep(got: Got, value: Tower | None, ended: str, said: object) -> None:
     got.seen.append(repr(said))
 
 
+def _of_openai(name: str) -> tuple[Client, ...]:
+    return (
+        Client(name, COMPLETIONS, "object", False, openai_parse),
+        Client(name, COMPLETIONS, "object", True, openai_parse_stream),
+        Client(name, RESPONSES, "object", False, openai_responses_parse),
+        Client(name, RESPONSES, "object", True, openai_responses_parse_stream),
+    )
+
+
+OLDER = (
+    *_of_openai("openai 2"),
+    Client("openai 2", COMPLETIONS, "text", False, openai_text),
+    Client("openai 2", COMPLETIONS, "text", True, openai_text_stream),
+    Client("openai 2", RESPONSES, "text", False, openai_responses_text),
+    Client("openai 2", RESPONSES, "text", True, openai_responses_text_stream),
+)
 CLIENTS = (
-    Client("openai", COMPLETIONS, "object", False, openai_parse),
-    Client("openai", COMPLETIONS, "object", True, openai_parse_stream),
-    Client("openai", RESPONSES, "object", False, openai_responses_parse),
-    Client("openai", RESPONSES, "object", True, openai_responses_parse_stream),
+    *_of_openai("openai"),
     Client("anthropic", MESSAGES, "object", False, anthropic_parse),
     Client("anthropic", MESSAGES, "object", True, anthropic_parse_stream),
 )

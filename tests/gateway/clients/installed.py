@@ -28,6 +28,8 @@ def installed() -> list[Client]:
     clients: list[Client] = []
     for name in names:
         clients += import_module(f"{__package__}.{name}").CLIENTS
+    if version("openai").startswith("2."):
+        clients += import_module(f"{__package__}.by_openai").OLDER
     return clients
 
 
@@ -37,7 +39,7 @@ def version_of(client: Client) -> str:
         return _node_version("openai")
     if client.name.startswith("@ai-sdk/"):
         return f"{_node_version(client.name)}, ai {_node_version('ai')}"
-    return version(client.name)
+    return version(client.name.removesuffix(" 2"))
 
 
 def _node_version(package: str) -> str:

@@ -18,7 +18,7 @@ from tests.gateway.clients.asked import Client, Got
 from tests.gateway.clients.installed import installed, version_of
 from tests.gateway.clients.tap import tapping
 from tests.gateway.clients.upstream import TEXTS, VALUES, WITHHELD, answer
-from tests.gateway.dialects.test_clients import MODES, WRITES
+from tests.gateway.dialects.spoken import MODES, WRITES
 from tests.gateway.wire import ScriptedUpstream
 
 pytestmark = [
@@ -65,8 +65,8 @@ def clients() -> Iterator[list[Client]]:
         found = installed()
         if not found:
             pytest.skip(
-                "No client is installed. Install the extra clients or instructor; for Node's, run "
-                "npm install in tests/gateway/clients."
+                "No client is installed. Install the extra clients, instructor or openai2; for "
+                "Node's, run npm install in tests/gateway/clients."
             )
         yield found
     gc.collect()  # what clients left open is closed while its warnings are ignored

@@ -9,6 +9,17 @@ from tests.gateway.chats import SOURCES
 from tests.gateway.completions import DONE, completion, event, stream_events
 
 QUESTION = "When was the Eiffel Tower built?"
+#: The columns of the tables of clients: actions and releases, each with its configuration.
+MODES = {
+    "`log`, `flag`": "check: {action: flag}",
+    "`header`": "check: {action: header}",
+    "`body`": "check: {action: body}",
+    "`body`, `deferred`": "check: {action: body}\ngateway: {release: deferred}",
+    "`block`": "check: {action: block}",
+    "`block`, `deferred`": "check: {action: block}\ngateway: {release: deferred}",
+}
+#: Set, the tables are written anew.
+WRITES = "GROUNDWIRE_WRITE_TABLE"
 SOURCED = {"metadata": {"grounding.sources": SOURCES}}
 
 

@@ -13,25 +13,16 @@ pytest.importorskip("anthropic")
 
 from tests.gateway.chats import WRONG, Gateway, gateway
 from tests.gateway.dialects.clients import CLIENTS, Client, Shown
+from tests.gateway.dialects.spoken import MODES, WRITES
 from tests.gateway.wire import Script
 
 pytestmark = pytest.mark.merge
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialects.md"
 BEGIN, END = "<!-- written by tests/gateway/dialects/test_clients.py -->\n", "<!-- end -->"
-#: Set, the table of the page is written anew.
-WRITES = "GROUNDWIRE_WRITE_TABLE"
 
 GOOD = ["The tower ", "is in Paris. It is 330", " metres tall."]
 BAD = ["The tower ", "is in Paris. It was built", f" in {WRONG}. It ", "is tall."]
-MODES = {
-    "`log`, `flag`": "check: {action: flag}",
-    "`header`": "check: {action: header}",
-    "`body`": "check: {action: body}",
-    "`body`, `deferred`": "check: {action: body}\ngateway: {release: deferred}",
-    "`block`": "check: {action: block}",
-    "`block`, `deferred`": "check: {action: block}\ngateway: {release: deferred}",
-}
 
 
 @pytest.fixture(scope="module")
