@@ -69,7 +69,7 @@ def rows() -> list[tuple[str, ...]]:
         ),
         _validated(SMALL, "stream", *small),
         (
-            *("reader-small, before its rules", f"RAGTruth, half of the test part, {test['n']}"),
+            *("reader-small, before its rules", f"RAGTruth test, half: {test['n']}"),
             *(test["F1"], test["characters, F1"]),
             *(f"{float(test['grounded answers flagged']):.0f} %", "as above", *small),
         ),
@@ -103,9 +103,9 @@ def _validated(card: Card, stream: str, size: str, needs: str) -> tuple[str, ...
     flagged = _flagged(card.table("hallucinated answers found")["`balanced`"])
     added = next(row for row in _results(stream)["rows"] if row["what"] == "added_ms")
     return (
-        *(f"**{card.name}**", f"RAGTruth, validation part, {scores['n']}"),
+        *(f"**{card.name}**", f"RAGTruth validation: {scores['n']}"),
         *(scores["F1"], scores["characters, F1"], flagged),
-        f"{added['median']:.0f} ms after the last token (at most {added['max']:.0f}), 2 CPU cores",
+        f"{added['median']:.0f} ms, at most {added['max']:.0f}",
         *(size, needs),
     )
 
@@ -119,7 +119,7 @@ def _published(
     return (
         *(
             peer["name"],
-            "RAGTruth, test part, 2,700" if scores else peer.get("test", UNKNOWN),
+            "RAGTruth test: 2,700" if scores else peer.get("test", UNKNOWN),
             answers,
         ),
         *(peer.get("words", words), peer.get("flagged", UNKNOWN)),

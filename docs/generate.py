@@ -14,15 +14,16 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from importlib.util import find_spec
 from pathlib import Path
 
-import facts
-import picture
+import click
 from click.testing import CliRunner
 
+import facts
+import picture
 from groundwire.cli import cli
 from groundwire.config.names import DEFAULTS, NAMES, Format
 from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
@@ -47,6 +48,28 @@ _PART = re.compile(
     r"(?P<after>(?:```\n)?<!-- end -->)",
     re.DOTALL,
 )
+#: The page that tells more about a command.
+GUIDES = {
+    "groundwire check": ("Check answers from the command line", "check.md"),
+    "groundwire explain": ("Explanations", "explanations.md"),
+    "groundwire verify": ("Verify", "verify.md"),
+    "groundwire serve": ("Gateway", "gateway.md"),
+    "groundwire keys": ("Tenants", "tenants.md"),
+    "groundwire demo": ("Gateway", "gateway.md"),
+    "groundwire evaluate": ("Evaluate", "evaluate.md"),
+    "groundwire measure": ("Measure a model", "measure.md"),
+    "groundwire bench": ("Benchmarks by name", "bench.md"),
+    "groundwire tune": ("Tuning", "tuning.md"),
+    "groundwire regress": ("Continuous integration", "ci.md"),
+    "groundwire report": ("Reports", "reports.md"),
+    "groundwire mcp": ("MCP server", "mcp.md"),
+    "groundwire gate": ("Gate", "gate.md"),
+    "groundwire models": ("Models", "model.md"),
+    "groundwire train": ("Training", "training.md"),
+    "groundwire audit": ("Audit", "audit.md"),
+    "groundwire store": ("Store", "store.md"),
+    "groundwire config": ("Configuration", "configuration.md"),
+}
 PICTURES = {"light": picture.LIGHT, "dark": picture.DARK}
 _MAIN_JOB = re.compile(r"^\$ .*/groundwire (check .*)$", re.MULTILINE)
 _SPAN = re.compile(r"^(\w+)(?: \(\w+\))? +(\d+)-(\d+)  probability ([01]\.\d\d) .*\n", re.MULTILINE)
@@ -96,13 +119,29 @@ def pictures() -> dict[str, str]:
     }
 
 
-def help_of(command: str) -> str:
-    """The help of a command, named as on the command line: ``groundwire models verify``."""
-    program, *names = command.split()
-    result = CliRunner().invoke(cli, [*names, "--help"], prog_name=program, terminal_width=90)
+def commands(_: str) -> str:
+    """The help of all commands, each with a heading and the page that tells more."""
+    return "\n".join(_command(program, command) for program, command in _walk("groundwire", cli))
+
+
+def _walk(program: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command and those in it, named as on the command line."""
+    yield program, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=program)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                yield from _walk(f"{program} {name}", inner)
+
+
+def _command(program: str, command: click.Command) -> str:
+    result = CliRunner().invoke(command, ["--help"], prog_name=program, terminal_width=90)
     if result.exit_code:
-        raise SystemExit(f"There is no command {command!r}: {result.output}")
-    return result.stdout
+        raise SystemExit(f"{program} --help failed: {result.output}")
+    guide = GUIDES.get(program)
+    about = f"Guide: [{guide[0]}]({guide[1]})\n\n" if guide else ""
+    return f"## {program}\n\n{about}```text\n{result.stdout}```\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -237,6 +276,7 @@ def prompts(name: str) -> str:
 
 
 TABLES: dict[str, Callable[[str], str]] = {
+    "commands": commands,
     "prompts": prompts,
     "settings": settings_of,
     "names": names_of,
@@ -261,7 +301,7 @@ def generate(match: re.Match[str]) -> str:
     elif kind in TABLES:
         text = f"\n{TABLES[kind](rest)}\n"
     else:
-        text = help_of(name)
+        raise SystemExit(f"Nothing generates {name!r}.")
     return match["before"] + text + match["after"]
 
 

@@ -11,8 +11,8 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-_WIDTH, _MARGIN, _COLUMNS = 760, 28, 68
-_LINE, _CHAR = 27, 10.2  # pixels: height of a line, width of a character at this size of font
+_WIDTH, _MARGIN, _COLUMNS = 820, 26, 90
+_LINE, _CHAR = 25, 8.7  # pixels: height of a line, width of a character at this size of font
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 _SANS = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 
@@ -56,7 +56,7 @@ def draw(
     spans = detection["spans"]
     evidence = [span["evidence"][0] for span in spans if span["evidence"]]
     parts: list[str] = []
-    y = _MARGIN + 8
+    y = _MARGIN + 4
     for i, source in enumerate(sources):
         of_it = [(e["start"], e["end"]) for e in evidence if e["source_id"] == f"S{i}"]
         y = _block(parts, y, ("Source", source), of_it, (colours.evidence_back, None), colours)
@@ -92,7 +92,7 @@ def _block(
     """Add a title and its text with marked ranges; return where the next block begins."""
     title, text = titled
     back, ink = marks
-    parts.append(_text(_MARGIN, y, title, colours.faint, size=13))
+    parts.append(_text(_MARGIN, y, title, colours.faint, size=12))
     for start, end in _lines(text):
         y += _LINE
         inside = [(max(a, start), min(b, end)) for a, b in ranges if a < end and start < b]
@@ -102,11 +102,11 @@ def _block(
             is_marked = any(low <= a and b <= high for low, high in inside)
             if is_marked:
                 parts.append(
-                    f'<rect x="{x - 3:.1f}" y="{y - 18}" width="{(b - a) * _CHAR + 6:.1f}" '
-                    f'height="24" rx="4" fill="{back}"/>'
+                    f'<rect x="{x - 3:.1f}" y="{y - 16}" width="{(b - a) * _CHAR + 6:.1f}" '
+                    f'height="22" rx="4" fill="{back}"/>'
                 )
             parts.append(_mono(x, y, text[a:b], ink if is_marked and ink else colours.text))
-    return y + 38
+    return y + 32
 
 
 def _lines(text: str) -> Iterator[Range]:
@@ -122,7 +122,7 @@ def _mono(x: float, y: int, text: str, colour: str) -> str:
     """Text whose width is set, since the fonts of readers differ."""
     kept = text.replace(" ", "\u00a0")
     return (
-        f'<text x="{x:.1f}" y="{y}" font-family="{_FONT}" font-size="17" fill="{colour}" '
+        f'<text x="{x:.1f}" y="{y}" font-family="{_FONT}" font-size="14.5" fill="{colour}" '
         f'textLength="{len(text) * _CHAR:.1f}">{escape(kept)}</text>'
     )
 

@@ -123,6 +123,13 @@ def test_every_page_is_on_the_map() -> None:
     assert missing == ["index.md"]
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    names = {page.name for page in (ROOT / "docs").glob("*.md")}
+    names |= {f"notebook-{page.stem}.md" for page in (ROOT / "docs").glob("notebooks/*.ipynb")}
+    assert sorted(name for name in names if f": {name}\n" not in site) == []
+
+
 def test_every_room_is_on_the_map_of_the_architecture() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "groundwire"
