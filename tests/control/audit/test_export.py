@@ -12,8 +12,7 @@ from sqlalchemy import text, update
 
 from groundwire.control.audit import EventType
 from groundwire.control.audit import trail as module
-from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.trail import ALL, Trail
+from groundwire.control.audit.trail import ALL, Filter, Trail
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_file import verify_files
 from groundwire.control.store import Store

@@ -14,9 +14,8 @@ from sqlalchemy import func, select, text
 
 from groundwire.control.audit import AuditEvent, AuditLog, EventType, StoreSink
 from groundwire.control.audit import retention as module
-from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.retention import Pruned, Retention, RetentionError
-from groundwire.control.audit.trail import Trail
+from groundwire.control.audit.trail import Filter, Trail
 from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store, moments

@@ -6,21 +6,16 @@ first does, and events that are added meanwhile move nothing.
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, literal, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
-from groundwire.control.audit.filters import Filter, InvalidFilterError
+from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
-
-#: The largest page.
-MAX_LIMIT = 500
-
-#: A filter that every event passes.
-ALL = Filter()
 
 #: Records that an export reads at a time: details are long.
 _PIECE = 100
@@ -35,6 +30,31 @@ _DETAIL = (
     .where(and_(_DETAILS.writer == _RECORDS.writer, _DETAILS.seq == _RECORDS.seq))
     .scalar_subquery()
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which events are asked for: those for which all of this holds. ``None`` asks for nothing.
+
+    Attributes:
+        tenant: The tenant.
+        types: What happened: any of these; empty: anything.
+        trace_id: The request.
+        writer: The chain. The events then come in its order.
+        since: From this moment on.
+        until: Before this moment.
+    """
+
+    tenant: str | None = None
+    types: tuple[EventType, ...] = ()
+    trace_id: str | None = None
+    writer: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+#: A filter that every event passes.
+ALL = Filter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +92,13 @@ class Trail:
         Args:
             filter: Which events are asked for.
             cursor: ``next`` of the page before, with the same filter and order.
-            limit: The size of the page, at most :data:`MAX_LIMIT`.
+            limit: The size of the page.
             newest_first: Whether it goes back in time.
 
         Raises:
             InvalidCursorError: If the cursor did not come with a page.
-            InvalidFilterError: If the limit is out of range.
             StoreError: If the database fails.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidFilterError("limit", f"it is {limit}, and must be from 1 to {MAX_LIMIT}")
         place = None if cursor is None else read_cursor(cursor, int, str, int)
         query = _query(filter, place, by_chain=filter.writer is not None, newest_first=newest_first)
         query = query.add_columns(_DETAIL.is_not(None).label("has_detail")).limit(limit + 1)

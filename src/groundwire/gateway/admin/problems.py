@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from groundwire.control.audit.cursor import InvalidCursorError
-from groundwire.control.audit.filters import InvalidFilterError
 from groundwire.control.store import StoreError
 from groundwire.control.tenants.errors import (
     ConfiguredError,
@@ -30,7 +29,6 @@ _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
     LastAdminKeyError: (409, "last_admin_key"),
     VersionMismatchError: (412, "version_mismatch"),
     InvalidCursorError: (400, "invalid_cursor"),
-    InvalidFilterError: (422, "invalid_filter"),
     ConfigError: (422, "invalid_policy"),
 }
 

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Query, Request, Response
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, StringConstraints
 from starlette.responses import StreamingResponse
 
-from groundwire.control.audit.filters import Filter
+from groundwire.control.audit.event import EventType
 from groundwire.control.audit.signing import signing_keys
+from groundwire.control.audit.trail import Filter
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.folder import data_folder
 from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
@@ -39,12 +40,15 @@ router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(_
 
 JSON_LINES = "application/jsonl"
 
-Tenant = Annotated[str | None, Query(description="Only events of this tenant.")]
+#: A name without control characters, which no database could look up.
+_Name = Annotated[str, StringConstraints(max_length=128, pattern=r"^[^\x00-\x1f]*$")]
+
+Tenant = Annotated[_Name | None, Query(description="Only events of this tenant.")]
 Types = Annotated[
-    list[str], Query(alias="type", description="What happened; repeated: any of these.")
+    list[EventType], Query(alias="type", description="What happened; repeated: any of these.")
 ]
-TraceId = Annotated[str | None, Query(description="The request, as in X-Trace-ID.")]
-Writer = Annotated[str | None, Query(description="The chain.")]
+TraceId = Annotated[_Name | None, Query(description="The request, as in X-Trace-ID.")]
+Writer = Annotated[_Name | None, Query(description="The chain.")]
 Since = Annotated[AwareDatetime | None, Query(description="From this moment on.")]
 Until = Annotated[AwareDatetime | None, Query(description="Before this moment.")]
 
