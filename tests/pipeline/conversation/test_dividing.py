@@ -93,6 +93,34 @@ def test_what_asks_instructs_or_shows_is_no_evidence(text: str, *, is_user: bool
     assert evidence(text, is_user=is_user) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "Use this form:\nSources:\n- [1] <source>\n- [2] <source>\n====\n330 m.\n====",
+            ["330 m."],
+        ),
+        ("Sources:\n# Search result [${index}]: `${search result text}`", []),
+        ("Passages:\n{{passages}}\n\nQuestion: How tall?", []),
+        ("Contexte: 330 m.\n---\nVoici la question :\nQuestion: Quelle hauteur ?", ["330 m."]),
+        (
+            "The search results are below.\n\nIt is late.\n\n---\n\nIf you use the results in your "
+            "answer, cite the sources.\nKeep your answer short.\n\n---\n\nSearch results: 330 m.",
+            ["It is late.", "330 m."],
+        ),
+        (
+            "Context:\n<b>330 m</b>\n<i>Paris</i>\n\nQuestion: How tall?",
+            ["<b>330 m</b>\n<i>Paris</i>"],
+        ),
+        ("Context:\nMap<String, Tower> has 330 keys.", ["Map<String, Tower> has 330 keys."]),
+    ],
+)
+def test_forms_and_what_introduces_the_question_are_no_evidence(
+    text: str, found: list[str]
+) -> None:
+    assert evidence(text) == found
+
+
 def test_an_example_with_a_context_of_its_own_is_no_evidence() -> None:
     text = (
         "Context: The dam is 90 m tall.\nQuestion: How tall?\nAnswer: 90 m.\n\n"

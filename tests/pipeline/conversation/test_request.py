@@ -660,3 +660,18 @@ def test_who_names_sources_names_them_whatever_becomes_of_them(
 ) -> None:
     body = {"messages": [], "metadata": {"grounding.sources": sources}}
     assert read_request(body, max_source_chars=5).is_explicit is is_explicit
+
+
+def test_search_results_in_turns_of_the_assistant_are_evidence_if_the_chat_says_so() -> None:
+    asked = "Answer the query 'How tall?' solely based on the search results in this chat."
+    turns = [
+        {"role": "system", "content": "You are a search bot."},
+        user("Search for 'tower', and give me the first search result."),
+        {"role": "assistant", "content": "It is 330 m tall."},
+        user("Give me the second search result."),
+        {"role": "assistant", "content": "It is in Paris."},
+    ]
+    assert texts(read(*turns, user(asked))) == ["It is in Paris.", "It is 330 m tall."]
+    assert texts(read(*turns, user("How tall is it?"))) == []
+    said = [user("How tall is it?"), {"role": "assistant", "content": "It is 900 m tall."}]
+    assert texts(read(*said, user(asked))) == []

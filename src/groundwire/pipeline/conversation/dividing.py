@@ -15,7 +15,13 @@ from itertools import groupby
 from operator import itemgetter
 
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
-from groundwire.pipeline.conversation.labels import Label, inline_labels, label_at
+from groundwire.pipeline.conversation.labels import (
+    Label,
+    first_label,
+    inline_labels,
+    introduction_before,
+    label_at,
+)
 from groundwire.pipeline.conversation.parts import Part, joined
 from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.structure import Block, Structure, is_code, is_data
@@ -24,7 +30,10 @@ from groundwire.pipeline.conversation.wording import (
     concerns_the_task,
     goes_on,
     informs_as_block,
+    instructs_the_model,
+    is_form,
     is_judged,
+    n_before_question,
     points_back,
     sentences_of,
     speaks_of_us,
@@ -124,7 +133,8 @@ class _Walk:
             return behind
         is_json = text.startswith(_JSON, start)
         if not is_json and (label := self._label(start, line_end)) is not None:
-            self._flush(position)
+            is_evidence = self._role is Role.INFORM
+            self._flush(introduction_before(text, position) if is_evidence else position)
             self._follow(label)
             return label.value if label.value < line_end else line_end + 1
         if self._paragraph is None:
@@ -191,7 +201,10 @@ class _Walk:
         if role in (Role.HISTORY, Role.EXAMPLE):
             return end
         if block is not None and self._label_of(block) is None:
-            if role is Role.INFORM or (was is not Role.INSTRUCT and self._informs(block)):
+            text = self._text[block.inner : block.inner_end]
+            is_told = self._is_announced and instructs_the_model(text)
+            is_evidence = role is Role.INFORM and not is_told
+            if is_evidence or (was is not Role.INSTRUCT and self._informs(block)):
                 self._add_block(replace(block, role=Role.INFORM))
                 return block.end
             if role is Role.ASK:
@@ -202,15 +215,7 @@ class _Walk:
 
     def _label_of(self, block: Block) -> Label | None:
         """The label with which the text of a block begins, unless it names evidence."""
-        text = self._text
-        start = (
-            block.inner
-            + len(text[block.inner : block.inner_end])
-            - len(text[block.inner : block.inner_end].lstrip())
-        )
-        line_end = text.find("\n", start, block.inner_end)
-        line_end = block.inner_end if line_end < 0 else line_end
-        label = label_at(text, start, line_end, self._names)
+        label = first_label(self._text, block.inner, block.inner_end, self._names)
         return None if label is None or label.role in (Role.INFORM, Role.OPEN) else label
 
     def _add_block(self, block: Block) -> None:
@@ -364,21 +369,13 @@ class _Walk:
         if self._is_announced and len(ranges) > 1 and self._states_nothing(ranges):
             self._add(Wording.INSTRUCTS, start, end)
             return
-        n_told = self._n_before_question(ranges)
+        n_told = n_before_question(self._text, ranges)
         self._add_told(start, ranges[:n_told], of_task[:n_told])
         if n_told < len(ranges):
             # It belongs to the evidence if that goes on, and else is what is asked about it.
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
         self._is_pending = False
-
-    def _n_before_question(self, ranges: list[tuple[int, int]]) -> int:
-        """How many sentences stand before a last line, or a last sentence, that asks."""
-        if len(ranges) < 2 or not self._text[slice(*ranges[-1])].rstrip().endswith("?"):
-            return len(ranges)
-        line_start = self._text.rfind("\n", ranges[0][0], ranges[-1][1] - 1) + 1
-        in_line = sum(start >= line_start for start, _ in ranges)
-        return len(ranges) - (in_line if in_line < len(ranges) else 1)
 
     def _add_told(self, start: int, ranges: list[tuple[int, int]], of_task: list[bool]) -> None:
         """Add sentences of evidence, and single ones between them that speak to the model."""
@@ -463,6 +460,8 @@ class _Walk:
     ) -> None:
         inside = self._text[start:end]
         if text := inside.strip():
+            if does is Wording.INFORMS and is_form(text):
+                does, is_marked = Wording.INSTRUCTS, False
             start += len(inside) - len(inside.lstrip())
             end = start + len(text)
             self._has_evidence = self._has_evidence or does is Wording.INFORMS

@@ -5,13 +5,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import re2
+
 from groundwire.pipeline.conversation.content import Piece
 from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
 from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.wording import Wording, n_informing_words
+from groundwire.pipeline.conversation.wording import Wording, has_figure, n_informing_words
 from groundwire.text.cues import common_words, plain, words
 
 #: Half a surrogate pair is no valid text; where it matters, it is refused with its place. Tokens of
@@ -28,6 +30,13 @@ _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: An object of JSON that begins a line.
 _OBJECT = re.compile(r'^[ \t]*(?=\{\s*")', re.MULTILINE)
+
+
+_ASKS_FOR_RESULT = re2.compile(r"(?i)\b(?:give|show|send) me\b[^.?!]{0,60}\bresults?\b")
+_IN_THIS_CHAT = re2.compile(
+    r"(?i)\b(?:results?|documents?|passages?|sources?|excerpts?|information)\b[^.?!]{0,20}"
+    r"\b(?:in|of|from) this (?:chat|conversation)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +87,20 @@ def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     return tuple(_pieces(message.says, text, parts))
 
 
+def holds_results(messages: Sequence[Message], i: int) -> bool:
+    """Whether an assistant's message is a search result that an application put into the chat.
+
+    The user before it asks for a result, and the last one speaks of those "in this chat".
+    """
+    before, last = messages[i - 1], messages[-1]
+    return (
+        before.is_user
+        and last.is_user
+        and any(_ASKS_FOR_RESULT.search(each.text) for each in before.says)
+        and any(_IN_THIS_CHAT.search(each.text) for each in last.says)
+    )
+
+
 def _told(
     message: Message, text: str, parts: Iterable[Part], *, is_beside_marks: bool
 ) -> list[Part]:
@@ -94,7 +117,7 @@ def _told(
         if part.does is not Wording.INFORMS:
             asked.append(said)
         elif not part.is_marked and (
-            message.is_user or not is_beside_marks or any(map(str.isdigit, said))
+            message.is_user or not is_beside_marks or has_figure(said.split())
         ):
             told.append(part)
             if (missing := _LOOSE_WORDS_OF_USER - n_words) > 0:

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.roles import Names, Role, words_of
+from groundwire.pipeline.conversation.wording import is_judged
 
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
 _MAX_WORDS = 10
+#: How far behind a line a question stands that asks whether it is true.
+_JUDGED_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,20 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     return None
 
 
+def first_label(text: str, start: int, end: int, names: Names) -> Label | None:
+    """The heading or label that the first line of a part begins with."""
+    inside = text[start:end]
+    start += len(inside) - len(inside.lstrip())
+    line_end = text.find("\n", start, end)
+    return label_at(text, start, end if line_end < 0 else line_end, names)
+
+
+def introduction_before(text: str, label: int) -> int:
+    """Where the line before a label begins, if it introduces the label: it ends with a colon."""
+    line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
+    return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
+
+
 def is_heading(line: str, names: Names) -> bool:
     """Whether a line is decorated as a heading: ``## Context``, ``**Context**``, ``[CONTEXT]``."""
     if len(line) > 100:
@@ -93,7 +110,12 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
             label = None
             if name and names.is_plain(name) and (role := names.role_of(name)) is not None:
                 label = Label(clause, colon + 1, role, name, is_heading=False)
-            elif name and names.announced_role(f"{name}:", points=True) is Role.INFORM:
+            elif (
+                name
+                and names.announced_role(f"{name}:", points=True) is Role.INFORM
+                # "I read this: ... Is it true?" gives a claim to judge.
+                and not is_judged(text[colon:end], text[end : end + _JUDGED_CHARS])
+            ):
                 label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
             if label is not None:
                 yield label

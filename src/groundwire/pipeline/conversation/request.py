@@ -12,7 +12,7 @@ from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
 from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
-from groundwire.pipeline.conversation.informing import handed_over, read_message
+from groundwire.pipeline.conversation.informing import handed_over, holds_results, read_message
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.pipeline.conversation.roles import Names
@@ -255,8 +255,11 @@ def _asked_and_context(
     for i, message in enumerate(reversed(messages)):
         if message.is_assistant and i:
             # An earlier answer supports nothing; one that is begun may hold evidence.
-            if len(messages) - 1 - i < n_before_user:
+            place = len(messages) - 1 - i
+            if place < n_before_user:
                 context += handed_over(message, names)
+            elif holds_results(messages, place):
+                context += message.says
             continue
         if not (message.is_user or message.is_system or message.is_assistant):
             continue

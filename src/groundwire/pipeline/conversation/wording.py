@@ -54,6 +54,7 @@ _JUDGES = re2.compile(
     r"|\bes (?:cierto|verdad|correcto)\b|\bstimmt (?:das|es)\b|\best-ce (?:vrai|exact|correct)\b"
     r"|\bè (?:vero|corretto)\b|\bé (?:verdade|correto)\b"
 )
+_ENDS_QUOTING = re2.compile(r"[:：]\s*[\"“„«][^\"”“»]{20,}[\"”“»]\s*$")
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n[ \t]*")
 #: Where a sentence begins to ask: "It opens at 9, when does it close?", "..., tell me when".
@@ -65,6 +66,8 @@ _ASKING_CLAUSE = re.compile(
 )
 #: A longer sentence is not divided at a clause, nor is a shorter line the first of a sentence.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
+#: What stands for something that is to be filled in: ``<source>``, ``${index}``, ``{{name}}``, [1].
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
@@ -137,7 +140,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     if words[0] in ("current", "today", "today's") and ":" in sentence:
         return Wording.INSTRUCTS  # the date, for the model to know
     if not listed("I").isdisjoint(words):
-        return Wording.ASKS
+        # "I read this: ..." quotes what others say.
+        return Wording.INFORMS if is_user and _ENDS_QUOTING.search(sentence) else Wording.ASKS
     if is_user and speaks_of_us(words) and not has_figure(words):
         return Wording.ASKS
     return Wording.INFORMS
@@ -159,6 +163,22 @@ def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
 def speaks_of_us(words: list[str]) -> bool:
     """Whether words in lower case are said in the first person plural."""
     return not listed("we").isdisjoint(words)
+
+
+def is_form(text: str) -> bool:
+    """Whether a short text only shows a form: placeholders, and names that say nothing of them."""
+    if len(text) > _MAX_CLAUSES or "</" in text or ("{" not in text and "<" not in text):
+        return False
+    rest, n = _PLACEHOLDER.subn(" ", text)
+    words = _words(rest)
+    return n > 0 and len(words) <= 3 * n and not states_something(words)
+
+
+def instructs_the_model(text: str) -> bool:
+    """Whether more than half of the sentences of a text speak to a model about its task."""
+    sentences = [text[start:end] for start, end in sentences_of(text)]
+    said = [each for each in sentences if any(map(str.isalnum, each))]
+    return sum(map(concerns_the_task, said)) * 2 > len(said)
 
 
 def goes_on(sentence: str) -> bool:
@@ -220,6 +240,15 @@ def states_something(words: list[str]) -> bool:
         or has_figure(words)
         or any(len(word) > 4 and word.endswith("ed") for word in words)
     )
+
+
+def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
+    """How many sentences stand before a last line, or a last sentence, that asks."""
+    if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith("?"):
+        return len(ranges)
+    line_start = text.rfind("\n", ranges[0][0], ranges[-1][1] - 1) + 1
+    in_line = sum(start >= line_start for start, _ in ranges)
+    return len(ranges) - (in_line if in_line < len(ranges) else 1)
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
