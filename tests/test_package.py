@@ -166,3 +166,16 @@ def test_nothing_refers_to_the_machine_it_was_written_on() -> None:
         for match in elsewhere.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+@checkout
+def test_nothing_tells_people_to_install_it_from_an_index() -> None:
+    from_index = re.compile(
+        r"(?:pip|uvx?|pipx) (?:install |add )?(?:-\S+ )*'?groundwire\b(?![-\w]*\.whl)"
+    )
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    for folder in ("src", "docs", "examples", "models", "training"):
+        for kind in ("*.py", "*.md", "*.html", "*.ipynb"):
+            texts += (ROOT / folder).rglob(kind)
+    found = [path.name for path in texts if from_index.search(path.read_text(encoding="utf-8"))]
+    assert found == []

@@ -217,7 +217,7 @@ class MissingExtraError(ModelError, ImportError):
     def __str__(self) -> str:
         return (
             f"{self.what} needs the {self.extra!r} extra, which is not installed. "
-            f"Install it: pip install 'groundwire[{self.extra}]'"
+            f"Install it from a checkout of Groundwire: pip install '.[{self.extra}]'"
         )
 
 

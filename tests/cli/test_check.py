@@ -330,7 +330,7 @@ def test_a_detector_that_cannot_be_loaded_is_an_error(
     monkeypatch.setattr(run, "_load", refuse)
     result = run("check", "--answer", RIGHT)
     assert result.exit_code == 2
-    assert "pip install 'groundwire[train]'" in result.stderr
+    assert "pip install '.[train]'" in result.stderr
 
 
 def test_messages_cannot_act_on_the_terminal(run: CommandLine, tmp_path: Path) -> None:

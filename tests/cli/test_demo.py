@@ -99,4 +99,4 @@ def test_a_scene_that_does_not_exist_is_refused() -> None:
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.cli.serve.PACKAGES", (*PACKAGES, "no_such_package"))
-    assert "pip install 'groundwire[gateway]'" in invoke("demo").stderr
+    assert "pip install '.[gateway]'" in invoke("demo").stderr

@@ -103,7 +103,7 @@ def test_extras_come_with_the_command_that_installs_them(
     assert away == {
         "installed": False,
         "missing": ["no-such-package"],
-        "install": "pip install 'groundwire[away]'",
+        "install": "pip install '.[away]'",
     }
     assert "extra dev" not in result.stdout
 

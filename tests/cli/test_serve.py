@@ -479,7 +479,7 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("groundwire.cli.serve.PACKAGES", (*PACKAGES, "no_such_package"))
     assert refused("--upstream", "http://a") == (
         "error: The gateway needs the 'gateway' extra, which is not installed. "
-        "Install it: pip install 'groundwire[gateway]'\n"
+        "Install it from a checkout of Groundwire: pip install '.[gateway]'\n"
     )
 
 

@@ -67,7 +67,7 @@ def test_without_the_extra_the_message_names_the_command_that_installs_it(
     assert result.exit_code == 2
     assert result.stderr == (
         f"error: {what} needs the 'train' extra, which is not installed. "
-        "Install it: pip install 'groundwire[train]'\n"
+        "Install it from a checkout of Groundwire: pip install '.[train]'\n"
     )
     assert not (data.parent / "run").exists()
 

@@ -130,7 +130,7 @@ def test_without_pyarrow_a_message_names_the_extra(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(MissingExtraError.__name__)
-    assert "pip install 'groundwire[eval]'" in done.stdout
+    assert "pip install '.[eval]'" in done.stdout
 
 
 BAD = {

@@ -161,7 +161,7 @@ def test_without_the_client_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'groundwire\[verify\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[verify\]'"):
         language_model("http://localhost/v1")
 
 

@@ -438,7 +438,7 @@ def test_a_verifier_that_is_not_installed_is_told(
     with native(None, asking(wire)) as base:
         reply = verify(base, EXAMPLE)
     assert (reply.status, reply.error["code"]) == (503, "verifier_unavailable")
-    assert "pip install 'groundwire[verify]'" in reply.error["next_step"]
+    assert "pip install '.[verify]'" in reply.error["next_step"]
 
 
 def test_a_service_gives_no_citations(wire: ScriptedEndpoint) -> None:

@@ -140,5 +140,5 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     assert Telemetry.of(parse("", name="")) is None
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace.export", None)
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'groundwire\[otel\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[otel\]'"):
         Telemetry.of(parse("otel: {enabled: true}", name=""))

@@ -47,14 +47,14 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     for args in ((), HTTP):
         result = invoke("mcp", *args)
         assert result.exit_code == 2
-        assert "pip install 'groundwire[mcp]'" in result.stderr
+        assert "pip install '.[mcp]'" in result.stderr
 
 
 def test_an_older_sdk_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "groundwire.cli.settings.find_spec", lambda name: None if name == "mcp_types" else object()
     )
-    assert "pip install 'groundwire[mcp]'" in invoke("mcp").stderr
+    assert "pip install '.[mcp]'" in invoke("mcp").stderr
 
 
 @has_mcp
@@ -66,7 +66,7 @@ def test_a_verifier_whose_extra_is_missing_stops_the_start(
     )
     result = invoke("mcp", *HTTP, "--port", 0, "--verifier", "openai")
     assert result.exit_code == 2
-    assert "pip install 'groundwire[verify]'" in result.stderr
+    assert "pip install '.[verify]'" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -598,7 +598,7 @@ def test_without_the_extra_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"groundwire\[verify\]"):
+    with pytest.raises(MissingExtraError, match=r"'\.\[verify\]"):
         detect_hallucination(ANSWER, SPANS, verifier="openai", api_key=KEY)
 
 

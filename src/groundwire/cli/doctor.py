@@ -43,7 +43,8 @@ _T = TypeVar("_T")
 
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
 _NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
-_INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
+#: Extras for developers, and the sum of the others.
+_INNER_EXTRAS = {"all", "browser", "clients", "dev", "docs", "instructor", "notebooks"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ def look_at_models() -> Iterator[Checkup]:
     """Check that the embedded models are there and intact."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
-    fix = "Install the package again: pip install --force-reinstall groundwire"
+    fix = "Install the package again, from its checkout: pip install --force-reinstall ."
     try:
         manifests = list_models()
     except GroundwireError as error:
@@ -193,7 +194,7 @@ def look_at_extras() -> Iterator[Checkup]:
         if extra in _INNER_EXTRAS:
             continue
         missing = [name for name in packages if not _is_installed(name)]
-        command = f"pip install 'groundwire[{extra}]'"
+        command = f"pip install '.[{extra}]'"
         yield Checkup(
             name=f"extra {extra}",
             ok=None,

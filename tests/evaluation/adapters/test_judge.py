@@ -313,7 +313,7 @@ def test_the_key_is_nowhere_but_in_the_header(
 
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"groundwire\[verify\]"):
+    with pytest.raises(MissingExtraError, match=r"'\.\[verify\]"):
         adapter("judge:m@http://127.0.0.1:9/v1")
 
 
