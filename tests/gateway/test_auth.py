@@ -6,7 +6,8 @@ import pytest
 
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
-from groundwire.gateway.http.loopback import host_of, is_loopback
+from groundwire.config.kinds import is_loopback_host
+from groundwire.gateway.middleware.auth import host_of
 from tests.gateway.client import Reply, fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY, OTHER_KEY
@@ -186,7 +187,7 @@ def test_the_demo_serves_no_pages_of_websites(demo: str, origin: str) -> None:
     ],
 )
 def test_what_names_this_machine(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
+    assert is_loopback_host(host) is expected
 
 
 @pytest.mark.parametrize(

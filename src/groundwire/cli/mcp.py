@@ -275,11 +275,11 @@ def read_access(own: HttpOptions) -> "Access":
     Raises:
         UsageError: If others could ask without a token, or by names that nobody allowed.
     """
-    from groundwire.gateway.http.loopback import is_loopback
+    from groundwire.config.kinds import is_loopback_host
     from groundwire.mcp.http import Access
 
     token_hash = _token_hash(own.token_env)
-    if is_loopback(own.host):
+    if is_loopback_host(own.host):
         return Access(token_hash=token_hash, hosts=own.hosts, origins=own.origins)
     if token_hash is None:
         raise click.UsageError(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,7 +17,6 @@ from groundwire.text.spelling import guess
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MAX_WHOLE = 2**53  # the largest whole number that JSON readers agree on
 _NO_URL = re.compile(r"[^\x21-\x7e]")
 _NULLS = ("null", "~")
@@ -392,4 +392,19 @@ StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": Tru
 
 def is_loopback(url: str) -> bool:
     """Return whether the host of a URL is this machine."""
-    return urlsplit(url).hostname in _LOOPBACK
+    return is_loopback_host(urlsplit(url).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host name or address can only mean this machine.
+
+    >>> is_loopback_host("[::1]"), is_loopback_host("localhost.example.com")
+    (True, False)
+    """
+    name = host.strip().rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from groundwire.config import Config
+from groundwire.config.kinds import is_loopback_host
 from groundwire.errors import ConfigError
-from groundwire.gateway.http.loopback import is_loopback
 from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.middleware.trace import HEADER as TRACE_HEADER
 
@@ -57,7 +57,7 @@ def listen(
         text = f"{where}: the host {host!r} is no address of this machine: {error.strerror}."
         raise ConfigError([f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses."]) from error
     addresses = dict.fromkeys((family, str(address[0])) for family, *_, address in found)
-    if is_local_demo and not all(is_loopback(address) for _, address in addresses):
+    if is_local_demo and not all(is_loopback_host(address) for _, address in addresses):
         option = "admin.host: 127.0.0.1" if is_admin else "--host 127.0.0.1"
         raise ConfigError(
             [
@@ -83,7 +83,7 @@ def listen(
 
 def is_reachable(sockets: Sequence[socket.socket]) -> bool:
     """Return whether other machines may reach these sockets."""
-    return not all(is_loopback(each.getsockname()[0]) for each in sockets)
+    return not all(is_loopback_host(each.getsockname()[0]) for each in sockets)
 
 
 def _not_to_be_had(where: str, option: str, error: OSError) -> ConfigError:

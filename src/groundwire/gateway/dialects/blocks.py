@@ -22,7 +22,7 @@ from groundwire.gateway.chat.chunks import (
     UnreadableChunkError,
     event_data,
 )
-from groundwire.gateway.chat.known_fields import is_error_body, without_text
+from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, told_of
@@ -68,6 +68,9 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
+    #: Fields of events that are known.
+    known: Collection[str]
+
     def __init__(self) -> None:
         self._halves = Halves()
 
@@ -95,6 +98,17 @@ class BlockReader(ABC):
         Raises:
             UnreadableChunkError: If it is none, or text in it cannot be told.
         """
+
+    def _event(
+        self,
+        data: Mapping[str, Any],
+        leaves: Leaves,
+        *,
+        n_unread: int = 0,
+        **more: Any,  # noqa: ANN401 - what it says of the answer
+    ) -> BlockEvent:
+        n_unread += count_unread(data, self.known)
+        return block_event(data, leaves, n_unread=n_unread, **more)
 
     def whole(self, text: object) -> str:
         """The next piece of text, in whole characters.

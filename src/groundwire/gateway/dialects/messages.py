@@ -115,6 +115,8 @@ class Messages:
 
 
 class _Reader(BlockReader):
+    known = _OF_EVENT
+
     def __init__(self) -> None:
         super().__init__()
         self._last = -1
@@ -146,17 +148,6 @@ class _Reader(BlockReader):
                 known = only(data, ("type", "error", "request_id"), error=data.get("error"))
                 return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
         return unknown_event(data)
-
-    def _event(
-        self,
-        data: Mapping[str, Any],
-        leaves: Leaves,
-        *,
-        n_unread: int = 0,
-        **more: Any,  # noqa: ANN401 - what it says of the answer
-    ) -> BlockEvent:
-        n_unread += count_unread(data, _OF_EVENT)
-        return block_event(data, leaves, n_unread=n_unread, **more)
 
     def _start(self, data: Mapping[str, Any]) -> BlockEvent:
         message = object_in(data, "message")

@@ -109,6 +109,8 @@ class _Reader(BlockReader):
     What was told before says nothing new; of what was not, the rest is text too.
     """
 
+    known = OF_EVENT
+
     def __init__(self) -> None:
         super().__init__()
         self._texts: dict[tuple[int, int], Told] = {}  # of each part, in their order
@@ -162,17 +164,6 @@ class _Reader(BlockReader):
         if not EVENTS.fullmatch(kind):
             return unknown_event(data)
         return self._event(data, Leaves.LATE, has_reasoning="reasoning" in kind)
-
-    def _event(
-        self,
-        data: Mapping[str, Any],
-        leaves: Leaves,
-        *,
-        n_unread: int = 0,
-        **more: Any,  # noqa: ANN401 - what it says of the answer
-    ) -> BlockEvent:
-        n_unread += count_unread(data, OF_EVENT)
-        return block_event(data, leaves, n_unread=n_unread, **more)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
         response = object_in(data, "response")

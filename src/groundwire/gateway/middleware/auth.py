@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from starlette.types import ASGIApp, Scope
 
 from groundwire.config.keys import DEFAULT_TENANT
+from groundwire.config.kinds import is_loopback_host
 from groundwire.control.keys import ADMIN_PREFIX, Key
 from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
-from groundwire.gateway.http.loopback import host_of, is_loopback
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.policy.policy import Overrides
@@ -143,12 +143,24 @@ def check_is_local(scope: Scope) -> None:
         Problem: If a request is not meant for this machine by someone on it.
     """
     hosts = values(scope, b"host")
-    if len(hosts) != 1 or not is_loopback(host_of(hosts[0].decode("latin-1"))):
+    if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):
         raise _not_local("The header Host does not name this machine", "host_not_local")
     for origin in values(scope, b"origin"):
         authority = origin.decode("latin-1").partition("://")[2]
-        if not is_loopback(host_of(authority)):
+        if not is_loopback_host(host_of(authority)):
             raise _not_local("A page of another website sent this request", "origin_not_local")
+
+
+def host_of(authority: str) -> str:
+    """The host of ``host:port``, with the brackets of an IPv6 address.
+
+    >>> host_of("localhost:8080"), host_of("[::1]:8080"), host_of("::1")
+    ('localhost', '[::1]', '::1')
+    """
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    host, colon, port = authority.rpartition(":")
+    return host if colon and port.isdigit() and ":" not in host else authority
 
 
 def _not_local(what: str, code: str) -> Problem:
