@@ -293,13 +293,14 @@ class Gateway:
             the response, refuse the request, or auto (refuse where the action is block, else mark).
         max_body_bytes: A larger request is refused.
         max_response_bytes: A larger answer that has to be held to be checked is refused.
-        max_held_chars: Characters of a stream that are held at most.
+        max_held_chars: The most characters of a stream that are held back.
         max_requests: Requests at a time; more are told to come back.
-        check_timeout_s: For the check of an answer once it is complete; then it counts as failed.
-        keepalive_s: Between comments that keep a stream open while its text is held; 0: none are
-            sent.
+        check_timeout_s: Time for the check of a complete answer; a longer check counts as failed.
+        keepalive_s: Time between comments that keep a stream open while its text is held; 0: no
+            comments.
         forwards_sources: Whether metadata["grounding.*"] goes on to the upstream.
-        data_dir: The folder of what it keeps; null: the user's application folder.
+        data_dir: The folder for the database, keys and files of the gateway; null: the user's
+            application folder.
         shutdown_s: Time that requests in flight have to end when it is told to stop.
     """
 

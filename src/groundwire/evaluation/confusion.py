@@ -93,7 +93,7 @@ class ComparedAnswer:
 
     @property
     def is_right(self) -> bool:
-        """Whether there is a verdict, and the right one."""
+        """Whether there is a verdict, and it agrees with the label."""
         return self.has_verdict and self.is_flagged == self.is_hallucinated
 
 

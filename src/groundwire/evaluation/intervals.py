@@ -28,7 +28,7 @@ from groundwire.evaluation.metrics import Floats
 
 #: Default number of resamples, and default seed.
 N_RESAMPLES, SEED = 2000, 0
-#: Least contexts with anything to count for a bootstrap interval.
+#: The fewest contexts with anything to count for a bootstrap interval.
 MIN_CONTEXTS = 10
 #: Weights of answers that are in memory at a time.
 _MAX_WEIGHTS = 2**18

@@ -7,9 +7,9 @@ from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import WITHOUT
 from groundwire.text.screen import one_line
 
-#: Failed rows that are shown.
+#: How many failed rows are shown.
 _MAX_FAILURES = 5
-#: Characters of the name of a task that are shown.
+#: How many characters of the name of a task are shown.
 _MAX_NAME = 40
 
 _COLUMNS = (

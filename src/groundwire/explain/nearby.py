@@ -13,7 +13,7 @@ from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import Quantity
 
-#: Most lines that a span is compared with, those of the detection included.
+#: The most lines that a span is compared with, those of the detection included.
 MAX_LINES = 6
 #: Sources longer than this are not cut again: their lines are those of the detection.
 MAX_SOURCE_CHARS = 20_000

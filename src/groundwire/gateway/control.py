@@ -52,7 +52,7 @@ _FIRST_S = 5.0
 #: Seconds between two looks for failed logins that are to be recorded.
 _TELLING_S = 5.0
 
-#: The problem of a database of which nothing more is known: before and after it was read.
+#: What is wrong with a database before it was first read, and after that failed.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
 #: Seconds at the end for an audit log that fails and has nothing to write.
@@ -83,12 +83,12 @@ class ControlPlane:
         is_local_demo: bool = False,
         on_start: Callable[[FirstStart], None] = lambda start: None,
     ) -> None:
-        """Make it; :meth:`begin` opens it.
+        """Prepare the control plane; :meth:`begin` opens it.
 
         Args:
-            config: As it was read.
+            config: The configuration.
             is_local_demo: Whether no key is needed, so that none is made.
-            on_start: Told of the keys of this start, once they are known. New ones are in it.
+            on_start: Called with the keys of this start, new ones included, once they are known.
 
         Raises:
             ConfigError: If keys or redaction are not possible.
@@ -113,10 +113,10 @@ class ControlPlane:
         self._telling: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    # Its life.
+    # Opening and closing.
 
     async def begin(self) -> None:
-        """Start to open it, and wait up to :data:`_FIRST_S` seconds until it is open."""
+        """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for it."""
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
         self._telling = asyncio.create_task(self._tell_failures(), name="tell of failed logins")
@@ -127,7 +127,7 @@ class ControlPlane:
         """Wait until tenants and keys are known, however long that takes.
 
         Raises:
-            GroundwireError: If they never will be.
+            GroundwireError: If the database can never be used.
         """
         assert self._opening is not None, "it was not begun"
         await asyncio.shield(self._opening)
@@ -243,12 +243,12 @@ class ControlPlane:
 
         Args:
             work: The change.
-            events: What is to be recorded of what it gave.
+            events: Builds the events to record from the result of the change.
 
         Raises:
             Problem: If its record cannot be written and ``audit.on_failure`` is ``refuse``; then
-                nothing is changed, unless that shows too late.
-            GroundwireError: As the change.
+                nothing is changed, unless the failure shows too late.
+            GroundwireError: Whatever the change raises.
         """
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
@@ -296,7 +296,7 @@ class ControlPlane:
     async def _tell_failures(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # They count as recorded: all are handed over even if this task is cancelled meanwhile.
+            # These failures count as recorded: the log takes them even if this task is cancelled.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
@@ -306,7 +306,7 @@ class ControlPlane:
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # it is told to who waits for the task, if anybody still does
+            task.exception()  # marks the exception as seen; whoever waits for the task gets it
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:

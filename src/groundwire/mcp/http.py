@@ -20,7 +20,7 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: Most clients that have a session at a time, whether they hold evidence or not.
+#: The most clients that have a session at a time, whether they hold evidence or not.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 

@@ -162,7 +162,7 @@ class HallucinationRule:
     min_severity: int = 0
 
 
-#: Rules about findings that need no definition.
+#: Rules about findings that every configuration has without defining them.
 FINDINGS = (
     HallucinationRule(name="detected"),
     HallucinationRule(name="unsupported", label=Label.UNSUPPORTED),
@@ -213,7 +213,7 @@ class Observation:
 
     Attributes:
         truth: Whether it holds.
-        reason: Why that is unknown.
+        reason: Why it is unknown whether it holds.
         similarity: The cosine it was decided by, in [-1, 1]; ``None`` where none was computed.
     """
 
@@ -235,7 +235,7 @@ class Signals:
         embed: Embedder | None = None,
         identify: Identifier = identify,
     ) -> None:
-        """Put them together.
+        """Hold the rules and the models that they need.
 
         Args:
             rules: The rules of the configuration.
@@ -271,7 +271,7 @@ class Signals:
         return unit
 
     def embed_rule(self, texts: tuple[str, ...]) -> "NDArray[np.floating]":
-        """The same for texts of the configuration, which are embedded once."""
+        """Embeddings of texts of the configuration, which are computed once."""
         if texts not in self._known:
             self._known[texts] = self.embed(texts)
         return self._known[texts]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: Most sources that are listed; the others are counted.
+#: The most sources that are listed; the others are counted.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {

@@ -13,7 +13,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: Most unverified claims that are listed; the others are counted.
+#: The most unverified claims that are listed; the others are counted.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"

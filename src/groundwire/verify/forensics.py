@@ -84,7 +84,7 @@ def read_citations(
     verifier: Verifier,
     thresholds: CitationThresholds,
 ) -> "list[CitationCase]":
-    """Read claims with sets of spans, as many as the thresholds ask for."""
+    """Ask the verifier about claims, each with the sets of spans that decide its findings."""
     cases = [CitationCase(claim, spans) for claim in claims]
     _ask(verifier, [(case, case.first()) for case in cases])
     _ask(verifier, [(case, case.second(thresholds)) for case in cases])
@@ -92,7 +92,7 @@ def read_citations(
 
 
 class CitationCase:
-    """One claim while it is being read: sets of spans, and the answer for each."""
+    """One claim, and the verifier's answer about it for each set of spans."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
         self.claim, self.spans = claim, spans
@@ -108,7 +108,7 @@ class CitationCase:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """The further sets that are read if the cited spans do not support it."""
+        """The further sets of spans, for a claim that its cited spans do not support."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -123,7 +123,7 @@ class CitationCase:
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> ClaimProbabilities:
-        """The answers as probabilities."""
+        """The verifier's answers as probabilities."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0

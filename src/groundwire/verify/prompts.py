@@ -53,7 +53,7 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of an answer: one, or for a group letters and line breaks."""
+        """The most tokens of a reply: one, or for a group a letter and a line break a claim."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 

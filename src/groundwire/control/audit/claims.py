@@ -30,7 +30,7 @@ class Claims:
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Begin without statements; records count that one of these keys has signed."""
+        """Begin without statements; only records count that one of these keys has signed."""
         self._keys = keys
         self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}

@@ -70,7 +70,7 @@ class AuditLog:
         patience_s: float = 5.0,
         backoff_s: tuple[float, float] = (0.1, 5.0),
     ) -> None:
-        """Make a log; :meth:`open` starts it.
+        """Prepare the log; :meth:`open` starts it.
 
         Args:
             sink: Where records go; ``None``: nowhere, for a gateway without audit log.
@@ -87,13 +87,13 @@ class AuditLog:
         # Serialized events; the first of them are being written.
         self._waiting: deque[Draft] = deque()
         self._n_detail_chars = 0
-        # Each event has a number; those up to the second number are written or given up.
+        # Events are numbered from 1: so many were added, and so many are written or given up.
         self._n_added = self._n_done = 0
         self._written: Counter[str] = Counter()
         self._n_failures = self._n_lost = self._n_without_detail = 0
         self._failing_since: float | None = None
         self._is_open = False
-        # Something waits; something must not wait for company; something was written.
+        # Set when an event waits; when it is to be written at once; notified after each write.
         self._some, self._hurry, self._moved = asyncio.Event(), asyncio.Event(), asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
@@ -179,7 +179,7 @@ class AuditLog:
                 await self._remove(len(self._waiting))
         return self._n_lost
 
-    # Events that come.
+    # Methods that queue events.
 
     def _add(self, event: AuditEvent) -> None:
         if self._sink is None:
@@ -216,7 +216,7 @@ class AuditLog:
         self._n_lost += n_events
         log.error("%d audit events are lost: %s", n_events, why)
 
-    # Records that go.
+    # Methods of the task that writes.
 
     async def _run(self, sink: Sink) -> None:
         try:

@@ -69,7 +69,7 @@ class Redaction:
         """Read ``audit.redact``: names with commas between, or ``none``.
 
         Raises:
-            ConfigError: If there is another name in it.
+            ConfigError: If one of the names is unknown.
         """
         names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
         if names == [NONE]:
@@ -103,10 +103,10 @@ class Redaction:
 
 
 class RedactedText:
-    """A text of which only redacted parts are given out."""
+    """A text that gives out its parts only after redaction."""
 
     def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
-        """Make it; :meth:`Redaction.read` is the usual way."""
+        """Hold a text and its ranges to redact; :meth:`Redaction.read` finds these."""
         self.text, self.found = text, found
         self._ends = [each.end for each in found]
 
@@ -116,9 +116,9 @@ class RedactedText:
         return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
 
     def piece(self, start: int = 0, end: int | None = None) -> str:
-        """Return a range of the text, redacted; all of it without arguments.
+        """Return a part of the text, redacted; without arguments, all of the text.
 
-        A redacted range that is only partly in it leaves its whole marker.
+        Where a range to redact is only partly in that part, its whole marker stands there.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

@@ -120,7 +120,7 @@ class Retention:
         keys: Sequence[bytes],
         every_s: float = EVERY_S,
     ) -> None:
-        """Make it; :meth:`open` starts the hourly task.
+        """Prepare retention; :meth:`open` starts the hourly task.
 
         Args:
             store: The store of the trail.

@@ -39,7 +39,7 @@ class Sink(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release all resources; nothing comes after that."""
+        """Release all resources; no other call follows."""
         ...
 
 

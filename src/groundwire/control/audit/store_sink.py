@@ -31,7 +31,7 @@ class StoreSink:
     def __init__(
         self, store: Store, keys: Sequence[bytes], *, refuses_foreign: bool = False
     ) -> None:
-        """Make it; it connects when it is first used.
+        """Prepare the sink; it connects when it is first used.
 
         Args:
             store: The database, which nobody else uses.

@@ -34,7 +34,7 @@ _DETAIL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which events are asked for: those for which all of this holds. ``None`` asks for nothing.
+    """A filter of events: all conditions must hold, and ``None`` is no condition.
 
     Attributes:
         tenant: The tenant.

@@ -141,7 +141,7 @@ class TrailVerifier:
             notes=tuple(self._notes),
         )
 
-    # One record.
+    # Checks of one record.
 
     def _feed(self, chain: _Chain, record: AuditRecord) -> None:
         key = signer(record, self._keys if chain.key is None else [chain.key])
@@ -197,7 +197,7 @@ class TrailVerifier:
             problem = "has no detail any more, and no retention says so"
             self._find(TamperKind.DETAIL, record, problem)
 
-    # The end.
+    # Checks after the last record.
 
     def _find_foreign_chains(self) -> None:
         """Replace all findings of a chain that no key has signed by a single one."""

@@ -23,7 +23,7 @@ from groundwire.errors import GroundwireError
 class StoreError(GroundwireError):
     """The database failed; nothing of the transaction was kept."""
 
-    #: Whether it makes sense to try again with nothing changed.
+    #: Whether a second attempt may succeed with nothing changed.
     is_passing: ClassVar[bool] = False
 
     def __init__(self, problem: str, remedy: str = "") -> None:

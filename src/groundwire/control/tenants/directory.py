@@ -86,7 +86,7 @@ class Directory(Mapping[str, Overrides]):
         """The revision of the last snapshot; -1 before the first."""
         return self._state.revision
 
-    # Keys.
+    # Lookups of keys.
 
     def find(self, key: bytes) -> Key | None:
         """Return the key of a tenant with this text, if it is valid now."""
@@ -126,7 +126,7 @@ class Directory(Mapping[str, Overrides]):
             self.uses[found.id] = moment
         return found
 
-    # Tenants.
+    # Lookups of tenants.
 
     def record(self, tenant: str) -> TenantRecord | None:
         """Return a tenant, stored or configured."""

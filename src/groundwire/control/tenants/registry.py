@@ -193,7 +193,7 @@ class Registry(StoredKeys):
                 raise ConfiguredError("tenant", id_)
             return Deleted(record=self._marked(before), keys=await change.remove(id_))
 
-    # All of it.
+    # Reading everything at once.
 
     async def revision(self) -> int:
         """Return the number of changes so far."""
@@ -218,7 +218,7 @@ class Registry(StoredKeys):
             keys = [key_of(row) async for row in await connection.stream(select(tables.keys))]
         return TenantSnapshot(revision=int(revision or 0), tenants=tenants, keys=tuple(keys))
 
-    # Parts.
+    # Helpers.
 
     async def _put(
         self, change: Change, before: TenantRecord | None, wanted: TenantRecord

@@ -164,7 +164,7 @@ class StoredKeys:
                 admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
         return own, admin
 
-    # Parts.
+    # Helpers.
 
     async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
         """See to it that an admin key is left that lasts: changes follow each other, so of two

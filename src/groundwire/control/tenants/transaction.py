@@ -59,7 +59,7 @@ class Change:
     revision: int
     is_made: bool = False
 
-    # Tenants.
+    # Changes of tenants.
 
     async def tenant(self, id_: str, *, if_version: IfVersion | None = None) -> TenantRecord | None:
         """Return a stored tenant.
@@ -100,7 +100,7 @@ class Change:
         await self._make(delete(tables.tenants).where(_TENANTS.id == id_))
         return keys
 
-    # Keys.
+    # Changes of keys.
 
     async def find_keys(
         self, where: ColumnElement[bool], *, limit: int | None = None

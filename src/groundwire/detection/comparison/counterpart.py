@@ -22,7 +22,7 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for the same word right beside both: "designed by".
 _BESIDE = 0.25
-#: Most content words of a span beside a wrong name. With more, more than the name is wrong.
+#: The most content words of a span beside a wrong name. With more, more than the name is wrong.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.

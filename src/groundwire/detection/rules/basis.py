@@ -26,10 +26,10 @@ _OUTER = " \t\r\n."
 _ROOT = 4
 #: Shorter words are compared whole.
 _MIN_ROOTED = 6
-#: Most lines that a claim is compared with.
+#: The most lines that a claim is compared with.
 MAX_LINES = 8
-#: Most names, numbers or words of a claim or a line that a rule looks at. No sentence has more, and
-#: the cost of each grows with the length of the lines.
+#: The most names, numbers or words of a claim or a line that a rule looks at. No sentence has more,
+#: and the cost of each grows with the length of the lines.
 MAX_PLACES = 64
 #: Kinds of agreement by which one text states the quantity of another.
 STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})

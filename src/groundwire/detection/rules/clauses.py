@@ -27,7 +27,7 @@ _MIN_COMMON = 2
 _UNTIL_THAN = 6
 #: Letters of a stem, as words have them.
 _STEM_CHARS = 5
-#: Most clauses of a claim or a line; the rest of a longer one counts as one clause.
+#: The most clauses of a claim or a line; the rest of a longer one counts as one clause.
 _MAX_CLAUSES = 64
 
 _CUT = re.compile(

@@ -30,7 +30,7 @@ _MUTUAL = words("""
 _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
-#: Most words between a name and its verb.
+#: The most words between a name and its verb.
 _SKIPPED = 3
 #: Words before a verb among which a "was" belongs to it.
 _BEFORE_VERB = 2

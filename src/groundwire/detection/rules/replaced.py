@@ -15,15 +15,15 @@ from groundwire.text.vocabulary import FUNCTION_WORDS
 
 #: Likeness from which a name is in the place of another: the same word beside both, and near.
 _IN_PLACE = 0.45
-#: Least content words of a claim beside the one that is replaced.
+#: The fewest content words of a claim beside the one that is replaced.
 _MIN_REST = 3
-#: Most content words that are absent; with more, none is in the place of one word.
+#: The most content words that are absent; with more, none is in the place of one word.
 _MOST_ABSENT = 2
-#: Least content words that a claim says of a name; fewer are said of many names.
+#: The fewest content words that a claim says of a name; fewer are said of many names.
 _MIN_SAID = 2
 #: Share of the claim's other words that lines with the name must have to state the claim.
 _MOSTLY = 0.8
-#: Least items of a list.
+#: The fewest items of a list.
 _MIN_ITEMS = 3
 #: Lines that are compared as a whole.
 _LINES, _FEWER_LINES = 3, 2

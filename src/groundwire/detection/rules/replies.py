@@ -7,7 +7,7 @@ from groundwire.text.vocabulary import HEDGES, words
 
 _MOST_WORDS = 2
 _LINES = 3
-#: Least content words of a question: "Which year?" has nothing to recognise a line by.
+#: The fewest content words of a question: "Which year?" has nothing to recognise a line by.
 _MIN_ASKED = 2
 #: Share of the question's content words from which a line is the one that is meant.
 _ASKED = 0.75

@@ -13,18 +13,18 @@ from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of
 
 #: Share of common content words from which two clauses are about the same.
 LIKENESS = 0.6
-#: Share of the best likeness from which further clauses count as well.
+#: A clause counts beside the most similar one if it is at least so similar, as a share of that.
 _SHARE = 0.9
 #: Share of a claim's content words in a line from which both are about the same, or nearly equal.
 _ABOUT = 0.6
 _CLOSELY = 0.7
-#: Least content words that two clauses share, or that a claim has beside an opposite.
+#: Content words that two clauses must share, or a claim must have beside an opposite.
 _MIN_WORDS = 2
-#: Lines that are compared by clauses, by quantifiers, and by one word.
+#: How many lines are compared by clauses, by quantifiers, and by one word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: Words after an "all" among which the counted things are named, and most of these names.
+#: How many words after an "all" may name what is counted, and how many names are used.
 _AFTER_ALL, _MOST_THINGS = 4, 2
-#: Words before a thing among which its quantifier is.
+#: How many words before the name of a thing may hold its quantifier.
 _BEFORE_THING = 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "

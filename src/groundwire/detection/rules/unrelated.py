@@ -11,7 +11,7 @@ from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
 #: Content words of a claim beside its numbers, at least: "It depends." is about nothing yet.
 _MIN_CONTENT = 3
-#: Least number of English function words: text in another language shares no word, either.
+#: The smallest number of English function words: text in another language shares no word, either.
 _MIN_ENGLISH = 2
 #: Remarks of the speaker, framing and farewells: "Here is a summary", "I hope this helps".
 _REMARKS = words(

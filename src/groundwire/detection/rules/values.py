@@ -25,7 +25,7 @@ _SAME_UNIT = 0.1
 _NEAR_MISS = 0.6
 #: The same threshold for days and months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: Least digits of two numbers with the same digits in another order; fewer are so by chance.
+#: The fewest digits of two numbers with the same digits in another order; fewer are so by chance.
 _FIGURES = 3
 #: Words of claims that compare or compute: only then numbers of the lines are operands.
 _COMPARES = re.compile(
@@ -33,7 +33,7 @@ _COMPARES = re.compile(
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Most operands: of more numbers, some two give almost any third.
+#: The most operands: of more numbers, some two give almost any third.
 _MOST_OPERANDS = 12
 #: Lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2

@@ -79,7 +79,7 @@ class AdapterReading:
         self._tables = tables
 
     def prefetch(self) -> None:
-        """Do nothing: nothing can be read before the answer is there."""
+        """Do nothing: there is nothing to read before the answer is complete."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to stop."""

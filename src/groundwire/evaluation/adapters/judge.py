@@ -41,7 +41,7 @@ THREADS = 8
 
 #: A malformed reply is asked for once more: servers are not deterministic.
 _ATTEMPTS = 2
-#: Most characters that a token has on average. An endpoint that counts fewer tokens cut the prompt.
+#: The most characters that a token has on average: who counts fewer tokens has cut the prompt.
 _MOST_CHARS_A_TOKEN = 12
 
 _LABELS = {

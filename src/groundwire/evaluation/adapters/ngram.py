@@ -75,7 +75,7 @@ class NgramJudge(AdapterBackend):
 
 
 class NgramReading(AdapterReading):
-    """One answer being compared."""
+    """The comparison of one answer with its sources."""
 
     def __init__(self, tables: Tables, sources: Sequence[Source]) -> None:
         super().__init__(tables, sources)

@@ -29,7 +29,7 @@ the words of the claim that are wrong, copied exactly.\
 
 #: Ends the thoughts of a model, where the server leaves them in the reply.
 _THOUGHT = "</think>"
-#: Tokens for thoughts.
+#: How many tokens a reply may spend on thoughts.
 _THINKING_TOKENS = 8192
 
 _FENCE = re.compile(r"```(?:json)?\s*(?P<inside>.*?)\s*```", re.DOTALL)
@@ -110,7 +110,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 def _without_thoughts(text: str) -> str:
     """Remove thoughts before the reply; many templates omit the tag that begins them."""
     if text.startswith(("{", "```")):
-        return text  # an answer, in which a quote may say anything
+        return text  # this is the reply itself; a quote in it may hold the tag
     _, end, said = text.partition(_THOUGHT)
     return said.strip() if end else text
 

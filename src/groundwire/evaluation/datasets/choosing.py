@@ -40,7 +40,7 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
         A function that reads the chosen rows, in the order of the table.
 
     Raises:
-        NoSuchTaskError: If a task is not in the table, which is read as far as it takes to know.
+        NoSuchTaskError: If no row of the table has one of the tasks.
     """
     _require_tasks(read, tasks)
     kept = partial(_of_tasks, read, tasks) if tasks else read

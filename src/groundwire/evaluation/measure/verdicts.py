@@ -34,7 +34,7 @@ class NoColumnError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
-    """One judged answer, in numbers and short names.
+    """One judged answer, reduced to numbers and names.
 
     Attributes:
         row: Its number in the data.
@@ -68,7 +68,7 @@ class JudgedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
-        """Reduce a row of results."""
+        """Reduce a row of results to what rates and comparisons need."""
         columns, detection = row.columns, row.detection
         model = columns.get("model", "")
         spans = () if detection is None else detection["spans"]

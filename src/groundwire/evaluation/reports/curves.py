@@ -10,7 +10,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
 
 Point = tuple[float, float]
 
-#: Most points of a curve; more cannot be distinguished on a screen.
+#: The most points of a curve; more cannot be distinguished on a screen.
 MAX_POINTS = 300
 
 

@@ -25,11 +25,11 @@ from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
 from groundwire.text.screen import one_line, visible
 
-#: Most characters of a comment on GitHub.
+#: The most characters of a comment on GitHub.
 MAX_TEXT = 65_536
-#: Most wrong rows, lines of a table, characters of an answer, and files.
+#: The most wrong rows, lines of a table, characters of an answer, and files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
-#: Most characters of any other text.
+#: The most characters of any other text.
 MAX_CODE = 400
 
 #: Characters that are kept around the marks of an answer.

@@ -18,7 +18,7 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Most groups of a column; one with more has ids or texts.
+#: The most groups of a column; one with more has ids or texts.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would

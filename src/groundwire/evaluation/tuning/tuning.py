@@ -30,7 +30,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedCost:
-    """Which answers a threshold flags, with intervals by context.
+    """The answers that a threshold flags, counted, with intervals by context.
 
     Attributes:
         counts: Answers flagged and hallucinated.

@@ -51,7 +51,7 @@ class AnswerChecks:
         settings: Gateway,
         threads: Executor,
     ) -> None:
-        """Begin.
+        """Prepare the checks of a response; none has begun.
 
         Args:
             pipeline: The stages of a check.
@@ -168,7 +168,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take the part of a chunk about this answer, without waiting."""
+        """Queue the part of a chunk about this answer, without waiting."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -184,7 +184,7 @@ class AnswerCheck:
         self.is_finished |= part.finish is not None
 
     def feed(self, text: str) -> None:
-        """Take the next piece of text, without waiting."""
+        """Queue the next piece of text for the check, without waiting."""
         if not text:
             return
         self._text.append(text)
@@ -209,7 +209,7 @@ class AnswerCheck:
         return self.checked
 
     def close(self) -> None:
-        """Cancel the check; calling it twice is harmless."""
+        """Cancel the check; a second call does nothing."""
         self._is_closed = True
         self._task.cancel()
         if self._flow is not None:

@@ -11,12 +11,12 @@ class JoinedCalls:
     """Joins the calls of tools of one answer from the pieces in which they arrive."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Begin without calls."""
         self._names: dict[str, str] = {}
         self._arguments: dict[str, list[str]] = {}
 
     def take(self, parts: Iterable[CallPart], room: int) -> int:
-        """Take pieces.
+        """Add pieces of calls.
 
         Args:
             parts: The pieces.
@@ -28,7 +28,7 @@ class JoinedCalls:
         n_chars = 0
         for part in parts:
             name = self._names.setdefault(part.key, "")
-            if part.name != name:  # some servers repeat it in each piece
+            if part.name != name:  # some servers repeat the name in each piece
                 self._names[part.key] = name + part.name
             kept = part.arguments[: max(0, room - n_chars)]
             self._arguments.setdefault(part.key, []).append(kept)
@@ -37,7 +37,7 @@ class JoinedCalls:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far."""
+        """The calls that have arrived so far."""
         return tuple(
             ToolCall(name=name, arguments="".join(self._arguments[key]))
             for key, name in self._names.items()

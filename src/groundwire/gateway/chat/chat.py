@@ -178,7 +178,7 @@ class Exchange:
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
         return await self._services.upstreams.send(replace(ask, headers=plain))
 
-    # Without a check.
+    # Requests whose answers are not checked.
 
     async def _require_no_check(self) -> None:
         """Refuse a request that wants a check, where no models are loaded.
@@ -241,7 +241,7 @@ class Exchange:
         limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
         return self._services.background.n_running >= limit
 
-    # With one.
+    # Requests whose answers are checked.
 
     async def _check(
         self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"

@@ -53,7 +53,7 @@ class ReleasedStream:
         marks: bool,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], "asyncio.Task[bool]"],
     ) -> None:
-        """Begin.
+        """Prepare to guard a stream; nothing is read yet.
 
         Args:
             reply: The upstream's reply.
@@ -77,7 +77,7 @@ class ReleasedStream:
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
-        self._kept: list[bytes] = []  # events that wait for the records
+        self._kept: list[bytes] = []  # events that leave once the records are written
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
@@ -162,7 +162,8 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        answers = [self._answers[part.index] for part in parts]  # first: there may be too many
+        # Looked up before the limits are checked: there may be too many answers.
+        answers = [self._answers[part.index] for part in parts]
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
         ):
@@ -311,7 +312,7 @@ class ReleasedStream:
         self._finish(self._held.tail(is_done=False), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
-        if self._outbox.is_sealed:  # the client has its end already
+        if self._outbox.is_sealed:  # the client has the end of this answer already
             return
         self._refused.update(checked)
         problem = blocked(list(checked.values()))

@@ -222,7 +222,7 @@ class HeldStream:
     def __init__(
         self, head: Mapping[str, Any], *, withholds: bool, form: EventForm | None = None
     ) -> None:
-        """Begin.
+        """Prepare an empty buffer.
 
         Args:
             head: The fields that all chunks of the response have, as far as known before the

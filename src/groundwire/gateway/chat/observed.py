@@ -30,7 +30,7 @@ class ObservedBody:
     """
 
     def __init__(self, reply: UpstreamReply, *, max_bytes: int) -> None:
-        """Begin.
+        """Prepare to relay a body; nothing is read yet.
 
         Args:
             reply: The upstream's reply.
@@ -62,7 +62,7 @@ class ObservedStream:
         dialect: Dialect,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], object],
     ) -> None:
-        """Begin.
+        """Prepare to relay a stream; nothing is read yet.
 
         Args:
             reply: The upstream's reply.

@@ -43,7 +43,7 @@ class ChunkReader:
     def __init__(
         self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent], *, path: str
     ) -> None:
-        """Begin.
+        """Prepare to read the events of one stream.
 
         Args:
             content_encoding: The value of the header Content-Encoding.
@@ -88,7 +88,7 @@ class ChunkReader:
         try:
             return self._read_data(event)
         except UnreadableChunkError as error:
-            if not self._is_told:  # the events behind it are hardly better
+            if not self._is_told:  # after one such event, the rest is not trusted
                 self._is_told = True
                 log.warning("%s", misfit(self._path, _json_of(event), str(error)))
             return ReadEvent(event, is_unreadable=True)

@@ -53,7 +53,7 @@ class Recorder:
     """
 
     def __init__(self, services: Services, *, trace_id: str) -> None:
-        """Begin.
+        """Prepare to record one exchange.
 
         Args:
             services: The audit log and the metrics.

@@ -169,13 +169,13 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
 
 
 class Told:
-    """A text that comes in pieces, and then as a whole once more."""
+    """A text that the upstream sends in pieces, and then once more as a whole."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
     def __str__(self) -> str:
-        self._pieces = ["".join(self._pieces)]  # joined again and again, it would take for ever
+        self._pieces = ["".join(self._pieces)]  # to join all of them each time is quadratic
         return self._pieces[0]
 
     def add(self, piece: str) -> None:
@@ -229,7 +229,7 @@ class _Step:
     """An event that is held, with the place of its text in the answer."""
 
     event: BlockEvent
-    raw: bytes | None  # as it came, if it can leave so
+    raw: bytes | None  # the bytes of the event, if they may leave unchanged
     start: int
     end: int
     size: int
@@ -258,13 +258,13 @@ class HeldBlocks(ABC):
     _steps: deque[_Step] = field(default_factory=deque)
     _arguments: dict[str, str] = field(default_factory=dict)
     _warning: str | None = None
-    _n_put_in: int = 0  # blocks that are ours, before those that still come
+    _n_put_in: int = 0  # our own blocks, which the numbers of later blocks have to count
     _n_blocks: int = 0
 
     #: The field with the number of a block.
     number = "index"
 
-    # The dialect's own.
+    # Methods that each dialect defines.
 
     @abstractmethod
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
@@ -288,11 +288,11 @@ class HeldBlocks(ABC):
             return data
         return {**data, self.number: data[self.number] + self._n_put_in}
 
-    # What the stream asks for.
+    # Methods that the guarded stream calls.
 
     @property
     def head(self) -> Mapping[str, Any]:
-        """Nothing stands in all events."""
+        """The fields that all events share: none."""
         return {}
 
     @property
@@ -310,11 +310,11 @@ class HeldBlocks(ABC):
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Nothing stands before the answer."""
+        """The events before the answer: none."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Nothing comes after the answer."""
+        """The events after the answer: none."""
         return []
 
     def calls(self) -> list[str]:
@@ -418,7 +418,7 @@ class HeldBlocks(ABC):
         marks = told_of(code, message=problem.message, trace_id=trace_id, extension=extension)
         return [self._write(each, is_ours=True) for each in self._refused(marks)]
 
-    # One event.
+    # Helpers that handle one event.
 
     @property
     def _first(self) -> _Step | None:

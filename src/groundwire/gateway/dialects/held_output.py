@@ -1,4 +1,4 @@
-"""A streamed response of OpenAI's that is held back."""
+"""Holds back a stream of OpenAI's Responses API until its text is judged."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,15 +22,15 @@ class HeldOutput(HeldBlocks):
     _items: dict[int, dict[str, Any]] = field(default_factory=dict)
     _open_part: tuple[int, int] | None = None
     _open_item: int | None = None
-    _said: Told = field(default_factory=Told)  # of the part that is open
+    _said: Told = field(default_factory=Told)  # text of the open part so far
     _n_events: int = 0
-    _n_more: int = 0  # events that are ours
+    _n_more: int = 0  # number of events that we added
     _put_in: tuple[int, Mapping[str, Any]] | None = None
 
     number = "output_index"
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        # A dataclass with slots is made anew, and super() would not find it.
+        # A dataclass with slots is a new class, in which super() without arguments fails.
         moved = HeldBlocks._moved(self, data, is_ours=is_ours)
         if is_ours:
             self._n_more += 1

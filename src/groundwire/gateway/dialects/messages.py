@@ -1,4 +1,4 @@
-"""Anthropic's messages."""
+"""The dialect of Anthropic's Messages API."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
 #: Fields of a message, and those of them that are known before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Words that may stand in the usage before the answer has passed.
+#: Texts in ``usage`` that may leave before the answer has passed.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Fields of messages, events, blocks and deltas that are known.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
@@ -120,7 +120,7 @@ class _Reader(BlockReader):
     def __init__(self) -> None:
         super().__init__()
         self._last = -1
-        self._open: str | None = None  # the type of the block that is open
+        self._open: str | None = None  # type of the open block
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         match data["type"]:

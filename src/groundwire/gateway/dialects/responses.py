@@ -1,4 +1,4 @@
-"""OpenAI's responses."""
+"""The dialect of OpenAI's Responses API."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -104,9 +104,10 @@ class Responses:
 
 
 class _Reader(BlockReader):
-    """Texts come several times: in pieces, when a part or an item is done, and at the end.
+    """Reads the events of a stream, in which each text comes several times.
 
-    What was told before says nothing new; of what was not, the rest is text too.
+    A text comes in pieces, when its part or item is done, and at the end of the response. Only
+    what an event adds to the pieces before it is new text.
     """
 
     known = OF_EVENT
@@ -306,7 +307,7 @@ class _Reader(BlockReader):
         return rest
 
     def _parts_rest(self, index: int, content: object) -> tuple[str, str, bool]:
-        """The same of all parts of a message: of its text, its refusal, and if it is all plain."""
+        """Return new text and refusal of a message's parts, and whether all parts are plain."""
         rest, refusal, is_plain = "", "", True
         if not isinstance(content, (list, type(None))):
             raise UnreadableChunkError("the content of a message is no list")

@@ -38,7 +38,7 @@ class Decoder:
     """
 
     def __init__(self, content_encoding: str, *, max_bytes: int) -> None:
-        """Begin.
+        """Prepare to decode one body.
 
         Args:
             content_encoding: The value of Content-Encoding; empty is ``identity``.

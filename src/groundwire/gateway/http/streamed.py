@@ -40,7 +40,7 @@ def gone_response() -> Response:
 
 
 class Streamed(Response):
-    """A response whose body is an iterator's.
+    """A response whose body comes from an iterator.
 
     A piece is asked for when the one before was handed to the server's socket, so a slow client
     makes the iterator wait, and nothing is buffered. When the client leaves, what the iterator
@@ -75,7 +75,7 @@ class Streamed(Response):
                 response is sent, so that nobody else may ask the server for messages; ``None``:
                 the server is asked.
             stall_timeout_s: A client that takes nothing for so long is gone.
-            background: Runs after all that, if nothing was raised.
+            background: Runs after ``ended``, if nothing was raised.
         """
         self.status_code = status
         self.raw_headers = [
@@ -97,7 +97,7 @@ class Streamed(Response):
             await self._until_over(sending, watching)
         finally:
             watching.cancel()
-            # Cancelled, it closes the iterator, and may have to wait for that.
+            # A task that is cancelled still closes the iterator, which may take a moment.
             is_complete = sending.done()
             sending.cancel()
             await asyncio.wait({sending, watching})
@@ -113,7 +113,7 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
         while (left_s := self._left_s()) > 0:
-            # One clock for the response: one for each piece takes longer than to send the piece.
+            # One timer serves the whole response: one for each piece costs more than sending it.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return
@@ -195,7 +195,7 @@ async def until_disconnect(
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the client is gone; what else it sends is thrown away."""
+    """Wait until the client disconnects; whatever else it sends is ignored."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,6 +1,6 @@
 """Routes that read requests strictly: JSON in UTF-8 and nothing else.
 
-The framework would take ``NaN``, guess UTF-16, and read a form of a browser as nothing at all.
+The framework would accept ``NaN``, guess UTF-16, and read a browser's form as an empty body.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class JsonRequest(Request):
 
 
 class NativeRoute(APIRoute):
-    """A route whose body is read as :class:`JsonRequest` has it.
+    """A route that reads the body of a request as a :class:`JsonRequest`.
 
     Attributes:
         body_timeout_s: Seconds in which a client has to send the body; ``None``: no limit.
@@ -54,7 +54,7 @@ class NativeRoute(APIRoute):
     body_timeout_s: float | None = None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the route's handler, with our reading before it."""
+        """Return the handler of the route, which first reads the body strictly."""
         handle = super().get_route_handler()
 
         async def read_and_handle(request: Request) -> Response:

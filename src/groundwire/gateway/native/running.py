@@ -48,7 +48,7 @@ async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 async def submitted(threads: Executor, work: Callable[[], T]) -> T:
-    """Run work in one of some threads."""
+    """Run work in a thread of a pool."""
     return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
@@ -99,15 +99,15 @@ def pipeline_of(request: Request) -> Pipeline:
 
 
 def to_json(data: object) -> bytes:
-    """JSON in ASCII: as JSON Lines, every reader agrees where a line ends."""
+    """Encode data as JSON in ASCII, so that every reader of JSON Lines sees the same line ends."""
     return json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
 def json_response(body: bytes) -> Response:
-    """A response of JSON that is written already."""
+    """A response whose body is JSON, as encoded before."""
     return Response(body, media_type=JSON)
 
 
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
-    """Return the result of some work as a JSON response; encoding it is done in the thread too."""
+    """Run work in a thread, which also encodes its result, and return that as a JSON response."""
     return json_response(await in_thread(request, lambda: to_json(work())))

@@ -43,13 +43,13 @@ from groundwire.pipeline.conversation.wording import (
 
 #: A longer paragraph is no short question or order at the edge of a section.
 _MAX_ASIDE_CHARS = 300
-#: A paragraph that does nothing but state something stands for itself from so many words on.
+#: A paragraph that only states something is evidence from so many words on.
 _OWN_WORDS = 8
-#: The same, with a figure in it.
+#: Such a paragraph with a figure in it counts from so many words on.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The same, below a heading of a user's.
+#: Such a paragraph below a heading of a user counts from so many words on.
 _HEADED_WORDS = 3
-#: How far behind a paragraph a question stands that asks whether it is true.
+#: How many paragraphs later a question may ask whether a paragraph is true.
 _JUDGED_CHARS = 40
 #: How lines of JSON begin, which have colons and no labels.
 _JSON = ('{"', '[{"', '["')
@@ -115,7 +115,7 @@ class _Walk:
         self._mark_what_is_pointed_at()
         return tuple(joined(self._without_examples(), self._text))
 
-    # Lines.
+    # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
         """Read the line, or the rest of it, from here; where the next begins."""
@@ -241,7 +241,7 @@ class _Walk:
             return True
         return not is_code(text) and informs_as_block(text)
 
-    # Labels.
+    # Methods that read labels.
 
     def _label(self, start: int, line_end: int) -> Label | None:
         """The label that a line begins with, if it begins another section here."""
@@ -305,7 +305,7 @@ class _Walk:
                 found = True
         return found
 
-    # Paragraphs.
+    # Methods that read a paragraph.
 
     def _flush(self, end: int) -> None:
         """Read the paragraph that ends here."""
@@ -453,7 +453,7 @@ class _Walk:
             return _HEADED_WORDS
         return _OWN_WORDS_WITH_FIGURE if any(map(str.isdigit, text)) else _OWN_WORDS
 
-    # Parts.
+    # Helpers that make parts.
 
     def _add(
         self, does: Wording, start: int, end: int, *, is_marked: bool = False, attributes: str = ""

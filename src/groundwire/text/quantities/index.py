@@ -12,7 +12,7 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # Shares of a value by which an equal one may differ: by floating point, and in a conversion.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: Most numbers that are combined: of more, some two give almost any third.
+#: The most numbers that are combined: of more, some two give almost any third.
 _FEW = 12
 
 
