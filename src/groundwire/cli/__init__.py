@@ -23,6 +23,7 @@ from groundwire.errors import GroundwireError
 LINES = {
     "check": "Check an answer, or a file of answers.",
     "explain": "Say why words of an answer are marked.",
+    "playground": "Try checks in a browser, on this machine.",
     "verify": "Verify an answer claim by claim against what it cites.",
     "serve": "Stand before a language model, and check its answers.",
     "keys": "Make, list and revoke keys for the gateway.",

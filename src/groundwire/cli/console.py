@@ -62,3 +62,14 @@ def say(*lines: str) -> None:
 
     for line in lines:
         click.echo(visible(line), err=True)
+
+
+def open_in_browser(address: str) -> None:
+    """Open a page in the user's browser, if there is a terminal and a display."""
+    has_display = sys.platform in ("darwin", "win32") or bool(
+        {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    )
+    if has_display and sys.stderr.isatty():
+        import webbrowser
+
+        webbrowser.open(address)

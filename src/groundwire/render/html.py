@@ -28,8 +28,13 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
     policy = f"default-src 'none'; style-src '{_hash(css)}'; base-uri 'none'"
     if script:
         policy += f"; script-src '{_hash(script)}'; form-action 'none'"
-    made = _templates().get_template(template)
-    return f"{made.render(policy=policy, style=Markup(css), script=Markup(script), **values)}\n"
+    assets = {"policy": policy, "style": Markup(css), "script": Markup(script)}
+    return f"{render(template, **assets, **values)}\n"
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401
+    """Write a template; arguments are those of :func:`page`."""
+    return _templates().get_template(template).render(**values)
 
 
 def stream_template(template: str, **values: Any) -> Iterator[str]:  # noqa: ANN401

@@ -1,0 +1,222 @@
+"""The playground as an ASGI app: one page, and the checks behind it."""
+
+import asyncio
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from cachetools import LRUCache
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.detection.example import Example
+from groundwire.detection.rows import parse_row, row_example
+from groundwire.detection.values import read_operating_point
+from groundwire.detector import Detector
+from groundwire.errors import GroundwireError, InputError
+from groundwire.gateway.http.loopback import host_of, is_loopback
+from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
+from groundwire.gateway.playground.snippets import WRITERS
+from groundwire.pipeline.conversation import divide_transcript, read_request, read_response
+from groundwire.render.answer import AnswerView
+from groundwire.render.html import read_part, render
+from groundwire.render.page import ANSWER_WORDS
+
+#: Bytes of a request's body; a longer one is refused.
+MAX_BODY_BYTES = 4_000_000
+#: Texts whose scores are kept.
+_KEPT_EXAMPLES = 16
+
+_ASSETS = {
+    "look.css": "text/css",
+    "playground.css": "text/css",
+    "answer.js": "text/javascript",
+    "playground.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaygroundExample:
+    """An example to begin with: its name, its field, and its texts."""
+
+    name: str
+    field: str
+    sources: tuple[str, ...]
+    question: str
+    answer: str
+
+
+@cache
+def examples() -> Mapping[str, PlaygroundExample]:
+    """Read the examples of ``examples.toml``, by name."""
+    text = resources.files(__package__).joinpath("examples.toml").read_text("utf-8")
+    found = (
+        PlaygroundExample(**{**each, "sources": tuple(each["sources"])})
+        for each in tomllib.loads(text)["examples"]
+    )
+    return {each.name: each for each in found}
+
+
+class Playground:
+    """The handlers of the page. Texts are read one after another, the newest last."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self._kept: LRUCache[Example, KeptScores] = LRUCache(_KEPT_EXAMPLES)
+        self._turn = asyncio.Lock()
+
+    def app(self, *, is_local: bool) -> ASGIApp:
+        """Make the app.
+
+        Args:
+            is_local: Whether only this machine may ask, by a name of this machine.
+        """
+        routes = [
+            Route("/", self._page),
+            Route("/assets/{name}", _asset),
+            Route("/check", self._check, methods=["POST"]),
+            Route("/chat", _chat, methods=["POST"]),
+            Route("/copy/{kind}", _copy, methods=["POST"]),
+        ]
+        app = Starlette(routes=routes, exception_handlers={GroundwireError: _refused})
+        return _Guarded(app, is_local=is_local)
+
+    async def _page(self, request: Request) -> Response:
+        known = examples()
+        example = known.get(request.query_params.get("example", ""), next(iter(known.values())))
+        shown = Example.of(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
+        info = self._detector.info
+        async with self._turn:
+            result = await run_in_threadpool(self._judge, shown, info.operating_point)
+        html = render(
+            "playground.html",
+            title="playground",
+            examples=known.values(),
+            example=example,
+            result=Markup(result),
+            points=self._detector.judge.operating_points,
+            threshold=info.threshold,
+            lowest=LOWEST_THRESHOLD,
+            kinds=WRITERS,
+        )
+        return HTMLResponse(html)
+
+    async def _check(self, request: Request) -> Response:
+        example, point = await _asked(request)
+        async with self._turn:
+            if await request.is_disconnected():
+                return Response(status_code=499)  # a newer text is on its way
+            return HTMLResponse(await run_in_threadpool(self._judge, example, point))
+
+    def _judge(self, example: Example, point: str | float) -> str:
+        kept = self._kept.get(example)
+        is_kept = kept is not None
+        if kept is None:
+            kept = KeptScores(self._detector.judge, example)
+        detection = kept.detect(point)
+        self._kept[example] = kept
+        view = AnswerView.of(detection, example.sources)
+        return render("playground_result.html", view=view, is_kept=is_kept, **ANSWER_WORDS)
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _ASSETS:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    return Response(read_part(name), media_type=_ASSETS[name])
+
+
+async def _chat(request: Request) -> Response:
+    """Take a chat apart: what the gateway would take for question, evidence and answer."""
+    text = str((await _body(request)).get("chat", ""))
+    messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
+    sent, answered = divide_transcript(parse_row(messages))
+    conversation = read_request(sent)
+    answer = next((each.text for each in read_response(answered) if each.text), "")
+    if not answer:
+        raise InputError("The chat has no answer: its last message has to be the assistant's.")
+    sources = [
+        {"id": each.source.id, "title": each.source.title, "text": each.source.text}
+        for each in conversation.offered
+    ]
+    found = {"sources": sources, "question": conversation.question or "", "answer": answer}
+    return JSONResponse(found)
+
+
+async def _copy(request: Request) -> Response:
+    kind = request.path_params["kind"]
+    if kind not in WRITERS:
+        return PlainTextResponse("There is no such kind of code.", status_code=404)
+    return PlainTextResponse(WRITERS[kind](*await _asked(request)))
+
+
+async def _asked(request: Request) -> tuple[Example, str | float]:
+    """Read an example and an operating point."""
+    data = await _body(request)
+    example, point = row_example(data), str(data.get("operating_point", "balanced"))
+    try:
+        return example, read_operating_point(point)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    # A page of another site cannot send this type without asking first, which is refused.
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise InputError("The body has to be application/json.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise InputError(f"The texts have more than {MAX_BODY_BYTES:,} bytes. Shorten them.")
+    return parse_row(body.decode("utf-8", errors="replace"))
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    del request
+    return JSONResponse({"error": str(error)}, status_code=422)
+
+
+class _Guarded:
+    """Middleware: the policy of each response, and no requests by the name of another machine."""
+
+    def __init__(self, app: ASGIApp, *, is_local: bool) -> None:
+        self._app, self._is_local = app, is_local
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                pairs = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *pairs]
+            await send(message)
+
+        if scope["type"] == "http" and self._is_local:
+            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+            if not all(is_loopback(host_of(host)) for host in hosts):
+                text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
+                await PlainTextResponse(text, status_code=403)(scope, receive, send_with_headers)
+                return
+        await self._app(scope, receive, send_with_headers)

@@ -1,0 +1,85 @@
+"""Writes a check as code to copy: Python, a command for a shell, or a test."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+
+from groundwire.detection.example import Example
+
+Point = str | float
+
+_PYTHON = """\
+from groundwire import Detector
+
+detector = Detector.load()
+detection = detector.detect(
+{arguments}
+)
+print(detection.outcome, [span.text for span in detection.spans])
+"""
+
+_CURL = """\
+# A gateway answers this: groundwire serve --upstream URL --local-demo
+curl http://127.0.0.1:8080/v1/check \\
+  -H 'Content-Type: application/json' \\
+  -d {body}
+"""
+
+_TEST = """\
+# The fixture comes with groundwire: pytest test_answer.py
+def test_the_answer_is_grounded(grounded):
+    grounded(
+{arguments}
+    )
+"""
+
+
+def _python(example: Example, point: Point) -> str:
+    return _PYTHON.format(arguments=_arguments(example, point, indent=4))
+
+
+def _test(example: Example, point: Point) -> str:
+    return _TEST.format(arguments=_arguments(example, point, indent=8))
+
+
+def _curl(example: Example, point: Point) -> str:
+    values = {"operating_point": point, **_values(example)}
+    body = json.dumps(values, ensure_ascii=False, indent=2)
+    return _CURL.format(body=shlex.quote(body))
+
+
+def _arguments(example: Example, point: Point, *, indent: int) -> str:
+    space = " " * indent
+    values = {**_values(example), "operating_point": point}
+    return "\n".join(f"{space}{name}={_literal(value, space)}," for name, value in values.items())
+
+
+def _literal(value: object, space: str) -> str:
+    if not isinstance(value, list):
+        return repr(value)
+    lines = "".join(f"{space}    {each!r},\n" for each in value)
+    return f"[\n{lines}{space}]" if lines else "[]"
+
+
+def _values(example: Example) -> dict[str, object]:
+    own_id = (f"S{number}" for number in range(len(example.sources)))
+    sources = [
+        each.text
+        if each.id == id_ and each.title is None
+        else _named(each.id, each.title, each.text)
+        for each, id_ in zip(example.sources, own_id, strict=True)
+    ]
+    asked = {"question": example.question} if example.question else {}
+    return {"sources": sources, **asked, "answer": example.answer}
+
+
+def _named(id_: str, title: str | None, text: str) -> dict[str, str]:
+    return {"id": id_, **({"title": title} if title else {}), "text": text}
+
+
+#: Name of a kind of code → its writer.
+WRITERS: Mapping[str, Callable[[Example, Point], str]] = {
+    "python": _python,
+    "curl": _curl,
+    "test": _test,
+}
