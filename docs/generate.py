@@ -51,6 +51,7 @@ _PART = re.compile(
 #: The page that tells more about a command.
 GUIDES = {
     "groundwire check": ("Check answers from the command line", "check.md"),
+    "groundwire playground": ("Playground", "playground.md"),
     "groundwire explain": ("Explanations", "explanations.md"),
     "groundwire verify": ("Verify", "verify.md"),
     "groundwire serve": ("Gateway", "gateway.md"),

@@ -3,29 +3,21 @@
 Needs a Chromium and Playwright's Python package: ``pytest -m browser``.
 """
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from groundwire.evaluation.reports.html import to_html
 from groundwire.evaluation.reports.summary import summarize
+from tests.browser import browser as browser
+from tests.browser import each_look, needs_chromium, opened, require_accessible
 from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path"),
-]
-
-TIMEOUT_MS = 20_000
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -42,42 +34,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=TIMEOUT_MS
-        )
-        yield browser
-        browser.close()
-
-
-@contextmanager
-def opened(
-    browser: "Browser",
-    report: Path,
-    *,
-    width: int = 1200,
-    **options: Any,  # noqa: ANN401
-) -> Iterator["Page"]:
-    """The page in a fresh profile; it must stay quiet and ask for nothing but itself."""
-    context = browser.new_context(viewport={"width": width, "height": 844}, **options)
-    page = context.new_page()
-    page.set_default_timeout(TIMEOUT_MS)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    assert said == []
-    assert asked == [report.as_uri()]
-    context.close()
-
-
 def ids_shown(page: "Page") -> list[str]:
     shown: list[str] = page.locator("article.card:visible h3 bdi").all_text_contents()
     return shown
@@ -90,7 +46,7 @@ def wait_for(page: "Page", n: int) -> None:
 
 
 def test_filters_show_what_fits_and_say_how_many(browser: "Browser", report: Path) -> None:
-    with opened(browser, report) as page:
+    with opened(browser, report.as_uri()) as page:
         page.select_option("#filter-kind", label="false negative")
         wait_for(page, 1)
         assert ids_shown(page) == ["missed"]
@@ -106,14 +62,14 @@ def test_filters_show_what_fits_and_say_how_many(browser: "Browser", report: Pat
 
 
 def test_a_count_leads_to_the_examples_of_its_kind(browser: "Browser", report: Path) -> None:
-    with opened(browser, report) as page:
+    with opened(browser, report.as_uri()) as page:
         page.click("a[data-show=false_positive]")
         wait_for(page, 1)
         assert ids_shown(page) == ["alarm"]
 
 
 def test_a_link_to_a_row_shows_it_whatever_is_filtered(browser: "Browser", report: Path) -> None:
-    with opened(browser, report) as page:
+    with opened(browser, report.as_uri()) as page:
         page.select_option("#filter-kind", label="false negative")
         wait_for(page, 1)
         page.evaluate("location.hash = 'row-1'")
@@ -122,7 +78,7 @@ def test_a_link_to_a_row_shows_it_whatever_is_filtered(browser: "Browser", repor
 
 
 def test_filters_and_folds_work_from_the_keyboard(browser: "Browser", report: Path) -> None:
-    with opened(browser, report) as page:
+    with opened(browser, report.as_uri()) as page:
         page.focus("#filter-words")
         page.keyboard.type("llm-a")
         wait_for(page, 1)
@@ -131,18 +87,10 @@ def test_filters_and_folds_work_from_the_keyboard(browser: "Browser", report: Pa
         page.wait_for_selector("article.card:visible .claim", state="visible")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_a_phone(browser: "Browser", report: Path, scheme: str) -> None:
-    with opened(browser, report, width=390, color_scheme=scheme) as page:
-        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width == 390
-
-
 def test_without_scripts_everything_is_there_but_the_filters(
     browser: "Browser", report: Path
 ) -> None:
-    with opened(browser, report, java_script_enabled=False) as page:
+    with opened(browser, report.as_uri(), java_script_enabled=False) as page:
         assert len(ids_shown(page)) == 8
         assert not page.locator("#filters").is_visible()
 
@@ -154,23 +102,16 @@ def test_thousands_of_examples_are_filtered_within_a_moment(
     results = results_of(rows, tmp_path / "results.jsonl")
     path = tmp_path / "report.html"
     path.write_text(to_html(summarize(results, n_examples=3000)), encoding="utf-8")
-    with opened(browser, path) as page:
+    with opened(browser, path.as_uri()) as page:
         page.fill("#filter-words", "built in 2999.")
         wait_for(page, 1)
         assert ids_shown(page) == ["2999"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 390])
+@each_look
 def test_no_rule_of_accessibility_is_broken(
-    browser: "Browser", report: Path, scheme: str, width: int
+    browser: "Browser", report: Path, width: int, scheme: str
 ) -> None:
-    """Contrast, names, roles, landmarks: the rules of WCAG 2 A and AA that axe-core knows."""
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    )
     # axe is put into the page from outside, which the page's policy would refuse.
-    with opened(browser, report, width=width, color_scheme=scheme, bypass_csp=True) as page:
-        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-        found = axe.Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+    with opened(browser, report.as_uri(), width=width, scheme=scheme, bypass_csp=True) as page:
+        require_accessible(page)

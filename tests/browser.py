@@ -1,0 +1,94 @@
+"""Pages in Chromium: they are quiet, ask for nothing elsewhere, and break no rule of accessibility.
+
+Needs a Chromium and Playwright's Python package: ``pytest -m browser``.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+TIMEOUT_MS = 20_000
+#: The folder for the pictures of the documentation: ``docs/images`` has them drawn anew.
+PICTURES = os.environ.get("GROUNDWIRE_PICTURES")
+
+needs_chromium = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path"),
+]
+each_look = pytest.mark.parametrize(
+    ("width", "scheme"), [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A browser for the tests of a module."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], timeout=TIMEOUT_MS
+        )
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(
+    browser: "Browser",
+    address: str,
+    *,
+    width: int = 1280,
+    scheme: str = "light",
+    **options: Any,  # noqa: ANN401 - of a context
+) -> Iterator["Page"]:
+    """A page in a fresh profile; it must stay quiet and ask its own server alone."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 844 if width < 500 else 800},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        **options,
+    )
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    yield page
+    assert said == []
+    own = address if address.startswith("file:") else "/".join(address.split("/")[:3])
+    assert [each for each in asked if not each.startswith(own)] == []
+    context.close()
+
+
+def require_accessible(page: "Page") -> None:
+    """Fail if a rule of axe-core is broken, with everything unfolded, or the page is too wide."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    viewport = page.viewport_size
+    assert viewport is not None
+    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def picture(page: "Page", name: str, folder: Path) -> None:
+    """Take a picture, for the documentation if it is asked for; it must stay small."""
+    file = Path(PICTURES or folder) / f"{name}.png"
+    viewport = page.viewport_size
+    assert viewport is not None
+    page.screenshot(path=file, clip={"x": 0, "y": 0, "width": viewport["width"], "height": 580})
+    assert file.stat().st_size < 120_000
