@@ -17,12 +17,13 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from groundwire.config.kinds import is_loopback_host
 from groundwire.detection.example import Example
 from groundwire.detection.rows import parse_row, row_example
 from groundwire.detection.values import read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
-from groundwire.gateway.http.loopback import host_of, is_loopback
+from groundwire.gateway.middleware.auth import host_of
 from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
 from groundwire.gateway.playground.snippets import WRITERS
 from groundwire.pipeline.conversation import divide_transcript, read_request, read_response
@@ -215,7 +216,7 @@ class _Guarded:
 
         if scope["type"] == "http" and self._is_local:
             hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-            if not all(is_loopback(host_of(host)) for host in hosts):
+            if not all(is_loopback_host(host_of(host)) for host in hosts):
                 text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
                 await PlainTextResponse(text, status_code=403)(scope, receive, send_with_headers)
                 return
