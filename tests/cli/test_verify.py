@@ -375,7 +375,7 @@ def test_a_text_is_never_taken_for_a_file(wire: ScriptedEndpoint, tmp_path: Path
         ("5", "holds no spans: it is a JSON number. It should hold a list"),
         ('{\n"a": 1\n}', "holds no spans: it is a JSON object"),
         ("no json", "is no JSON: Expecting value at line 1"),
-        ('["text"]', "span 0 is a str"),
+        ("[5]", "span 0 has no text"),
         ('[{"sid": "S", "text": "a"}, {"sid": "S", "text": "b"}]', "duplicate span ids: 'S'"),
     ],
 )

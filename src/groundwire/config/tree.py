@@ -72,14 +72,14 @@ class Check:
             to be grounded, also what is unverified, partial or could not be checked.
         enabled: Whether answers are checked.
         action: What is done about a hallucinated answer.
-        contradicted_action: At least this where the evidence says otherwise.
+        contradicted_action: What is done at least if the evidence says otherwise.
         unverified_action: What is done if there is no evidence; null: as action, at most header.
         partial_action: What is done if something stayed unread and nothing was found; null: as
             action, at most header.
         on_error: What is done if a check was due and failed: allow (recorded), warn (marked as far
             as the action marks anything), block, or auto (warn, and block where the action is
             block).
-        min_severity: Findings less severe are only logged.
+        min_severity: Findings of a lower severity are only logged.
         include_details: Whether a body warning names the findings.
     """
 
@@ -99,10 +99,10 @@ class Gate:
     """Settings of the gate, which tells whether a prompt calls for a check.
 
     Attributes:
-        enabled: Whether prompts are asked about.
+        enabled: Whether the gate judges prompts.
         model: embedded, or a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: From this probability on, an answer is checked.
+        threshold: The probability from which an answer is checked.
         device: Where the model runs.
         bypass_explicit: Whether answers to requests that name sources are checked unasked.
         bypass_evidence: Whether answers to requests that hold any other evidence are checked
@@ -123,7 +123,7 @@ class DetectorSettings:
     """Settings of the hallucination detector.
 
     Attributes:
-        name: reader, similarity, or a folder or the id of a hub model.
+        name: The detector: reader, similarity, a folder with a model, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
         operating_point: The probability from which a word piece is flagged, by name or as a number.
         min_pieces: Number of flagged word pieces from which an answer counts as hallucinated.
@@ -179,7 +179,7 @@ class Similarity:
     """Settings of the similarity detector, which compares sentences with sources.
 
     Attributes:
-        threshold: Less similar is ungrounded; null: that of the embedder.
+        threshold: A sentence of lower similarity is ungrounded; null: the default of the embedder.
         min_words: Sentences of fewer words are not compared.
         embedder: The embedder: neural is a model, hash needs none.
         all_short: The outcome if nothing is wrong and some sentence is too short to be compared.
@@ -218,32 +218,34 @@ class Verify:
     """Settings of the verification of claims with citations.
 
     Attributes:
-        verifier: local stays on this machine; openai is any compatible endpoint with logprobs.
-        model: The endpoint's model.
-        base_url: Where an openai verifier is.
-        service_url: Where a service is.
-        api_key: Key of either.
+        verifier: Who verifies: local, on this machine; openai, any compatible endpoint with
+            logprobs; or service.
+        model: The model to ask at the endpoint.
+        base_url: The URL of the endpoint of the verifier openai.
+        service_url: The URL of the verifier service.
+        api_key: The key for the endpoint or the service.
         target: The probability that a claim must reach with its evidence, and not without.
-        max_claims: Claims that are verified; more is flagged.
+        max_claims: How many claims are verified; an answer with more is flagged.
         require_citations: Whether a claim without citation fails.
-        context_mode: Evidence of a claim: what it cites, all, or auto: all if it cites nothing.
-        timeout_s: For one call of the verifier.
-        claim_split: Where claims end.
-        citation_regex: What a citation looks like; null: [S0], [1], [S0, S1].
-        units: Of budgets.
-        placeholder: Stands for evidence that is taken away.
-        temperature: Of an endpoint.
-        max_concurrency: Calls at a time.
-        top_logprobs: Asked for.
+        context_mode: The evidence of a claim: the spans that it cites, all spans, or auto: all if
+            it cites nothing.
+        timeout_s: How long one call of the verifier may take.
+        claim_split: Whether claims are sentences or lines.
+        citation_regex: A pattern of citations; null: the forms [S0], [1] and [S0, S1].
+        units: The unit of budgets.
+        placeholder: The text in place of evidence that a claim is read without.
+        temperature: The sampling temperature at the endpoint.
+        max_concurrency: How many calls are made at a time.
+        top_logprobs: How many likeliest tokens the endpoint is asked for.
         include_prompts: Whether the report holds the prompts.
-        max_prompt_chars: Of each prompt in the report.
-        rule: How a claim is decided upon: believed with its evidence and not without, or by
-            comparing budgets, which have no sign.
-        min_log_odds_gain: That evidence must bring.
-        use_cache: Whether calls are kept, at temperature 0.
-        group_claims: Whether claims with one evidence share a call.
-        max_group_size: Claims in a call.
-        max_group_prompt_chars: Characters in a call.
+        max_prompt_chars: How many characters of each prompt the report holds.
+        rule: How a claim is decided. signed: it must be believed with its evidence and not without;
+            kl: budgets are compared, which have no sign.
+        min_log_odds_gain: The gain in log odds that the evidence must bring, in nats.
+        use_cache: Whether replies are cached at temperature 0.
+        group_claims: Whether claims with the same evidence share a call.
+        max_group_size: How many claims may share a call.
+        max_group_prompt_chars: How many characters the prompt of a shared call may have.
     """
 
     verifier: Annotated[str, one_of(("local", "openai", "service"))] = "local"
@@ -325,7 +327,7 @@ class Admin:
     """Settings of the admin plane, which has tenants, keys and the audit trail on its own port.
 
     Attributes:
-        enabled: Whether there is one.
+        enabled: Whether there is an admin plane.
         host: The address it listens on.
         port: The port it listens on; 0: any free one.
         api_key: A key with the role admin; others are made with it.
@@ -344,11 +346,9 @@ class StoreSettings:
     Attributes:
         url: postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in
             gateway.data_dir.
-        timeout_s: To connect, and to wait for a connection.
-        max_connections: Connections of one process at a time for all that reads and changes.
-            Besides: one writes the audit trail, and on PostgreSQL one hears of changes and one
-            locks retention.
-        poll_s: Between two looks for changes that other processes made to a SQLite file.
+        timeout_s: How long to wait for the database to answer, and for a free connection.
+        max_connections: How many connections one process opens; one more writes the audit trail.
+        poll_s: Time between two looks for changes that other processes made.
     """
 
     url: StoreUrl | None = None
@@ -363,19 +363,19 @@ class Audit:
 
     Attributes:
         enabled: Whether findings are recorded.
-        path: A file for it in place of the store; -: standard output; null: the store, or
+        path: A file for the trail in place of the store; -: standard output; null: the store, or
             audit.jsonl in gateway.data_dir where there is no store.
-        text: What stands for a text: its first 100 characters, the first 16 hexadecimal digits of
-            its SHA-256, or all of it.
+        text: What is kept of a text: cut: its first 100 characters; hash: 16 hexadecimal digits of
+            its SHA-256; full: all of it.
         redact: What is taken out of texts before they are kept.
         durability: When a record is on disk: soon after, or before its response has ended.
-        on_failure: What becomes of a response whose record cannot be written.
-        key: What the chain of records is signed with, the same in all replicas; null: a key in
+        on_failure: Whether a response whose record cannot be written is delivered or refused.
+        key: The key that signs the records, the same in all replicas; null: a key in
             gateway.data_dir, which the first start makes.
         retention_days: How long records are kept; null: without end.
-        detail_days: How long what was found is kept in full beside its record; 0: not at all; null:
-            as long as the record.
-        queue_size: Events that wait to be written at most.
+        detail_days: How long all findings are kept beside their record; 0: not at all; null: as
+            long as the record.
+        queue_size: How many events may wait to be written.
     """
 
     enabled: bool = True
@@ -395,9 +395,9 @@ class Log:
     """Settings of the log of the gateway, on standard error. It never has keys, prompts or answers.
 
     Attributes:
-        level: The least severe records that are written.
-        format: text for people, or json: an object a line.
-        access: Whether each request is a record, of level info; probes are of level debug.
+        level: The lowest level of records that are written.
+        format: text, for people, or json, one object a line.
+        access: Whether each request is logged, at level info; probes at level debug.
     """
 
     level: Annotated[str, one_of(("debug", "info", "warning", "error"))] = "info"
@@ -424,14 +424,14 @@ class UpstreamDefaults:
     """The upstream, if it is one server, and the limits of the connections to all upstreams.
 
     Attributes:
-        url: Where its API begins; several are in upstreams.
-        api_key: Its key; null: what the caller has for it, if anything.
-        connect_timeout_s: To connect.
-        response_timeout_s: From the request to the headers of the response.
-        idle_timeout_s: Between two pieces of a response.
-        max_connections: Connections at a time, to all of them.
-        max_failures: Failures in a row until one counts as down.
-        cooldown_s: Until one that counts as down is tried again.
+        url: The base URL of its API; several upstreams are in upstreams.
+        api_key: The key for it; null: the key that the caller sends for it, if any.
+        connect_timeout_s: How long connecting may take.
+        response_timeout_s: How long the headers of the response may take.
+        idle_timeout_s: How long the next piece of a response may take.
+        max_connections: How many connections to all upstreams may be open.
+        max_failures: After so many failures in a row an upstream counts as down.
+        cooldown_s: Time until an upstream that counts as down is tried again.
     """
 
     url: Endpoint | None = None
