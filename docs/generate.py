@@ -4,25 +4,23 @@
 ``<!-- end -->`` in README.md and some pages of docs/, and draws README's pictures. ``--check``
 compares them instead, and says what differs, but for what differs between machines: line breaks of
 the help texts, probabilities, and words marked on one side whose probability is close to the
-threshold.
+threshold. ``--slow`` also runs what takes a minute.
 """
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from click.testing import CliRunner
 
 import facts
+import outputs
 import picture
 from groundwire.cli import cli
 from groundwire.config.names import DEFAULTS, NAMES, Format
@@ -30,7 +28,6 @@ from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
 from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
-from groundwire.engine.models import BASE_PACKAGE
 from groundwire.policy.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +35,12 @@ PAGES = (
     "README.md",
     "docs/cli.md",
     "docs/configuration.md",
+    "docs/evaluate.md",
     "docs/http-api.md",
     "docs/prompts.md",
     "docs/quickstart.md",
+    "docs/tuning.md",
+    "docs/verify.md",
 )
 
 _PART = re.compile(
@@ -75,25 +75,15 @@ PICTURES = {"light": picture.LIGHT, "dark": picture.DARK}
 _MAIN_JOB = re.compile(r"^\$ .*/groundwire (check .*)$", re.MULTILINE)
 _SPAN = re.compile(r"^(\w+)(?: \(\w+\))? +(\d+)-(\d+)  probability ([01]\.\d\d) .*\n", re.MULTILINE)
 _THRESHOLD = re.compile(r"(?<=\(threshold )[\d.]+(?=\))")
+_OUTPUT = re.compile(r"(?<= output -->).*?(?=<!-- end -->)", re.DOTALL)
 _VARIES = re.compile(r"[⟦⟧]|(?<=^detector  reader )[0-9a-f]{12}", re.MULTILINE)
 #: A word piece this far over the threshold on one machine is over it on all.
 _MARGIN = 0.15
 
 
 def main_job(*more: str) -> str:
-    """What README's first command prints in the end, which installs reader-base first."""
-    if find_spec(BASE_PACKAGE) is None:
-        raise SystemExit("Install reader-base first: pip install ./models/reader-base")
-    done = subprocess.run(
-        [sys.executable, "-m", "groundwire", *_main_arguments(), *more],
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        env=os.environ | {"PYTHONUTF8": "1", "NO_COLOR": "1"},
-    )
-    if done.returncode != 1:
-        raise SystemExit(f"The main job ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return done.stdout
+    """What README's first command prints in the end."""
+    return outputs.run([*_main_arguments(), *more])
 
 
 def _main_arguments() -> list[str]:
@@ -299,6 +289,10 @@ def generate(match: re.Match[str]) -> str:
         text = main_job()
     elif name == "facts":
         text = f"\n{table(facts.HEAD, facts.rows())}\n{facts.sentences()}\n"
+    elif name == "output" or (name == "slow output" and "--slow" in sys.argv):
+        text = outputs.again(match["text"], match.string)
+    elif name == "slow output":
+        text = outputs.of_the_shipped(match["text"])
     elif kind in TABLES:
         text = f"\n{TABLES[kind](rest)}\n"
     else:
@@ -308,6 +302,9 @@ def generate(match: re.Match[str]) -> str:
 
 def is_same(old: str, new: str) -> bool:
     """Whether two versions of a page say the same."""
+    old, new = (
+        _OUTPUT.sub(lambda part: outputs.without_numbers(part[0]), text) for text in (old, new)
+    )
     fixed = [_VARIES.sub("", _THRESHOLD.sub("", _SPAN.sub("", text))) for text in (old, new)]
     return fixed[0].split() == fixed[1].split() and agrees(old, new) and agrees(new, old)
 

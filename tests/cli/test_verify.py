@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from tests.verify.scripted import (
 #: As the documented page has it.
 AUTH = "Auth reads JWT_ISSUER and validates the issuer of each token against it."
 EXAMPLE = "Auth validates issuer via JWT_ISSUER. [S0]"
-PAGE = Path(__file__).parents[2] / "docs" / "verify.md"
 KEY = "sk-very-secret"
 SKY = ["--answer", "The sky is blue [S0].", "--span-text", "S0=The sky is blue."]
 PASSES = with_evidence(0.97, 0.05)
@@ -111,23 +109,6 @@ def test_citations_stand_beside_the_claims() -> None:
         "misattributed": 1,
         "supported": 1,
     }
-
-
-@pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
-def test_the_command_on_the_page_prints_what_is_shown() -> None:
-    pattern = r"<!-- command -->\n```console\n\$ (.*?[^\\])\n(.*?)```"
-    block = re.search(pattern, PAGE.read_text("utf-8"), re.DOTALL)
-    assert block
-    program, *args = shlex.split(block[1].replace("\\\n", ""))
-    assert program == "groundwire"
-    result = invoke(*args)
-    assert result.exit_code == 1
-    assert without_numbers(result.stdout) == without_numbers(block[2])
-
-
-def without_numbers(text: str) -> list[str]:
-    """The words of a report: numbers, and where a mark begins, differ from machine to machine."""
-    return re.sub(r"\d+\.\d+|reader@\w+", "#", re.sub("[⟦⟧]", "", text)).split()
 
 
 # Exit status
