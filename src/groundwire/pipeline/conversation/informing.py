@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import re2
-
 from groundwire.pipeline.conversation.content import Piece
 from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
@@ -32,8 +30,8 @@ _STEM_CHARS = 4
 _OBJECT = re.compile(r'^[ \t]*(?=\{\s*")', re.MULTILINE)
 
 
-_ASKS_FOR_RESULT = re2.compile(r"(?i)\b(?:give|show|send) me\b[^.?!]{0,60}\bresults?\b")
-_IN_THIS_CHAT = re2.compile(
+_ASKS_FOR_RESULT = re.compile(r"(?i)\b(?:give|show|send) me\b[^.?!]{0,60}\bresults?\b")
+_IN_THIS_CHAT = re.compile(
     r"(?i)\b(?:results?|documents?|passages?|sources?|excerpts?|information)\b[^.?!]{0,20}"
     r"\b(?:in|of|from) this (?:chat|conversation)\b"
 )
@@ -87,18 +85,14 @@ def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     return tuple(_pieces(message.says, text, parts))
 
 
-def holds_results(messages: Sequence[Message], i: int) -> bool:
-    """Whether an assistant's message is a search result that an application put into the chat.
+def asks_for_result(message: Message) -> bool:
+    """Whether a user asks for a search result, which an application then lets the model say."""
+    return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
-    The user before it asks for a result, and the last one speaks of those "in this chat".
-    """
-    before, last = messages[i - 1], messages[-1]
-    return (
-        before.is_user
-        and last.is_user
-        and any(_ASKS_FOR_RESULT.search(each.text) for each in before.says)
-        and any(_IN_THIS_CHAT.search(each.text) for each in last.says)
-    )
+
+def speaks_of_results(message: Message) -> bool:
+    """Whether a user speaks of search results "in this chat"."""
+    return message.is_user and any(_IN_THIS_CHAT.search(each.text) for each in message.says)
 
 
 def _told(

@@ -12,6 +12,7 @@ _MAX_NAME = 64
 _MAX_WORDS = 10
 #: How far behind a line a question stands that asks whether it is true.
 _JUDGED_CHARS = 40
+_CLAIM_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,9 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
                 name
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
                 # "I read this: ... Is it true?" gives a claim to judge.
-                and not is_judged(text[colon:end], text[end : end + _JUDGED_CHARS])
+                and not is_judged(
+                    text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
+                )
             ):
                 label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
             if label is not None:

@@ -12,7 +12,12 @@ from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
 from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
-from groundwire.pipeline.conversation.informing import handed_over, holds_results, read_message
+from groundwire.pipeline.conversation.informing import (
+    asks_for_result,
+    handed_over,
+    read_message,
+    speaks_of_results,
+)
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.pipeline.conversation.roles import Names
@@ -251,6 +256,7 @@ def _asked_and_context(
     asked: list[str] = []
     context: list[Piece] = []
     loose: list[Piece] = []
+    holds_results = bool(messages) and speaks_of_results(messages[-1])
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
         if message.is_assistant and i:
@@ -258,7 +264,7 @@ def _asked_and_context(
             place = len(messages) - 1 - i
             if place < n_before_user:
                 context += handed_over(message, names)
-            elif holds_results(messages, place):
+            elif holds_results and asks_for_result(messages[place - 1]):
                 context += message.says
             continue
         if not (message.is_user or message.is_system or message.is_assistant):
