@@ -602,6 +602,8 @@ def test_half_a_surrogate_pair_is_refused_where_it_stands() -> None:
         read(tool("330 \ud800"))
     with pytest.raises(InvalidTextError, match=r"question in messages\[0\]\.content is not valid"):
         read(user("330 \ud800"))
+    with pytest.raises(InvalidTextError, match=r"text of messages\[0\]\.content"):
+        read({"role": "assistant", "content": "Context: It is 330 \ud800 m tall."}, user("Tall?"))
 
 
 def test_data_too_deep_to_be_written_is_counted() -> None:

@@ -59,8 +59,7 @@ def read_message(message: Message, names: Names) -> MessageParts:
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
         return fields
-    readable = _NOISE.sub(lambda match: " " * len(match[0]), text)
-    parts = divide(readable, is_user=message.is_user, names=names)
+    parts = divide(_without_noise(text), is_user=message.is_user, names=names)
     marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
     loose = _told(message, text, parts, is_beside_marks=bool(marked))
     if not message.is_user:
@@ -78,11 +77,15 @@ def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     An application writes such a message before any user has asked; no model answers so.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
-    parts = divide(text, is_user=False, names=names)
+    parts = divide(_without_noise(text), is_user=False, names=names)
     is_evidence = all(part.does is Wording.INFORMS and part.is_marked for part in parts)
     if not (parts and is_evidence) or names.role_of(text[: parts[0].start]) is not Role.INFORM:
         return ()
     return tuple(_pieces(message.says, text, parts))
+
+
+def _without_noise(text: str) -> str:
+    return _NOISE.sub(lambda match: " " * len(match[0]), text)
 
 
 def asks_for_result(message: Message) -> bool:
