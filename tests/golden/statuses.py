@@ -119,9 +119,11 @@ def run(command: tuple[str, ...]) -> dict[str, object]:
     detector = FixedDetector(unsupported=["1950"], fails_on="BOOM")
     setup = Setup(load=lambda choice: detector)
     with _folder():
+        # Keys that somebody keeps at home would sign records.
+        home = {"HOME": str(Path.cwd()), "XDG_CONFIG_HOME": ""}
         if command in BEFORE:
-            invoke(*BEFORE[command], setup=setup)
-        result = invoke(*command, setup=setup)
+            invoke(*BEFORE[command], setup=setup, environ=home)
+        result = invoke(*command, setup=setup, environ=home)
     return {
         "status": int(result.exit_code),
         "writes_output": bool(result.stdout),

@@ -92,9 +92,9 @@ def ece_by_chance(
     evidence of bad calibration if it is above most of these.
 
     Args:
-        probabilities: As for :func:`reliability`.
-        n_bins: The same.
-        lowest: The same.
+        probabilities: In [0, 1], shape ``(n,)``, as for :func:`reliability`.
+        n_bins: Bins over [0, 1].
+        lowest: Lower probabilities are left out.
         n_draws: How many samples to draw.
         seed: Seed of the bootstrap.
 

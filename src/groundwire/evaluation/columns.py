@@ -52,7 +52,7 @@ class Columns:
         hallucinated: Whether the answer is.
         complete: Whether all of it was checked.
         has_spans: Whether it is known which characters are hallucinated.
-        probability: As :attr:`.confusion.ComparedAnswer.probability`.
+        probability: The doubt about it, as in :attr:`.confusion.ComparedAnswer.probability`.
         characters: Both, predicted and gold, shape ``(n, 3)``.
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
@@ -89,7 +89,7 @@ class Columns:
 
     @property
     def counted(self) -> Bools:
-        """Which of them scores count: see :func:`.sums.counted`."""
+        """The answers that scores count, as :func:`.sums.counted` selects them."""
         return counted(self.hallucinated, self.failed)
 
     @property

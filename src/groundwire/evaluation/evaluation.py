@@ -96,7 +96,7 @@ class Evaluation:
         return cls(header=header, counts=tally.counts, scores=scores, seconds=tally.seconds)
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """As JSON data.
+        """Return it as JSON data.
 
         Args:
             wall_s: How long the run took, if one did; without, the checks' own times are summed.

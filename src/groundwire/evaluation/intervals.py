@@ -149,7 +149,7 @@ class Bootstrap:
         )
 
     def _draws(self) -> Iterator[Floats]:
-        """How often each context is drawn in some resamples, shape ``(r, n_contexts)``."""
+        """Yield how often each context is drawn in some resamples, shape ``(r, n_contexts)``."""
         rng, n = np.random.default_rng(self.seed), self.n_contexts
         if not n:
             raise ValueError("there are no answers, so there is nothing to resample")

@@ -41,7 +41,7 @@ class Header:
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         return {
             "schema": SCHEMA,
             "groundwire": self.version,
@@ -112,7 +112,7 @@ class JudgedRow:
         return self.error is not None and not self.answer
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**data, "sources": list(self.sources), "gold": list(self.gold)}
 

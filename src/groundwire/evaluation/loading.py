@@ -110,7 +110,7 @@ class AnyExplainer(Protocol):
     """An explainer, as far as the commands use it.
 
     Attributes:
-        name: Its name.
+        name: The name of the explainer.
         revision: The revision of its model; empty if it is not pinned.
     """
 

@@ -130,6 +130,6 @@ class RowCounts:
         return sorted(self._failures, key=itemgetter("row"))[:MAX_FAILURES]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         counts = {name: getattr(self, name) for name in _COUNTS}
         return {**counts, "n_failed": self.n_failed, "failures": self.failures}

@@ -79,7 +79,7 @@ class RegressionCheck:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**data, "ci95": None if self.ci95 is None else list(self.ci95)}
 
@@ -107,7 +107,7 @@ class Regression:
         return all(check.is_passed for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         return {
             "passed": self.is_passed,
             "n": self.n,

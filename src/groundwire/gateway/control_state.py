@@ -16,7 +16,7 @@ class ControlState:
         is_up: Whether the database can be used, as far as is known.
         problem: What is wrong with it.
         revision: Revision of the tenants and keys that this process knows.
-        age_s: For how long it is not known whether that is what is stored.
+        age_s: Seconds since tenants and keys were last known to be as stored.
         is_audit_failing: Whether records cannot be written.
         n_waiting: Records that wait to be written.
     """

@@ -93,7 +93,7 @@ class Verifications:
             subject: An answer or a trace.
             spans: The evidence.
             knobs: Arguments of the request, which win over the configuration.
-            scope: For whom, and until when.
+            scope: The caller, and the deadline.
             with_citations: Whether citations are looked into.
 
         Raises:

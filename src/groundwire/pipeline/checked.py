@@ -83,7 +83,7 @@ class Checked:
         return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, without the request."""
+        """Return it as JSON data, without the request."""
         ruling, detection = self.ruling, self.detection
         return {
             "index": self.answer.index,
@@ -139,7 +139,7 @@ class CheckedResponse:
         return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        """Return it as JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
         return {
             "outcome": str(self.outcome),
             "action": str(self.action),

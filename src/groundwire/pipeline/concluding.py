@@ -120,7 +120,7 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 
 
 def _outcome(context: RequestContext, answer: Answer, found: CheckResult) -> Outcome:
-    """Of an answer without a detection."""
+    """The outcome of an answer without a detection."""
     if context.path not in DUE:
         return Outcome.SKIPPED
     if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):

@@ -65,7 +65,7 @@ class GateReport:
         return True if self.status is GateStatus.BYPASSED else None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         result = self.result
         return {
             "status": str(self.status),
@@ -116,7 +116,7 @@ class RequestContext:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        """Return it as JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
         conversation, decision = self.conversation, self.choice.decision
         return {
             "path": str(self.path),

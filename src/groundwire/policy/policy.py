@@ -30,7 +30,7 @@ class Action(StrEnum):
 
     @property
     def strength(self) -> int:
-        """Its place in the order, from 0."""
+        """The place of the action in the order of strength, from 0."""
         return _place(self)
 
 

@@ -100,7 +100,7 @@ class AnswerView:
 
     @property
     def count(self) -> str:
-        """How many statements there are, by label."""
+        """The number of statements by label."""
         return describe_claims(self.detection)
 
     @property

@@ -37,7 +37,7 @@ class FileCheck:
     source: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         return {**asdict(self), "differences": list(self.differences)}
 
 

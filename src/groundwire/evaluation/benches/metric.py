@@ -39,7 +39,7 @@ class BenchScore:
     n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         ends = [self.low, self.high]
         return {"value": self.value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
 

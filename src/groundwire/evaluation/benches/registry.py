@@ -24,10 +24,10 @@ class Bench:
 
     Attributes:
         name: Its name on the command line.
-        title: Its own name.
+        title: The name that its authors gave it.
         hallucinated: Which of its answers count as hallucinated.
         licence: The licence of the data, as its authors state it.
-        citation: Its paper.
+        citation: The paper about it.
         url: A page about its files.
         fetch: How to fetch them by hand: addresses, or what to take from the page.
         splits: Its parts; the first is judged if nothing else is asked for.

@@ -104,7 +104,7 @@ class BenchResult:
         return not self.differences
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """As JSON data; ratios are in [0, 1], published scores in per cent as printed."""
+        """Return it as JSON data; ratios are in [0, 1], published scores in per cent as printed."""
         bench = self.bench
         return {
             "bench": {

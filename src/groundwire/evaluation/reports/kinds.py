@@ -59,8 +59,8 @@ class ReportRow:
     """One row as reports show it.
 
     Attributes:
-        row: As it stands in the results.
-        kind: Its kind.
+        row: The row of the results.
+        kind: The kind of its verdict.
         detection: Its detection; ``None`` if the row failed.
         judged: The comparison with its labels; ``None`` without any.
         badness: How far off the verdict is, in [0, 1]: for a wrong one how far its doubt is on the

@@ -52,7 +52,7 @@ class FlaggedCost:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         counts = self.counts
         return {
             "n_flagged": counts.n_flagged,
@@ -101,7 +101,7 @@ class Tuned:
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         promised = self.guarantee
         return {
             "group": self.group,
@@ -156,7 +156,7 @@ class Tuning:
         return all(each.threshold is not None for each in self.groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data: ratios in [0, 1], ``null`` where they are undefined."""
+        """Return it as JSON data: ratios in [0, 1], ``null`` where they are undefined."""
         return {
             "target": str(self.target),
             "confidence": self.confidence,

@@ -74,7 +74,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """As many parts as there is room for, the first in any case, and how many there are more."""
+    """Join the parts that there is room for, at least the first, and count the others."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)

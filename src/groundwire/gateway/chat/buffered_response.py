@@ -38,7 +38,7 @@ class CheckedBody:
 
     Attributes:
         raw: The bytes as they came.
-        data: As JSON data; ``None`` if it cannot be read.
+        data: The body as JSON data; ``None`` if it cannot be read.
         answers: The results for its answers.
         is_upstream_error: Whether it is an error of the upstream, which holds no answers.
     """

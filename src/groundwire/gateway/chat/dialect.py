@@ -47,7 +47,7 @@ class HeldResponse(Protocol):
 
     @property
     def answers(self) -> Mapping[int, Held]:
-        """Its answers so far, by their numbers."""
+        """The answers so far, by their numbers."""
 
     @property
     def n_held(self) -> int:
@@ -96,7 +96,7 @@ class Dialect(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it is, below ``/v1/``."""
+        """The path of the API, below ``/v1/``."""
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """A request as the pipeline reads it: with ``messages`` or ``input``.

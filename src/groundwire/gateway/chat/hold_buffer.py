@@ -35,7 +35,7 @@ _ERROR_NAME = b"event: error\n"
 
 
 class EventForm:
-    """How chunks stand in events: as chat completions do."""
+    """The form in which chunks stand in events; this one is that of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
         """The event of a chunk."""
@@ -227,7 +227,7 @@ class HeldStream:
         Args:
             head: The fields that all chunks of the response have, as far as known before the
                 first.
-            withholds: As that of :class:`HeldAnswer`.
+            withholds: Whether text waits for its verdict, as in :class:`HeldAnswer`.
             form: How events are written and read.
         """
         self._form = form or EventForm()

@@ -124,7 +124,7 @@ def parse_json(
 
     Args:
         body: The bytes.
-        object_pairs_hook: As that of :func:`json.loads`.
+        object_pairs_hook: Makes objects of pairs, as for :func:`json.loads`.
 
     Raises:
         Problem: If it is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of digits

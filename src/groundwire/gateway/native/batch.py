@@ -42,7 +42,7 @@ class Batch:
     """A batch as it was sent.
 
     Attributes:
-        rows: With their numbers, from 1; lines that are blank count and are none.
+        rows: The rows with their numbers, from 1; a blank line counts and is no row.
         operating_point: The operating point of rows that name none.
     """
 

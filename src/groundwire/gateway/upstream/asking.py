@@ -77,7 +77,7 @@ class UpstreamRequest:
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
-        """Its headers as an upstream sees them."""
+        """The headers of the request as an upstream gets them."""
         headers = going_up(
             self.headers,
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),

@@ -48,7 +48,7 @@ _DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "bo
 
 
 class Skipped(StrEnum):
-    """What a request holds and a check does not read."""
+    """Kinds of content of a request that a check does not read."""
 
     MESSAGE = "message"  # a message of a role, or an item of a type, that nobody has defined
     PART = "part"  # a sound or unknown part of what a user or the system says
@@ -76,7 +76,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Content:
-    """What one message holds, sorted by what it is.
+    """The content of one message, sorted by its kind.
 
     Attributes:
         says: Running text: a question, an instruction, what a template fills in.

@@ -446,7 +446,7 @@ class _Walk:
             self._enter(announced, is_announced=True, is_once=True)
 
     def _wanted(self, text: str) -> int:
-        """From how many words on a paragraph that states something stands for itself."""
+        """The number of words from which a paragraph that states something is evidence."""
         if not self._is_user:
             return _OWN_WORDS
         if self._is_structured:

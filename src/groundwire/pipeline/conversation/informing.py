@@ -39,7 +39,7 @@ _IN_THIS_CHAT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageParts:
-    """What a message says, divided.
+    """The parts of what a message says.
 
     Attributes:
         asks: What is asked: the text of a message without evidence, else the question in it.

@@ -80,7 +80,7 @@ def first_label(text: str, start: int, end: int, names: Names) -> Label | None:
 
 
 def introduction_before(text: str, label: int) -> int:
-    """Where the line before a label begins, if it introduces the label: it ends with a colon."""
+    """The start of the line before a label, if that introduces the label by a colon at its end."""
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 
@@ -126,7 +126,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """Where the clause before a colon begins; no more than a name's length before it."""
+    """The start of the clause before a colon, at most a name's length before it."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     last = max(window.rfind(mark) for mark in ".!?,>\n")

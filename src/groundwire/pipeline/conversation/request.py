@@ -26,7 +26,7 @@ _METADATA_KEY = "grounding.sources"
 
 
 class SourceOrigin(StrEnum):
-    """Where a source comes from. If the caller names sources, they alone are the evidence."""
+    """The origins of a source. If the caller names sources, they alone are the evidence."""
 
     METADATA = "metadata"  # metadata["grounding.sources"]: who sends sources wants a check
     DOCUMENTS = "documents"  # the field of that name, and parts typed grounding_source
@@ -87,7 +87,7 @@ class Conversation:
 
     @property
     def origin(self) -> SourceOrigin | None:
-        """Where the evidence comes from; ``None`` if there is none."""
+        """The origin of the evidence; ``None`` if there is none."""
         return self.offered[0].origin if self.offered else None
 
     @property

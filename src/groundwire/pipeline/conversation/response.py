@@ -10,7 +10,7 @@ from groundwire.errors import InvalidConversationError
 
 
 class AnswerKind(StrEnum):
-    """What a choice holds."""
+    """The kinds of content of a choice."""
 
     TEXT = "text"
     STRUCTURED = "structured"  # JSON, or the arguments of a tool that returns the final output
@@ -77,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What the content of a message, or a piece of it, says.
+    """The text in the content of a message, or in a piece of it.
 
     Attributes:
         text: What the user reads as the answer.

@@ -72,7 +72,7 @@ _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
 class Wording(StrEnum):
-    """What a sentence does."""
+    """The acts of a sentence: to ask, to instruct, to state."""
 
     ASKS = "asks"
     INSTRUCTS = "instructs"
