@@ -15,6 +15,7 @@ from groundwire.render.verification import (
     describe_citations,
     probability,
     report_to_terminal,
+    verdict_of,
 )
 from groundwire.render.verification_page import report_to_html
 from groundwire.text.screen import one_line, visible
@@ -169,7 +170,7 @@ def test_a_service_may_not_say_which_claims_it_left_out() -> None:
 def test_why_there_is_no_verification_is_told() -> None:
     found = VerificationReport(setup=setup(), error="Too late.", error_type="timeout")
     assert plain(found).startswith("outcome   not verified (timeout): Too late.\n")
-    assert "<p>Not verified (timeout): Too late.</p>" in report_to_html(found)
+    assert "<h1>Not verified (timeout): Too late.</h1>" in report_to_html(found)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +283,10 @@ def test_a_page_shows_claims_with_their_marks_numbers_and_evidence() -> None:
     page = report_to_html(report(wrong), SPANS)
     assert 'The tower is <mark class="contradicted">500 metres</mark> tall.' in page
     for part in (
+        '<span class="chip contradicted">contradicted</span>',
+        '<p class="soft">1 contradicted</p>',
         '<a href="#span-1"><bdi>S0</bdi></a>, <bdi>S9</bdi> (no such span)',
+        '<span class="soft">cited by no claim</span>',
         "<em>contradicted</em><br>verifier_says_no",
         "<td>0.100</td><td>0.050</td><td>3.8</td><td>0.0 to 4.0</td><td>-0.2 to 3.8</td>",
         "The tower is 330 metres tall.",
@@ -296,17 +300,40 @@ def test_links_of_a_page_lead_somewhere() -> None:
         tags = Page(report_to_html(report(detail(cites=["S0", "S1", "S2"])), spans)).tags
         ids = {attributes["id"] for _, attributes in tags if "id" in attributes}
         links = [attributes["href"] for tag, attributes in tags if tag == "a"]
-        assert {f"#{name}" for name in ids} == set(links)
+        assert {f"#{name}" for name in ids} >= set(links)
         assert len(links) == len(spans)
 
 
-def test_a_page_loads_nothing_and_runs_nothing() -> None:
+@pytest.mark.parametrize(
+    ("status", "cited", "verdict"),
+    [
+        ("passed", None, "supported"),
+        ("passed", "supported", "supported"),
+        ("passed", "misattributed", "cites the wrong source"),
+        ("not_entailed", "misattributed", "cites the wrong source"),
+        ("not_entailed", "unsupported", "no evidence"),
+        ("missing_citations", None, "no evidence"),
+        ("unknown_citations", None, "cites the wrong source"),
+        ("contradicted", "misattributed", "contradicted"),
+        ("not_a_claim", None, "no claim"),
+        ("verifier_error", None, "not verified"),
+    ],
+)
+def test_a_claim_has_a_verdict_in_words_for_people(
+    status: str, cited: str | None, verdict: str
+) -> None:
+    finding = cited and CitationFinding(idx=0, claim="", status=CitationStatus(cited), cites=())
+    assert verdict_of(detail(status=ClaimStatus(status)), finding or None) == verdict
+
+
+def test_numbers_are_folded() -> None:
+    page = report_to_html(report(detail()), SPANS)
+    assert page.index("<details><summary>Bits and probabilities") < page.index("<table>")
+
+
+def test_a_page_loads_nothing_and_runs_its_own_script_alone() -> None:
     page = Page(report_to_html(hostile("x"), SPANS))
-    assert {tag for tag, _ in page.tags} <= {
-        *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "section"),
-        *("div", "mark", "a", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure"),
-        *("figcaption", "bdi", "blockquote", "footer", "ul", "li", "em", "br"),
-    }
+    assert [tag for tag, _ in page.tags if tag in ("script", "link", "img", "iframe")] == ["script"]
     names = {name for _, attributes in page.tags for name in attributes}
     assert not names & {"src", "style", "srcset", "onload", "onclick"}
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from enum import StrEnum
 
 from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.terminal import DIM, Paint, mark_words, painter
@@ -34,6 +35,27 @@ STATUSES = {
     ClaimStatus.UNDER_BUDGET: "it needs more than its evidence brings",
     ClaimStatus.PASSED: "it reaches the target with its evidence, and not without",
 }
+
+
+class ClaimVerdict(StrEnum):
+    """What a verification says of a claim, for people; the status says why."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NO_EVIDENCE = "no evidence"
+    WRONG_SOURCE = "cites the wrong source"
+    NO_CLAIM = "no claim"
+    NOT_VERIFIED = "not verified"
+
+
+_VERDICTS = {
+    ClaimStatus.PASSED: ClaimVerdict.SUPPORTED,
+    ClaimStatus.CONTRADICTED: ClaimVerdict.CONTRADICTED,
+    ClaimStatus.UNKNOWN_CITATIONS: ClaimVerdict.WRONG_SOURCE,
+    ClaimStatus.NOT_A_CLAIM: ClaimVerdict.NO_CLAIM,
+    ClaimStatus.VERIFIER_ERROR: ClaimVerdict.NOT_VERIFIED,
+}
+_WRONG_SOURCE = (CitationStatus.MISATTRIBUTED, CitationStatus.FABRICATED_ID)
 _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 
 
@@ -92,6 +114,14 @@ def describe_outcome(report: VerificationReport) -> str:
     if report.truncated:
         return f"flagged: {parts} passed, and others were not verified"
     return f"passed: {parts}"
+
+
+def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVerdict:
+    """Say in plain words what was found about a claim, and about its citations if checked."""
+    verdict = _VERDICTS.get(detail.status, ClaimVerdict.NO_EVIDENCE)
+    is_cited_wrong = finding is not None and finding.status in _WRONG_SOURCE
+    may_be = (ClaimVerdict.SUPPORTED, ClaimVerdict.NO_EVIDENCE)
+    return ClaimVerdict.WRONG_SOURCE if is_cited_wrong and verdict in may_be else verdict
 
 
 def describe_statuses(report: VerificationReport) -> list[str]:

@@ -1,11 +1,14 @@
 """A verification of cited claims as one HTML page that stands alone."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from groundwire.detection.example import Source
 from groundwire.render.descriptions import pieces
-from groundwire.render.html import page
+from groundwire.render.html import page, read_part
 from groundwire.render.verification import (
+    STATUSES,
+    ClaimVerdict,
     amount,
     describe_citations,
     describe_outcome,
@@ -14,25 +17,39 @@ from groundwire.render.verification import (
     describe_verifier,
     doubts_of,
     probability,
+    verdict_of,
 )
+from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import VerificationReport
 
 
 def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
-    """Write one page that stands alone: no scripts, nothing loaded, light and dark.
+    """Write one page that stands alone: nothing loaded, light and dark, readable without scripts.
 
     Args:
         report: The verification.
-        spans: The evidence; claims then lead to what they cite.
+        spans: The evidence; the page shows it beside the claims that cite it.
     """
     outcome = describe_outcome(report)
+    found: Sequence[CitationFinding | None] = (
+        [None] * len(report.details) if report.citations is None else report.citations.findings
+    )
+    verdicts = [verdict_of(*each) for each in zip(report.details, found, strict=True)]
+    counts = Counter(verdicts)
+    citing = [
+        [at for at, each in enumerate(report.details, 1) if span.id in each.claim.cites]
+        for span in spans
+    ]
     return page(
         "verification.html",
+        script=read_part("answer.js"),
         title="not verified" if report.error else "flagged" if report.flagged else "passed",
         outcome=f"{outcome[0].upper()}{outcome[1:].rstrip('.')}.",
+        counts=[f"{counts[each]:,} {each}" for each in ClaimVerdict if counts[each]],
         statuses=describe_statuses(report),
         report=report,
-        spans=spans,
+        claims=list(zip(report.details, verdicts, found, strict=True)),
+        spans=list(zip(spans, citing, strict=True)),
         places={span.id: number for number, span in enumerate(spans, 1)},
         scored=report.setup.noun.capitalize(),
         units=report.setup.settings.units,
@@ -43,4 +60,5 @@ def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> 
         describe_citations=describe_citations,
         probability=probability,
         amount=amount,
+        STATUSES=STATUSES,
     )
