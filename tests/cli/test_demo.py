@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -38,11 +40,19 @@ SHOWN = {
 
 
 @pytest.mark.merge
-def test_each_scene_shows_what_the_gateway_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_scene_shows_what_the_gateway_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("GROUNDWIRE_CHECK_ACTION", "none")  # the demo leaves the user's own alone
     result = invoke("demo", "--pace", "200")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "\x1b" not in result.stdout
+    assert "curl" not in result.stdout
+    page = Path(
+        result.stdout.partition("\n")[0].removeprefix("An answer with its wrong words marked: ")
+    )
+    assert re.search('<mark class="[a-z]+" id="mark-1"[^>]*>[^<]*500', page.read_text("utf-8"))
     shown = dict(re.findall(r"^\d+/12  .*  \((.+)\)$\n((?:.+\n)*)", result.stdout, re.M))
     assert list(shown) == list(NAMES)
     for name, words in SHOWN.items():
@@ -91,6 +101,14 @@ def test_a_request_is_shown_as_a_command_for_a_shell() -> None:
     (each,) = (each for each in script()["scenes"] if each["name"] == "block")
     body = curl(each, url="http://h", key="k").partition(" -d '")[2].removesuffix("'")
     assert json.loads(body) == request_of(each)[1]
+
+
+@pytest.mark.merge
+def test_commands_are_shown_on_request() -> None:
+    result = invoke("demo", "--only", "not-factual", "--curl")
+    assert "$ curl $URL/v1/chat/completions" in result.stdout
+    assert "$ groundwire serve --config halugate.yaml" in result.stdout
+    assert "An answer" not in result.stdout
 
 
 def test_a_scene_that_does_not_exist_is_refused() -> None:

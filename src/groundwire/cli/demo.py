@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import click
 
-from groundwire.cli.console import COLOR, ColorChoice, wants_color
+from groundwire.cli.console import COLOR, ColorChoice, open_in_browser, wants_color
 from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 
@@ -25,7 +25,7 @@ Scenes:
 Examples:
   groundwire demo
   groundwire demo --only sentence --only deferred --pace 10
-  groundwire demo --only block --keep
+  groundwire demo --only block --curl --keep
 """
 
 
@@ -35,29 +35,40 @@ def demo(
     pace: int = option("--pace", "N", click.IntRange(1, 1000), default=25),
     names: tuple[str, ...] = option("--only", "SCENE", click.Choice(NAMES)),
     keeps: bool = option("--keep"),
+    shows_curl: bool = option("--curl"),
+    opens: bool = option("--open/--no-open", default=True),
     color: ColorChoice = COLOR,
 ) -> None:
-    """Show what a client sees through the gateway. It needs no key and no network.
+    """Show a marked answer, and what clients see through the gateway. It needs no key or network.
 
-    Starts gateways before a scripted model, all on this machine, and walks through scenes over real
-    HTTP: marks, warnings, refusals, both ways to release a stream, what is recorded. The model's
-    answers are scripted and the verdicts are not: they are those of the embedded models.
+    Opens a page with an answer whose wrong words are marked, beside its sources. Then it starts
+    gateways before a scripted model, all on this machine, and walks through scenes over real HTTP:
+    marks, warnings, refusals, both ways to release a stream, what is recorded. The model's answers
+    are scripted and the verdicts are not: they are those of the embedded models.
 
     Args:
         pace: Tokens that the scripted model writes in a second.
         names: Walk through this scene alone; can be repeated.
+        shows_curl: Show each request as a command of curl, and how its gateway is started.
+        opens: Whether the page is opened in a browser, if there is one.
         keeps: Go on serving after the walk, and print addresses, the key and a request to try.
     """
     require_gateway()
     # All of this is heavy, and --help needs none of it.
     from groundwire.gateway.demo.model import scripted_model
     from groundwire.gateway.demo.serving import Gateways
-    from groundwire.gateway.demo.walk import Screen, script
+    from groundwire.gateway.demo.walk import Screen, script, write_page
 
+    if not names:
+        page = write_page()
+        click.echo(f"An answer with its wrong words marked: {page}")
+        if opens:
+            open_in_browser(page.as_uri())
     chosen = [each for each in script()["scenes"] if not names or each["name"] in names]
     model = scripted_model(script()["answers"], tokens_per_s=pace)
     with ExitStack() as stack:
-        screen = Screen(Gateways(stack, model, script()["settings"]), color=wants_color(color))
+        gateways = Gateways(stack, model, script()["settings"])
+        screen = Screen(gateways, color=wants_color(color), shows_curl=shows_curl)
         for number, scene in enumerate(chosen, 1):
             screen.play(scene, number=number, of=len(chosen))
         if keeps:

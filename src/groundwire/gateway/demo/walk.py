@@ -1,20 +1,24 @@
 """The walk through the scenes: each is asked over HTTP, and shown while it comes back."""
 
 import json
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from http.client import HTTPConnection, HTTPResponse
 from importlib import resources
+from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from groundwire.detection.example import Example
+from groundwire.detector import Detector
 from groundwire.gateway.demo.model import NAME
 from groundwire.gateway.demo.serving import Gateways, RunningGateway
-from groundwire.render import visible
+from groundwire.render import to_html, visible
 
 _TIMEOUT_S = 60.0
 #: How long an event may take to reach the audit log, which is written beside the response.
@@ -59,11 +63,33 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
     return f"""curl {flag}{url}{path} -H "Authorization: Bearer {key}" -d '{data}'"""
 
 
+def write_page() -> Path:
+    """Check the model's longest answer, write the page of the result, and return its path."""
+    question = "Tell me about the Eiffel Tower."
+    example = Example.of(
+        sources=script()["sources"], question=question, answer=script()["answers"][question]
+    )
+    with Detector.load() as detector:
+        detection = detector.detect(
+            sources=example.sources, question=question, answer=example.answer
+        )
+    page = Path(tempfile.mkdtemp(prefix="groundwire-demo-")) / "answer.html"
+    page.write_text(to_html(detection, question=question, sources=example.sources), "utf-8")
+    return page
+
+
+def _given(scene: Mapping[str, Any]) -> str:
+    """Name the evidence that a scene's request has."""
+    if scene.get("with_tool"):
+        return "  (a tool has told the facts)"
+    return "  (with sources)" if scene.get("with_sources") else ""
+
+
 class Screen:
     """Asks and shows. Commands are not wrapped, so that they can be copied."""
 
-    def __init__(self, gateways: Gateways, *, color: bool) -> None:
-        self._gateways, self._color = gateways, color
+    def __init__(self, gateways: Gateways, *, color: bool, shows_curl: bool = False) -> None:
+        self._gateways, self._color, self._shows_curl = gateways, color, shows_curl
         self._is_at_margin = True
         self._shown = ""
 
@@ -77,7 +103,10 @@ class Screen:
         if gateway.name != self._shown:
             self._show_gateway(gateway)
         self._line(f"\n{number}/{of}  {scene['title']}  ({scene['name']})", bold=True)
-        self._lines(f"$ {curl(scene, url='$URL', key='$KEY')}")
+        if self._shows_curl:
+            self._lines(f"$ {curl(scene, url='$URL', key='$KEY')}")
+        else:
+            self._line(f"{_MARGIN}a user asks: {scene['question']}{_given(scene)}")
         if "path" not in scene:
             said = script()["answers"][scene["question"]]
             self._line(f"{_MARGIN}the model writes: {' '.join(said.split())}", dim=True)
@@ -103,6 +132,8 @@ class Screen:
         self._shown, upstream = gateway.name, self._gateways.upstream
         self._line(f"\n── {gateway.name} {'─' * 60}", fg="cyan")
         self._lines(gateway.yaml, fg="cyan")
+        if not self._shows_curl:
+            return
         self._line(f"$ groundwire serve --config {gateway.name} --upstream {upstream} --port 0")
         self._line(f"$ URL={gateway.url} KEY={self._gateways.key}")
 
