@@ -62,15 +62,14 @@ def test_target_095_prior_099_posterior_001_is_flagged_though_its_gap_is_negativ
 
 
 @pytest.mark.merge
-def test_a_posterior_of_no_098_is_contradicted_in_one_call_of_one_token() -> None:
+def test_a_posterior_of_no_098_is_contradicted_and_has_bits() -> None:
     with endpoint(lambda claim, evidence: believed(0.01, 0.98)) as (wire, check):
         report = check("The sky is red [S0].")
     (detail,) = report.to_dict()["details"]
     assert detail["status"] == "contradicted"
-    assert detail["prior_skipped"] is True
-    assert detail["prior_yes"] is None
-    assert detail["budget_gap"] == {"min": None, "max": None, "units": "bits"}
-    assert len(wire.asked) == 1
+    assert detail["prior_yes"]["p_upper"] == pytest.approx(0.01)
+    assert detail["budget_gap"]["min"] > 5  # its evidence brings nothing
+    assert len(wire.asked) == 2
     assert wire.asked[0].body["max_tokens"] == 1
 
 
@@ -180,7 +179,7 @@ def test_two_claims_of_one_context_share_calls_two_for_four() -> None:
 
 
 @pytest.mark.merge
-def test_of_a_grouped_yes_and_no_only_the_first_has_a_prior() -> None:
+def test_a_grouped_yes_and_no_both_have_a_prior() -> None:
     def believes(claim: str, evidence: Sequence[str]) -> tuple[float, float, float]:
         if "red" in claim:
             return believed(0.01, 0.98)
@@ -191,7 +190,7 @@ def test_of_a_grouped_yes_and_no_only_the_first_has_a_prior() -> None:
     assert statuses(report) == ["passed", "contradicted"]
     assert [asked.claims for asked in wire.asked] == [
         ["The sky is blue.", "The sky is red."],
-        ["The sky is blue."],
+        ["The sky is blue.", "The sky is red."],
     ]
 
 
@@ -247,7 +246,8 @@ def test_a_step_is_asked_about_at_the_wire_as_a_claim_is() -> None:
         how = {"verifier": "openai", "base_url": wire.base_url, "api_key": "sk-test"}
         report = audit_trace_budget([step], SPANS, **how)  # type: ignore[arg-type]
     assert [(asked.claims, asked.is_prior) for asked in wire.asked] == [
-        (["The sky is blue."], False)
+        (["The sky is blue."], False),
+        (["The sky is blue."], True),
     ]
     assert statuses(report) == ["not_entailed"]
 

@@ -136,6 +136,32 @@ def test_plain_http_to_another_machine_is_refused(
     assert "unencrypted" in str(report.error)
 
 
+def test_plain_http_to_the_host_that_is_named_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "")
+    url, how = "http://llm.invalid/v1", {"verifier": "openai", "api_key": KEY}
+    for host, error_type in (("llm.invalid", "connection_failed"), ("llm", "invalid_argument")):
+        report = detect_hallucination(
+            ANSWER, SPANS, **how, base_url=url, plain_http_host=host, timeout_s=5.0
+        )
+        assert report.error_type == error_type
+
+
+def test_a_model_that_refuses_max_tokens_is_asked_anew_and_that_is_remembered() -> None:
+    refusal = {"message": "Unsupported parameter: 'max_tokens'.", "param": "max_tokens"}
+
+    def respond(asked: Asked) -> Reply:
+        if "max_tokens" in asked.body:
+            return Reply(400, json.dumps({"error": refusal}).encode())
+        return honest(PASSES)(asked)
+
+    with asking(respond) as (wire, check):
+        assert not check().flagged
+        names = [next(name for name in asked.body if "tokens" in name) for asked in wire.asked]
+    assert names == ["max_tokens", "max_completion_tokens", "max_completion_tokens"]
+
+
 def test_a_redirect_is_not_followed() -> None:
     with asking(honest(PASSES)) as (other, _):
         moved = Reply(307, b"{}", {"Location": f"{other.base_url}/chat/completions"})

@@ -36,6 +36,7 @@ OPTIONS = {
     "verify.model": "--verifier-model",
     "verify.base_url": "--base-url",
     "verify.service_url": "--service-url",
+    "verify.plain_http_host": "--plain-http-host",
 }
 
 #: Hosts that stand for all addresses.
@@ -93,6 +94,7 @@ class ServerOptions:
         verifier_model: The model of an endpoint, if an agent names none.
         base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL, or OpenAI's]
         service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
+        plain_http_host: The host to which either may be asked over plain HTTP.
         holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
         held_only: Refuse evidence that comes with a call: only held evidence counts.
         roots: A folder whose files may be evidence, all of them; can be repeated.  [default: none]
@@ -103,6 +105,9 @@ class ServerOptions:
     verifier_model: object = option(OPTIONS["verify.model"], "NAME", setting="verify.model")
     base_url: object = option(OPTIONS["verify.base_url"], "URL", setting="verify.base_url")
     service_url: object = option(OPTIONS["verify.service_url"], "URL", setting="verify.service_url")
+    plain_http_host: object = option(
+        OPTIONS["verify.plain_http_host"], "HOST", setting="verify.plain_http_host"
+    )
     holds_evidence: bool = option("--evidence/--no-evidence", default=True)
     held_only: bool = option("--held-only")
     roots: tuple[Path, ...] = option(

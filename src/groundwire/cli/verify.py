@@ -42,6 +42,8 @@ class VerifySettings:
         model: The model that an endpoint is asked for.
         base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL]
         service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
+        plain_http_host: The host to which endpoint or service may be asked over plain HTTP, such as
+            one of the same cluster.
         target: The probability that a claim must reach with its evidence, and not without.
             [default: 0.95]
         max_claims: Claims that are verified; more claims flag the answer.  [default: 25]
@@ -62,6 +64,7 @@ class VerifySettings:
     model: object = option("--verifier-model", "MODEL", setting="verify.model")
     base_url: object = option("--base-url", "URL", setting="verify.base_url")
     service_url: object = option("--service-url", "URL", setting="verify.service_url")
+    plain_http_host: object = option("--plain-http-host", "HOST", setting="verify.plain_http_host")
     target: object = option("--target", "P", setting="verify.target")
     max_claims: object = option("--max-claims", "N", setting="verify.max_claims")
     require_citations: bool | None = option(

@@ -304,8 +304,7 @@ def _read_text(raw: object) -> str:
 
 def _read_url(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
-    is_safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(str(raw)))
-    if not url.hostname or not is_safe or re.search(r"\s", str(raw)):
+    if not url.hostname or url.scheme not in ("https", "http") or re.search(r"\s", str(raw)):
         raise ValueError(raw)
     return str(raw)
 
@@ -378,7 +377,8 @@ Name = Annotated[
     ),
 ]
 Pattern = Annotated[str, Read(_read_pattern, _PATTERN)]
-Url = Annotated[str, Read(_read_url, "a URL with https://, or with http:// on this machine")]
+ENCRYPTED = "a URL with https://, or with http:// on this machine or on verify.plain_http_host"
+Url = Annotated[str, Read(_read_url, ENCRYPTED)]
 Endpoint = Annotated[
     str,
     Read(
@@ -388,6 +388,18 @@ Endpoint = Annotated[
     ),
 ]
 StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": True})]
+
+
+def is_encrypted(url: str, *, plain_host: str | None) -> bool:
+    """Return whether what is sent to a URL is encrypted, or stays where it need not be.
+
+    Args:
+        url: A URL.
+        plain_host: The host to which plain HTTP is allowed, beside this machine.
+    """
+    parts = urlsplit(url)
+    is_allowed = plain_host is not None and parts.hostname == plain_host.lower()
+    return parts.scheme == "https" or is_allowed or is_loopback(url)
 
 
 def is_loopback(url: str) -> bool:

@@ -168,7 +168,7 @@ _DIRECTOR_ROWS: _Rows = {
     "on_fail": "check.action",
 }
 #: Settings of a verification that are no arguments of Berry's tool.
-_NOT_BERRYS = {"verifier", "base_url", "service_url", "api_key", "rule"}
+_NOT_BERRYS = {"verifier", "base_url", "service_url", "plain_http_host", "api_key", "rule"}
 _BERRY_NAMES = {"model": "verifier_model", "target": "default_target"}
 _BERRY_ROWS: _Rows = {
     f"{BERRY}.{_BERRY_NAMES.get(each.name, each.name)}": path

@@ -18,7 +18,7 @@ from groundwire.config.document import (
 )
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
-from groundwire.config.kinds import KindError, Secret
+from groundwire.config.kinds import ENCRYPTED, KindError, Secret, is_encrypted
 from groundwire.config.names import (
     DEFAULTS,
     DVARA,
@@ -212,6 +212,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         formats.add(Format.NATIVE)
     reader.formats = formats
     reader.read_environment({} if environ is None else environ)
+    reader.require_encryption()
     upstreams = reader.choose_upstreams(upstreams)
     if reader.problems.errors:
         raise ConfigError(reader.problems.errors)
@@ -338,6 +339,17 @@ class _Reader:
             for alias, text in shared:
                 if alias.path not in self.found:
                     self._put_variable(alias, text)
+
+    def require_encryption(self) -> None:
+        """Refuse plain HTTP to verifiers on other machines than the one that is allowed."""
+        host = self.found.get("verify.plain_http_host")
+        for path in ("verify.base_url", "verify.service_url"):
+            url = self.found.get(path)
+            if url is None or url.value is None:
+                continue
+            if not is_encrypted(url.value, plain_host=host.value if host else None):
+                text = describe_wrong(url.written, url.value, KindError(ENCRYPTED))
+                self.problems.add(url.origin.source, text)
 
     def choose_upstreams(
         self, listed: dict[str, tuple[Upstream, LinePlace]]

@@ -223,6 +223,8 @@ class Verify:
         model: The model to ask at the endpoint.
         base_url: The URL of the endpoint of the verifier openai.
         service_url: The URL of the verifier service.
+        plain_http_host: A host to which the endpoint or the service may be asked over plain HTTP,
+            such as one of the same cluster. Claims, evidence and key then travel unencrypted.
         api_key: The key for the endpoint or the service.
         target: The probability that a claim must reach with its evidence, and not without.
         max_claims: How many claims are verified; an answer with more is flagged.
@@ -252,6 +254,7 @@ class Verify:
     model: Text | None = None
     base_url: Url | None = None
     service_url: Url | None = None
+    plain_http_host: Text | None = None
     api_key: SecretText | None = None
     target: Annotated[float, Number(gt=0, lt=1)] = 0.95
     max_claims: Positive = 25

@@ -11,6 +11,7 @@ from groundwire.detection.values import Detection
 from groundwire.mcp.store import HeldSpan, SearchHit
 from groundwire.render import describe_coverage, describe_reasons, explain_outcome
 from groundwire.render.descriptions import unchecked
+from groundwire.render.verification import describe_passing
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
@@ -48,6 +49,7 @@ def report_text(report: VerificationReport) -> str:
         n = len(report.unscored)
         head += f"; {n or 'some'} more were not verified, beyond max_claims"
     by = ", ".join(filter(None, (report.setup.backend, one_line(report.setup.verifier_model))))
+    by += describe_passing(report)
     head = f"{'FLAGGED' if report.flagged else 'Passed'}: {head}. Verifier: {by}."
     return lines_of(head, [_claim_line(each) for each in report.details])
 

@@ -31,6 +31,7 @@ class Watched:
 
     def __init__(self, verifier: Verifier, watch: Watch) -> None:
         self.name, self.model = verifier.name, verifier.model
+        self.claim_map = getattr(verifier, "claim_map", None)
         self._verifier, self._watch, self._n_read = verifier, watch, 0
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 
+from groundwire.config.tree import Verify
 from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.terminal import DIM, Paint, mark_words, painter
 from groundwire.text.quotes import excerpt
@@ -148,7 +149,19 @@ def describe_verifier(report: VerificationReport) -> str:
     if cost.calls:
         n_tokens = round(cost.prompt_tokens + cost.completion_tokens)
         took = f", {_counted(round(cost.calls), 'call')}, {_counted(n_tokens, 'token')}"
-    return one_line(f"{report.setup.backend} {report.setup.verifier_model}") + took
+    errs = describe_passing(report)
+    return one_line(f"{report.setup.backend} {report.setup.verifier_model}") + took + errs
+
+
+def describe_passing(report: VerificationReport) -> str:
+    """Describe how often the verifier is wrong, if a claim passed and that was measured."""
+    sets = report.setup.passing.values()
+    if not sets or all(each.flagged for each in report.details):
+        return ""
+    right, wrong = ([100 * each[kind] for each in sets] for kind in ("right", "wrong"))
+    shares = [f"{_range(min(each), max(each), digits=0)} %" for each in (right, wrong)]
+    target = f"at target {Verify().target:g}"
+    return f"; {target} it passes {shares[0]} of right claims and {shares[1]} of wrong ones"
 
 
 def describe_citations(finding: CitationFinding) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from groundwire.config.kinds import KindError, Secret
+from groundwire.config.kinds import KindError, Secret, is_encrypted
 from groundwire.config.tree import SETTINGS, Verify
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.verifier import ANYONE, Scope, Verifier
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LOCAL, OPENAI, SERVICE = "local", "openai", "service"
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+#: Setting → the variable that holds it, if it is not given.
+URL_VARIABLES = {"base_url": "OPENAI_BASE_URL", "service_url": "BERRY_SERVICE_URL"}
 
 _loading = Lock()
 
@@ -40,7 +42,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         from groundwire.verify.openai import OpenAIVerifier
 
         key = wanted_key(settings, os.environ)
-        url = wanted_url(settings.base_url, os.environ, "OPENAI_BASE_URL") or OPENAI_URL
+        url = wanted_url(settings, "base_url", os.environ) or OPENAI_URL
         with open_endpoint(
             base_url=url, api_key=key, timeout_s=settings.timeout_s, scope=scope
         ) as endpoint:
@@ -78,19 +80,29 @@ def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
     return key
 
 
-def wanted_url(given: str | None, environ: Mapping[str, str], variable: str) -> str | None:
-    """Read the URL that was given, or else that of the environment; ``None`` if there is none.
+def wanted_url(settings: Verify, name: str, environ: Mapping[str, str]) -> str | None:
+    """Read the URL that a setting has, or else a variable; ``None`` if there is none.
+
+    Args:
+        settings: Settings of the verification.
+        name: ``base_url`` or ``service_url``.
+        environ: The environment.
 
     Raises:
         NotVerifiedError: If it is plain HTTP to another machine, or not a URL.
     """
-    url = given or environ.get(variable, "").strip()
+    variable = URL_VARIABLES[name]
+    url = getattr(settings, name) or environ.get(variable, "").strip()
     if not url:
         return None
     try:
-        return str(SETTINGS["verify.base_url"].kind.read(url)).rstrip("/")
-    except KindError as error:
-        raise invalid_argument(
-            f"{variable} is not possible: it must be a URL with https://, or with http:// on this "
-            "machine, for answer, evidence and key would travel unencrypted."
-        ) from error
+        read = str(SETTINGS[f"verify.{name}"].kind.read(url)).rstrip("/")
+        if is_encrypted(read, plain_host=settings.plain_http_host):
+            return read
+    except KindError:
+        pass
+    raise invalid_argument(
+        f"{name} ({variable}) is not possible: it must be a URL with https://, or with http:// on "
+        "this machine, for answer, evidence and key would travel unencrypted. To allow that for a "
+        "host of your own network, name it as plain_http_host."
+    )

@@ -18,6 +18,11 @@ from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 #: Bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
+#: Names of the limit on the tokens of a reply.
+_LIMITS = ("max_tokens", "max_completion_tokens")
+#: Base URL and model → the name that it takes, where it refused the other.
+_taken: dict[tuple[str, str], str] = {}
+
 NO_LOGPROBS = (
     "The endpoint's answer has no logprobs, which a verifier reads its probabilities from. Use a "
     "model and a server that give them (vLLM, SGLang, llama.cpp; Ollama does not)."
@@ -80,10 +85,25 @@ class ChatClient:
     def create(self, body: Mapping[str, Any]) -> bytes:
         """Ask for a chat completion, and return the reply as it came.
 
+        A model that refuses ``max_tokens`` is asked anew with ``max_completion_tokens``, and from
+        then on with that alone; or the other way round.
+
         Raises:
             Exception: Whatever the official client raises.
         """
-        return self.post("/chat/completions", body)
+        import openai
+
+        model = (self.base_url, str(body.get("model")))
+        sent = _with_limit_as(body, _taken.get(model))
+        try:
+            return self.post("/chat/completions", sent)
+        except openai.APIStatusError as error:
+            other = _other_limit(sent, error)
+            if other is None:
+                raise
+        content = self.post("/chat/completions", _with_limit_as(sent, other))
+        _taken[model] = other
+        return content
 
     def post(self, path: str, body: Mapping[str, Any]) -> bytes:
         """Send JSON to a path below the base URL, and return the reply as it came.
@@ -98,6 +118,22 @@ class ChatClient:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
+    """Rename the limit on the tokens of a reply, if there is one."""
+    if name is None:
+        return body
+    return {name if key in _LIMITS else key: value for key, value in body.items()}
+
+
+def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
+    """The other name of the limit on tokens, if an endpoint refuses the one that was sent."""
+    said = f"{error.body} {error.message}"[:10_000]
+    refused = next((name for name in _LIMITS if name in body), None)
+    if refused is None or error.status_code not in (400, 422) or refused not in said:
+        return None
+    return next(name for name in _LIMITS if name != refused)
 
 
 def _http_library() -> Any:  # noqa: ANN401 - httpx or httpx2, whichever the official client uses

@@ -42,6 +42,7 @@ class TraceArguments(TypedDict, total=False):
         max_prompt_chars: Characters of each prompt in the report.
         base_url: URL of an endpoint; ``None``: ``OPENAI_BASE_URL``, or OpenAI's.
         service_url: URL of a service; ``None``: ``BERRY_SERVICE_URL``.
+        plain_http_host: Host to which either may be asked over plain HTTP, beside this machine.
         api_key: Key of endpoint or service; ``None``: ``OPENAI_API_KEY``.
     """
 
@@ -67,6 +68,7 @@ class TraceArguments(TypedDict, total=False):
     max_prompt_chars: int
     base_url: str | None
     service_url: str | None
+    plain_http_host: str | None
     api_key: str | Secret | None
 
 

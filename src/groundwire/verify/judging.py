@@ -1,6 +1,7 @@
 """Judges claims: by what needs no verifier, then with their evidence and without it."""
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 
 from groundwire.config.tree import Verify
 from groundwire.verify.budget import Units
@@ -17,29 +18,41 @@ from groundwire.verify.rule import (
     after_prior,
     measure,
 )
-from groundwire.verify.verifier import ClaimQuestion, Judged, Verifier, VerifierFailure, ask
+from groundwire.verify.verifier import (
+    ClaimQuestion,
+    Judged,
+    Readout,
+    Verifier,
+    VerifierFailure,
+    ask,
+)
 
 
 def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
-    """Verify claims. Priors are read only where the posterior leaves the claim a chance."""
+    """Verify claims: each is read with its evidence, and if that gave an answer, without."""
     rule, units = DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
     decisions = [before_reading(each, contexts, settings) for each in claims]
-    posteriors = _answers(verifier, claims, decisions, contexts.posterior)
+    undecided = [each is None for each in decisions]
+    posteriors = _answers(verifier, claims, undecided, contexts.posterior)
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = after_posterior(posterior, target=targets[at], rule=rule)
-    priors = _answers(verifier, claims, decisions, contexts.prior)
+    # Flagged claims have priors too: without one there is no telling how much is missing.
+    was_read = [isinstance(each, Readout) for each in posteriors]
+    priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
     for at, claim in enumerate(claims):
         posterior, prior = posteriors[at], priors[at]
         measures = measure(
             posterior, prior, target=targets[at], min_gain=settings.min_log_odds_gain, units=units
         )
-        decision = decisions[at] if prior is None else after_prior(prior, measures, rule=rule)
-        assert decision is not None  # the prior of each undecided claim was read
+        decision = decisions[at]
+        if decision is None:
+            assert prior is not None  # its posterior was read, so its prior was asked for
+            decision = after_prior(prior, measures, rule=rule)
         reports.append(
             ClaimReport(
                 claim=claim,
@@ -76,13 +89,12 @@ def before_reading(
 def _answers(
     verifier: Verifier,
     claims: Sequence[VerifiableClaim],
-    decisions: Sequence[ClaimDecision | None],
+    wanted: Sequence[bool],
     question: Callable[[VerifiableClaim], ClaimQuestion],
 ) -> list[Judged | None]:
-    """Ask about the claims that are not decided upon; ``None`` for the others."""
-    pending = [each for each, decision in zip(claims, decisions, strict=True) if decision is None]
-    answers = iter(ask(verifier, [question(each) for each in pending]))
-    return [next(answers) if decision is None else None for decision in decisions]
+    """Ask about the claims that are wanted; ``None`` for the others."""
+    answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
+    return [next(answers) if is_wanted else None for is_wanted in wanted]
 
 
 def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:

@@ -123,6 +123,15 @@ class ClaimMap:
         text = json.dumps({"graph": graph, **asdict(self)}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 
+    @property
+    def passing(self) -> Mapping[str, Mapping[str, float]]:
+        """Set of labelled claims → shares of its ``right`` and ``wrong`` ones that pass.
+
+        They pass the default target, and the probabilities were fitted on other contexts.
+        """
+        found: Mapping[str, Mapping[str, float]] = self.provenance.get("passing", {})
+        return found
+
     def log_odds(self, measured: Measured) -> float:
         """Log-odds that the claim is supported, in nats."""
         offset = self.bare_offset if measured.is_bare else self.offset

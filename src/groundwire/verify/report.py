@@ -4,6 +4,7 @@ A value that was not measured is ``null``: a skipped prior has no gap.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -124,6 +125,8 @@ class VerificationSetup:
         rule: Rule of the decisions; ``service`` if a service made them.
         settings: All settings.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
+        passing: Set of labelled claims → shares of its ``right`` and ``wrong`` claims that the
+            verifier passes at the default target; empty if that was not measured.
     """
 
     backend: str
@@ -131,6 +134,7 @@ class VerificationSetup:
     rule: str
     settings: Verify = field(default_factory=Verify)
     noun: str = "claims"
+    passing: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +195,7 @@ class VerificationReport:
             "units": settings.units,
             "verifier_model": setup.verifier_model,
             "backend": setup.backend,
+            **_measured(setup.passing),
             "rule": setup.rule,
             "default_target": settings.target,
             "claims_total": len(self.details) + self.n_lost + len(self.unscored),
@@ -223,6 +228,19 @@ class VerificationReport:
     def _judged(self) -> list[Judged]:
         read = (j for each in self.details for j in (each.posterior, each.prior) if j is not None)
         return [*read, *self.lost]
+
+
+def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
+    """Shares of right and of wrong claims that a verifier passes, if its model says them."""
+    claim_map = getattr(verifier, "claim_map", None)
+    return {} if claim_map is None else claim_map.passing
+
+
+def _measured(passing: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    if not passing:
+        return {}
+    sets = {name: dict(shares) for name, shares in passing.items()}
+    return {"verifier_passing": {"target": Verify().target, "sets": sets}}
 
 
 def _counts(

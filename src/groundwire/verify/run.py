@@ -16,7 +16,12 @@ from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.forensics import CitationReport, read_citations
 from groundwire.verify.judging import failures_of_all, judge_claims
-from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
+from groundwire.verify.report import (
+    ClaimReport,
+    VerificationReport,
+    VerificationSetup,
+    passing_of,
+)
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
 from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import Subject
@@ -145,7 +150,9 @@ def _by_verifier(
     job: _Job, verifier: Verifier, setup: VerificationSetup, *, with_citations: bool
 ) -> VerificationReport:
     model = str(getattr(verifier, "model", ""))
-    setup = replace(setup, backend=_name(verifier), verifier_model=model)
+    setup = replace(
+        setup, backend=_name(verifier), verifier_model=model, passing=passing_of(verifier)
+    )
     settings = job.settings
     contexts = Contexts.of(job.spans, mode=settings.context_mode, placeholder=settings.placeholder)
     details = judge_claims(job.scored, contexts, verifier, settings)

@@ -2,8 +2,9 @@
 
 ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, the key as a bearer token, spans as
 ``{"id", "text"}``. Answer, evidence and key leave this machine, so it is used only where
-``verifier="service"`` says so; plain HTTP is refused except to this machine, and no redirect is
-followed. Values that its report leaves out stay unknown. What speaks against a pass flags a claim.
+``verifier="service"`` says so. Plain HTTP is refused except to this machine and to
+``plain_http_host``, and no redirect is followed. Values that its report leaves out stay unknown.
+What speaks against a pass flags a claim.
 """
 
 import os
@@ -35,7 +36,7 @@ from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Readout
 
 #: Settings that a service is not sent.
-_OURS = frozenset({"verifier", "base_url", "service_url", "api_key", "rule"})
+_OURS = frozenset({"verifier", "base_url", "service_url", "plain_http_host", "api_key", "rule"})
 
 #: Arguments that every service knows, and is always sent.
 _DOCUMENTED = (
@@ -136,7 +137,7 @@ def ask_service(
         NotVerifiedError: If there is no response, or it is no report about these claims.
         MissingExtraError: If the official client is not installed.
     """
-    url = wanted_url(settings.service_url, os.environ, "BERRY_SERVICE_URL")
+    url = wanted_url(settings, "service_url", os.environ)
     if url is None:
         raise NotVerifiedError(
             "missing_service_url",
