@@ -356,11 +356,7 @@ def test_a_text_is_never_taken_for_a_file(wire: ScriptedEndpoint, tmp_path: Path
         ("5", "holds no spans: it is a JSON number. It should hold a list"),
         ('{\n"a": 1\n}', "holds no spans: it is a JSON object"),
         ("no json", "is no JSON: Expecting value at line 1"),
-<<<<<<< HEAD
         ("[5]", "span 0 has no text"),
-=======
-        ('["text", 5]', "span 1 has no text"),
->>>>>>> cba408bd (Flagged claims have bits; reports say how often the verifier is wrong; max_completion_tokens and plain HTTP to a named host)
         ('[{"sid": "S", "text": "a"}, {"sid": "S", "text": "b"}]', "duplicate span ids: 'S'"),
     ],
 )

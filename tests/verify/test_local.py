@@ -1,11 +1,12 @@
 """The local verifier on the embedded model: what it says, what it reads, and what it refuses."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from groundwire import Detector
+from groundwire import Detector, detect_hallucination
 from groundwire.detection.values import Label
 from groundwire.engine.architecture import MINILM
 from groundwire.engine.cache import ByteCache
@@ -13,6 +14,8 @@ from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
 from groundwire.errors import ModelError
+from groundwire.mcp.text_results import report_text
+from groundwire.render.verification import report_to_terminal
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.measured import ClaimMap
 from groundwire.verify.verifier import (
@@ -214,3 +217,27 @@ def test_no_question_is_no_work(verifier: LocalVerifier) -> None:
     assert verifier.judge(nothing) == []
     assert verifier.work == before
     assert isinstance(verifier.judge([asked("It is tall.", "  ")])[0], Readout)
+
+
+def test_a_report_says_how_often_the_verifier_is_wrong_as_its_model_says() -> None:
+    spans = [{"sid": "S0", "text": "Grass is green."}]
+    report = detect_hallucination("Grass is green [S0].", spans)
+    sets = report.to_dict()["summary"]["verifier_passing"]["sets"]
+    stored = json.loads((find_model().folder / "verify.json").read_text("utf-8"))
+    assert sets == stored["provenance"]["passing"]
+    wrong = [100 * each["wrong"] for each in sets.values()]
+    said = f"{min(wrong):.0f} to {max(wrong):.0f} % of wrong ones"
+    assert said in report_to_terminal(report, color=False)
+    assert said in report_text(report)
+    flagged = detect_hallucination("Grass is red [S0].", spans)
+    assert "of wrong ones" not in report_to_terminal(flagged, color=False)  # none passed
+
+
+def test_flagged_claims_have_bits() -> None:
+    spans = [{"sid": "S0", "text": "Grass is green."}]
+    report = detect_hallucination("Grass is red [S0]. Nine cows eat it [S0].", spans)
+    for detail in report.details:
+        assert detail.flagged
+        assert detail.measures.gap is not None
+    assert "bits needed" in report_to_terminal(report, color=False)
+    assert "budget gap" in report_text(report)

@@ -140,10 +140,14 @@ def test_plain_http_to_the_host_that_is_named_is_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("http_proxy", "")
-    url, how = "http://llm.invalid/v1", {"verifier": "openai", "api_key": KEY}
     for host, error_type in (("llm.invalid", "connection_failed"), ("llm", "invalid_argument")):
         report = detect_hallucination(
-            ANSWER, SPANS, **how, base_url=url, plain_http_host=host, timeout_s=5.0
+            ANSWER,
+            SPANS,
+            verifier="openai",
+            api_key=KEY,
+            base_url="http://llm.invalid/v1",
+            plain_http_host=host,
         )
         assert report.error_type == error_type
 
