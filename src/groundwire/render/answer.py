@@ -196,17 +196,18 @@ def _spaced(numbers: Iterable[int]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    after = 0 if is_first and not is_last else _CONTEXT_CHARS
-    before = 0 if is_last else _CONTEXT_CHARS
-    n_left_out = end - start - after - before
-    if n_left_out <= _CONTEXT_CHARS:
+    """Show the text between two lines of evidence, but for what is far from both."""
+    first = start if is_first and not is_last else start + _CONTEXT_CHARS
+    last = end if is_last else end - _CONTEXT_CHARS
+    if last - first <= _CONTEXT_CHARS:
         yield Part(text[start:end])
         return
-    if after:
-        yield Part(text[start : start + after])
-    yield Part("", n_left_out=n_left_out)
-    if before:
-        yield Part(text[end - before : end])
+    # Between words, where there are any.
+    first = max(text.rfind(" ", start, first), start)
+    last = end if is_last else max(text.find(" ", last, end), last)
+    yield Part(text[start:first])
+    yield Part("", n_left_out=last - first)
+    yield Part(text[last:end])
 
 
 def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator[Statement]:
