@@ -94,6 +94,23 @@ def test_what_asks_instructs_or_shows_is_no_evidence(text: str, *, is_user: bool
 
 
 @pytest.mark.parametrize(
+    "shape",
+    [
+        "Product description: {}\n\nQuestion: How tall?",
+        "Ticket history:\n{}\n\nPlease reply to the customer: How tall?",
+        "Reference material (do not mention it):\n{}\n\nUser asks: How tall?",
+        "Here is the patient's history:\n\n{}\n\nHow tall?",
+        "Antworte auf Basis der folgenden Auszüge.\n\nAuszug 1:\n{}\n\nFrage: Wie hoch?",
+        "Réponds à partir des extraits suivants :\n\n{}\n\nQuestion : How tall?",
+        "This is the context:\n{}\n\nBegin! Give your best answer, do your job!\n\nThought:",
+    ],
+)
+@pytest.mark.parametrize("text", [FACT, MANUAL], ids=["fact", "manual"])
+def test_names_in_other_words_set_evidence_apart(shape: str, text: str) -> None:
+    assert evidence(shape.format(text)) == [text]
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         (

@@ -677,3 +677,9 @@ def test_search_results_in_turns_of_the_assistant_are_evidence_if_the_chat_says_
     assert texts(read(*turns, user("How tall is it?"))) == []
     said = [user("How tall is it?"), {"role": "assistant", "content": "It is 900 m tall."}]
     assert texts(read(*said, user(asked))) == []
+
+
+def test_a_system_message_in_json_may_hold_rules_beside_the_evidence() -> None:
+    said = '{"instructions": "Be brief.", "context": "It is 330 m tall."}'
+    found = read({"role": "system", "content": said}, user("How tall?"))
+    assert texts(found) == ["It is 330 m tall."]

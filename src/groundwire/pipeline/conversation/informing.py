@@ -136,7 +136,7 @@ def _stems(texts: Iterable[str]) -> set[str]:
 
 
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
-    """Divide a message that ends with a JSON object of a question, with evidence or alone.
+    """Divide a message that ends with a JSON object: a question, evidence, and instructions.
 
     Each has a field of its own, and none has the answer: that would show the form of an answer.
     """
@@ -153,11 +153,12 @@ def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     asked = [said for role in (Role.ASK, Role.OPEN) for _, said in found.get(role, ())]
     asks_alone = found.keys() <= {Role.ASK, Role.OPEN} and "".join(asked).endswith(("?", "？"))
     has_both = Role.ASK in found and Role.INFORM in found and Role.ANSWER not in found
-    if not (asks_alone or has_both):
+    has_rules = not message.is_user and found.keys() == {Role.INSTRUCT, Role.INFORM}
+    if not (asks_alone or has_both or has_rules):
         return None
     place = message.says[0].place
     return MessageParts(
-        asks="\n".join(asked if asks_alone else [said for _, said in found[Role.ASK]]),
+        asks="\n".join(asked if asks_alone else [said for _, said in found.get(Role.ASK, ())]),
         evidence=tuple(
             Piece(text=said, place=f'{place}["{key}"]')
             for key, said in found.get(Role.INFORM, ())

@@ -1,5 +1,6 @@
 """Headings and labels of a prompt: ``Context:``, ``## Rules``, ``[[ ## question ## ]]``."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from groundwire.pipeline.conversation.wording import is_judged
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
+#: What a name says in brackets: "Sources (do not mention them):".
+_ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
 #: How far behind a line a question stands that asks whether it is true.
 _JUDGED_CHARS = 40
@@ -56,7 +59,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
     colon = min((at for at in marks if at > 0), default=-1)
     if colon > 0:
-        name = line[:colon].strip(_NUMBERING)
+        name = _ASIDE.sub("", line[:colon]).strip(_NUMBERING)
         is_alone = not line[colon + 1 :].strip(" *_")
         role = names.announced_role(f"{name}:", points=True) or names.role_of(name)
         if name and role is not None and names.is_plain(name) and ". " not in name:

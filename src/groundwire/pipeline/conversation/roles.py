@@ -151,10 +151,18 @@ class Names:
             found.add(Role.INFORM)
         if not found and has_colon and not points:
             found.update(self._roles_near(reversed(words[-3:]), stops=False))
+        if Role.HISTORY in found and self._is_of_something(pointers):
+            return Role.INFORM
         for role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY, Role.ASK, Role.OPEN):
             if role in found:
                 return role
         return None
+
+    def _is_of_something(self, words: list[str]) -> bool:
+        """Whether a history is none of a chat: "Order history", "the patient's history"."""
+        at = words.index("history") if "history" in words else 0
+        known = self._roles.keys() | listed("beside names") | listed("here")
+        return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
         """The first role that the words name; ``stops`` at the end of a clause."""
