@@ -70,8 +70,8 @@ def rows() -> list[tuple[str, ...]]:
         _validated(SMALL, "stream", *small),
         (
             *("reader-small, before its rules", f"RAGTruth test, half: {test['n']}"),
-            *(test["F1"], test["characters, F1"]),
-            *(f"{float(test['grounded answers flagged']):.0f} %", "as above", *small),
+            *(test["F1"], test["characters, F1"], _flagged_of(test, int(test["hallucinated"]))),
+            *("as above", *small),
         ),
         *(_published(peer, {row["system"]: row for row in published}) for peer in peers),
     ]
@@ -99,8 +99,11 @@ def sentences() -> str:
 
 
 def _validated(card: Card, stream: str, size: str, needs: str) -> tuple[str, ...]:
-    scores = card.table("flag everything, F1")["RAGTruth"]
-    flagged = _flagged(card.table("hallucinated answers found")["`balanced`"])
+    table = card.table("flag everything, F1")
+    scores, everything = table["RAGTruth"], table["all"]
+    n_hallucinated = round(_count(everything) * float(everything["hallucinated"].rstrip("%")) / 100)
+    point = card.table("hallucinated answers found")["`balanced`"]
+    flagged = _flagged_of(everything | point, n_hallucinated)
     added = next(row for row in _results(stream)["rows"] if row["what"] == "added_ms")
     return (
         *(f"**{card.name}**", f"RAGTruth validation: {scores['n']}"),
@@ -138,6 +141,16 @@ def _cells(line: str) -> list[str]:
 
 def _found(point: Mapping[str, str]) -> str:
     return point["hallucinated answers found"].replace("%", " %")
+
+
+def _flagged_of(row: Mapping[str, str], n_hallucinated: int) -> str:
+    """The share of grounded answers that are flagged, with its interval."""
+    n = _count(row) - n_hallucinated
+    return _share(round(float(row["grounded answers flagged"].rstrip("%")) * n / 100), n)
+
+
+def _count(row: Mapping[str, str]) -> int:
+    return int(row["n"].replace(",", ""))
 
 
 def _flagged(point: Mapping[str, str]) -> str:
