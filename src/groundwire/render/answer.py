@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Span
-from groundwire.render.descriptions import (
-    describe_claims,
-    describe_coverage,
-    describe_detector,
-    describe_reasons,
-    explain_outcome,
-    unchecked,
-)
 from groundwire.render.markdown import Piece, divide, plain
 from groundwire.text.screen import visible
 
@@ -92,36 +84,6 @@ class AnswerView:
             panels=panels,
             n_left_out=max(0, len(sources) - MAX_SOURCES),
         )
-
-    @property
-    def sentence(self) -> str:
-        """The outcome in half a sentence."""
-        return explain_outcome(self.detection)
-
-    @property
-    def count(self) -> str:
-        """The number of statements by label."""
-        return describe_claims(self.detection)
-
-    @property
-    def unchecked(self) -> tuple[Claim, ...]:
-        """Claims that could not be checked for a reason of their own."""
-        return tuple(unchecked(self.detection))
-
-    @property
-    def coverage(self) -> str:
-        """How much was read."""
-        return describe_coverage(self.detection.coverage)
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why something was not read."""
-        return describe_reasons(self.detection.coverage)
-
-    @property
-    def detector(self) -> str:
-        """The detector and its threshold."""
-        return describe_detector(self.detection.detector)
 
 
 class _Line(NamedTuple):

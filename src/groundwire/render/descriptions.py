@@ -20,6 +20,21 @@ from groundwire.text.screen import one_line
 if TYPE_CHECKING:
     from groundwire.verify.verifier import Doubt
 
+#: What the templates of all pages may call.
+__all__ = (
+    "REASONS",
+    "describe_claims",
+    "describe_coverage",
+    "describe_detector",
+    "describe_label",
+    "describe_reasons",
+    "describe_score",
+    "explain_outcome",
+    "percent",
+    "pieces",
+    "unchecked",
+)
+
 OUTCOMES = {
     Outcome.GROUNDED: "the sources support all of the answer",
     Outcome.HALLUCINATED: "the sources do not support the marked words",

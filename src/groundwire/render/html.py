@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from groundwire.render import descriptions
 from groundwire.text.screen import visible
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _templates() -> "Environment":
     # Imported here: it takes a while, and only pages need it.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(read_part),
         autoescape=True,
         undefined=StrictUndefined,
@@ -60,6 +61,8 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
+    made.globals.update({name: getattr(descriptions, name) for name in descriptions.__all__})
+    return made
 
 
 def _shown(value: object) -> object:

@@ -1,12 +1,10 @@
 """A detection as one HTML page that stands alone."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import Detection
 from groundwire.render.answer import AnswerView
-from groundwire.render.descriptions import REASONS, describe_label, describe_score
 from groundwire.render.html import page, read_part
 
 
@@ -27,13 +25,4 @@ def to_html(
         title=str(detection.outcome),
         question=question,
         view=AnswerView.of(detection, sources),
-        **ANSWER_WORDS,
     )
-
-
-#: What the template ``answer.html`` needs beside a view.
-ANSWER_WORDS: dict[str, Any] = {
-    "REASONS": REASONS,
-    "describe_label": describe_label,
-    "describe_score": describe_score,
-}

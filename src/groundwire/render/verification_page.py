@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from groundwire.detection.example import Source
-from groundwire.render.descriptions import pieces
 from groundwire.render.html import page, read_part
 from groundwire.render.verification import (
     STATUSES,
@@ -55,7 +54,6 @@ def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> 
         units=report.setup.settings.units,
         settings=describe_settings(report),
         verifier=describe_verifier(report),
-        pieces=pieces,
         doubts_of=doubts_of,
         describe_citations=describe_citations,
         probability=probability,

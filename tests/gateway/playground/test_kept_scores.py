@@ -51,6 +51,5 @@ def test_what_cannot_be_kept_is_read_anew(
     detector: Detector, answer: str, threshold: float
 ) -> None:
     kept = KeptScores(detector.judge, Example.of(sources=[FACTS], answer=answer))
-    kept.detect("balanced")
     wanted = detector.detect(sources=[FACTS], answer=answer, operating_point=threshold)
     assert kept.detect(threshold) == wanted

@@ -13,8 +13,8 @@ from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
 from groundwire.evaluation.table import percent
-from groundwire.render import describe_detector, excerpt, explain_outcome
-from groundwire.render.descriptions import REASONS, describe_label, describe_score
+from groundwire.render import describe_detector, excerpt
+from groundwire.render.descriptions import REASONS
 from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.
@@ -58,9 +58,6 @@ def to_html(summary: Summary) -> str:
         marked=marked,
         claim_facts=_claim_facts,
         is_flagged=lambda claim: claim.label in (Label.UNSUPPORTED, Label.CONTRADICTED),
-        explain_outcome=explain_outcome,
-        describe_label=describe_label,
-        describe_score=describe_score,
         quote=lambda text, claim: excerpt(text, around=claim, width=_QUOTE_CHARS),
     )
 

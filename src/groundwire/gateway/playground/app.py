@@ -29,7 +29,6 @@ from groundwire.gateway.playground.snippets import WRITERS
 from groundwire.pipeline.conversation import divide_transcript, read_request, read_response
 from groundwire.render.answer import AnswerView
 from groundwire.render.html import read_part, render
-from groundwire.render.page import ANSWER_WORDS
 
 #: Bytes of a request's body; a longer one is refused.
 MAX_BODY_BYTES = 4_000_000
@@ -138,7 +137,7 @@ class Playground:
         detection = kept.detect(point)
         self._kept[example] = kept
         view = AnswerView.of(detection, example.sources)
-        return render("playground_result.html", view=view, is_kept=is_kept, **ANSWER_WORDS)
+        return render("playground_result.html", view=view, is_kept=is_kept)
 
 
 async def _asset(request: Request) -> Response:

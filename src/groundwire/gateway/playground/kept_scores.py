@@ -1,15 +1,14 @@
 """Keeps the scores of an answer, so that another threshold needs no reading."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.detection.evidence import Evidence
 from groundwire.detection.example import Example, Source
 from groundwire.detection.passages import PASSAGE_PIECES
-from groundwire.detection.values import Detection, Reason, Score
+from groundwire.detection.values import Detection
 from groundwire.detector import Detector, ScoringBackend
-from groundwire.engine.scores import AnswerCalibration, ClaimScores
+from groundwire.engine.scores import ClaimScores
 from groundwire.stream import ScoringSession
 from groundwire.text.segment import Segment
 
@@ -41,11 +40,16 @@ class KeptScores:
     """A backend for one example: it reads at most once, and serves any threshold from then on.
 
     A threshold decides which claims get a second look at the evidence, so both readings are kept.
+
+    Attributes:
+        first: The session of the first looks.
     """
 
     def __init__(self, judge: ScoringBackend, example: Example) -> None:
+        self.name, self.revision, self.score = judge.name, judge.revision, judge.score
+        self.operating_points, self.answers = judge.operating_points, judge.answers
         self._judge, self._example = judge, example
-        self._first = self._open(1.0)
+        self.first = self._open(1.0)
         self._both = self._open(LOWEST_THRESHOLD)
         self._claims: dict[int, _Kept] = {}
         self._is_whole = True
@@ -53,31 +57,6 @@ class KeptScores:
     def _open(self, threshold: float) -> ScoringSession:
         sources, question = self._example.sources, self._example.question
         return self._judge.open(sources, question, threshold=threshold, tenant="")
-
-    @property
-    def name(self) -> str:
-        """Name of the detector."""
-        return self._judge.name
-
-    @property
-    def revision(self) -> str:
-        """Version of the model and its rules."""
-        return self._judge.revision
-
-    @property
-    def operating_points(self) -> Mapping[str, float]:
-        """Thresholds by name."""
-        return self._judge.operating_points
-
-    @property
-    def score(self) -> Score:
-        """Kind of the scores."""
-        return self._judge.score
-
-    @property
-    def answers(self) -> AnswerCalibration | None:
-        """Map from an answer's highest probability to that of the answer."""
-        return self._judge.answers
 
     @property
     def work(self) -> dict[str, int]:
@@ -90,13 +69,16 @@ class KeptScores:
         Raises:
             SettingError: If there is no such operating point.
         """
-        example = self._example
-        return Detector(self).detect(
-            sources=example.sources,
-            question=example.question,
-            answer=example.answer,
-            operating_point=operating_point,
-        )
+        example, was_whole = self._example, self._is_whole
+        with Detector(self, threads=1) as detector:
+            found = detector.detect(
+                sources=example.sources,
+                question=example.question,
+                answer=example.answer,
+                operating_point=operating_point,
+            )
+        # Whether a claim has several parts shows when it has been read.
+        return found if was_whole == self._is_whole else self.detect(operating_point)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
@@ -107,28 +89,13 @@ class KeptScores:
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 
-    @property
-    def evidence(self) -> Evidence:
-        """The sources as passages."""
-        return self._first.evidence
-
-    @property
-    def reasons(self) -> Counter[Reason]:
-        """Reasons that evidence or question were not fully read."""
-        return self._first.reasons
-
-    @property
-    def attended(self) -> set[int]:
-        """Passages that some claim was read with at first."""
-        return self._first.attended
-
     def read(self, answer: str, segments: Sequence[Segment]) -> list[_Kept]:
         """Give the scores of claims; those that are new are read."""
         new = [segment for segment in segments if segment.start not in self._claims]
-        for segment, first in zip(new, self._first.read(answer, new) if new else (), strict=True):
+        for segment, first in zip(new, self.first.read(answer, new) if new else (), strict=True):
             both = first
             self._both.attended = set()
-            if len(self.evidence.passages) > 1:
+            if len(self.first.evidence.passages) > 1:
                 (both,) = self._both.read(answer, [segment])
             self._claims[segment.start] = _Kept(first, both, frozenset(self._both.attended))
             self._is_whole &= len(first.offsets) <= PASSAGE_PIECES
@@ -141,8 +108,8 @@ class _KeptSession:
     is_incremental = True
 
     def __init__(self, kept: KeptScores, threshold: float) -> None:
-        self.evidence, self.attended = kept.evidence, set[int]()
-        self.reasons = Counter(kept.reasons)
+        self.evidence, self.attended = kept.first.evidence, set[int]()
+        self.reasons = Counter(kept.first.reasons)
         self._kept, self._threshold = kept, threshold
 
     def prefetch(self) -> None:
@@ -158,5 +125,5 @@ class _KeptSession:
             is_doubted = kept.is_doubted(self._threshold)
             found.append(kept.both if is_doubted else kept.first)
             self.attended |= kept.attended if is_doubted else set()
-        self.attended |= self._kept.attended
+        self.attended |= self._kept.first.attended
         return found
