@@ -33,9 +33,11 @@ from groundwire.policy.signals import DOMAINS
 ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
+    "docs/check.md",
     "docs/cli.md",
     "docs/configuration.md",
     "docs/evaluate.md",
+    "docs/gate.md",
     "docs/http-api.md",
     "docs/prompts.md",
     "docs/quickstart.md",
