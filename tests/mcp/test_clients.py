@@ -51,6 +51,42 @@ def test_options_go_into_the_command_and_keys_never(
     assert "sk-secret" not in json.dumps(found)
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("claude-desktop", "<OPENAI_API_KEY>"),
+        ("claude-code", "${OPENAI_API_KEY}"),
+        ("cursor", "${env:OPENAI_API_KEY}"),
+        ("vscode", "${input:groundwire-token}"),
+    ],
+)
+def test_the_environment_that_a_verifier_needs_is_printed_and_keys_never(
+    name: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://llm.example/v1")
+    monkeypatch.setenv("GROUNDWIRE_VERIFY_TARGET", "0.9")
+    found = printed("--print-config", name, "--verifier", "openai")
+    own = found["servers" if name == "vscode" else "mcpServers"]["groundwire"]
+    assert own["env"] == {
+        "OPENAI_BASE_URL": "https://llm.example/v1",
+        "GROUNDWIRE_VERIFY_TARGET": "0.9",
+        "OPENAI_API_KEY": key,
+    }
+    if name == "vscode":
+        assert found["inputs"][0]["description"] == "OPENAI_API_KEY, for Groundwire"
+
+
+def test_a_service_whose_address_is_not_known_is_told() -> None:
+    result = invoke("mcp", "--print-config", "claude-code", "--verifier", "service")
+    env = json.loads(result.stdout)["mcpServers"]["groundwire"]["env"]
+    assert env == {
+        "BERRY_SERVICE_URL": "<URL of the service>",
+        "OPENAI_API_KEY": "${OPENAI_API_KEY}",
+    }
+    assert "Write your own values in place of what stands in <>." in result.stderr
+
+
 def test_where_it_belongs_is_said_beside_it() -> None:
     result = invoke("mcp", "--print-config", "vscode")
     assert result.stderr == "This belongs in .vscode/mcp.json of the project.\n"

@@ -39,6 +39,9 @@ OPTIONS = {
     "verify.plain_http_host": "--plain-http-host",
 }
 
+#: Sections of a configuration that the server reads.
+_SECTIONS = ("verify", "detector", "explain")
+
 #: Hosts that stand for all addresses.
 _EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -127,6 +130,33 @@ class ServerOptions:
             words += ["--root", str(root.resolve())]
         return words
 
+    def environment(self, ctx: click.Context) -> tuple[dict[str, str], str | None]:
+        """Find the variables of the environment that the server needs wherever it is started.
+
+        Returns:
+            Variables with their values, and the name of one whose value is a secret.
+        """
+        from groundwire.config.tree import SETTINGS
+        from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
+
+        given = given_settings(self)
+        chosen = given.get("verify.verifier")
+        environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
+        config = with_values(read_config(ctx, self.file, environ=environ), given)
+        values, secret = dict[str, str](), None
+        for path, origin in config.origins.items():
+            if path.partition(".")[0] in _SECTIONS and origin.source in os.environ:
+                if SETTINGS[path].kind.is_secret:
+                    secret = origin.source
+                else:
+                    values[origin.source] = os.environ[origin.source]
+        verify = config.verify
+        if verify.verifier != "local" and verify.api_key is None:
+            secret = KEY_VARIABLE
+        if verify.verifier == "service" and verify.service_url is None:
+            values[URL_VARIABLES["service_url"]] = "<URL of the service>"
+        return values, secret
+
     @contextmanager
     def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
         """Open the backend of the tools, and close it in the end.
@@ -196,7 +226,7 @@ def mcp(
     if transport == STDIO:
         refuse_options(ctx, names_of(HttpOptions), f"goes with --transport {HTTP}.")
     if client is not None:
-        print_config(client, server, http if transport == HTTP else None)
+        print_config(ctx, client, server, http if transport == HTTP else None)
         return
     require(PACKAGES, "The MCP server", "mcp")
     if transport == STDIO:
@@ -205,18 +235,23 @@ def mcp(
         run_http(ctx, server, http)
 
 
-def print_config(name: str, start: ServerOptions, http: HttpOptions | None) -> None:
+def print_config(
+    ctx: click.Context, name: str, start: ServerOptions, http: HttpOptions | None
+) -> None:
     """Print the configuration for a client, and on standard error the file that it goes into."""
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
 
     client = KNOWN[name]
     if http is None:
-        text = local_config(client, start.command())
+        environment, secret = start.environment(ctx)
+        text = local_config(client, start.command(), environment=environment, secret_env=secret)
     else:
         text = remote_config(client, http.url(http.port), token_env=http.token_env)
     click.echo(text)
     say(f"This belongs in {client.file}.")
+    if "<" in text:
+        say("Write your own values in place of what stands in <>.")
 
 
 def describe(backend: "Backend") -> Iterator[str]:

@@ -20,8 +20,8 @@ class AgentClient:
         key: The object in it that holds the servers.
         kind: Type names of a local and a remote server; ``None`` if the keys tell them apart.
         url_key: The key of a remote server's address; ``None`` if this file has no such servers.
-        token: The text that stands for a token in the environment variable ``NAME``, or asks for
-            it.
+        token: The text that stands for a secret in the environment variable ``NAME``, asks for it,
+            or is to be replaced by it.
         inputs: Further keys of a client that asks.
     """
 
@@ -41,11 +41,31 @@ def _read() -> dict[str, AgentClient]:
 CLIENTS = _read()
 
 
-def local_config(client: AgentClient, command: Sequence[str]) -> str:
-    """The configuration of a client that starts the server itself."""
+def local_config(
+    client: AgentClient,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    secret_env: str | None = None,
+) -> str:
+    """The configuration of a client that starts the server itself.
+
+    Args:
+        client: The client.
+        command: The command line of the server.
+        environment: Variables that the server needs, with their values.
+        secret_env: A variable that the server needs and whose value is a secret.
+    """
     program, *args = command
     kind = {"type": client.kind[0]} if client.kind else {}
-    return _written({client.key: {NAME: {**kind, "command": program, "args": args}}})
+    server: dict[str, Any] = {**kind, "command": program, "args": args}
+    if environment or secret_env:
+        server["env"] = dict(environment or {})
+    found: dict[str, Any] = {client.key: {NAME: server}}
+    if secret_env is not None:
+        server["env"][secret_env] = client.token.replace("NAME", secret_env)
+        found |= _inputs(client, secret_env)
+    return _written(found)
 
 
 def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
@@ -64,9 +84,17 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
     found: dict[str, Any] = {client.key: {NAME: server}}
     if token_env is not None:
         server["headers"] = {"Authorization": f"Bearer {client.token.replace('NAME', token_env)}"}
-        if client.inputs:
-            found["inputs"] = list(client.inputs)
+        found |= _inputs(client, token_env)
     return _written(found)
+
+
+def _inputs(client: AgentClient, variable: str) -> dict[str, Any]:
+    """The keys by which a client asks for the secret that a variable holds elsewhere."""
+    inputs = [
+        {**each, "description": each["description"].replace("NAME", variable)}
+        for each in client.inputs
+    ]
+    return {"inputs": inputs} if inputs else {}
 
 
 def _written(data: Mapping[str, Any]) -> str:
