@@ -1,5 +1,6 @@
 """The command line as a process: what it imports, how it ends."""
 
+import io
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 import groundwire
 from groundwire.cli import COMMANDS, cli
+from groundwire.cli.progress import waiting
+from tests.cli.conftest import invoke
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
@@ -102,7 +105,7 @@ def test_every_command_can_be_called_and_explains_itself(name: str) -> None:
 def test_an_unknown_command_is_wrong_usage() -> None:
     result = python("from groundwire.cli import main; main(['chekc'])")
     assert result.returncode == 2
-    assert "No such command 'chekc'" in result.stderr
+    assert "No such command 'chekc'. Did you mean 'check'?" in result.stderr
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -255,3 +258,32 @@ def test_a_warning_is_one_line_without_code() -> None:
         *("check", "--source", "a", "--answer", "b"),
     )
     assert result.stderr == "warning: there is no such device\n"
+
+
+def test_a_mistyped_command_of_a_group_is_told_with_the_closest() -> None:
+    assert "No such command 'crate'. Did you mean 'create'?" in invoke("keys", "crate").stderr
+
+
+class Terminal(io.StringIO):
+    """A screen that keeps what is written on it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("n_chars", "screen", "said"),
+    [
+        (50_000_000, Terminal(), True),
+        (50_000, Terminal(), False),
+        (50_000_000, io.StringIO(), False),
+    ],
+)
+def test_long_sources_are_told_on_a_terminal_alone(
+    n_chars: int, screen: io.StringIO, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", screen)
+    with waiting(n_chars):
+        pass
+    assert ("Reading 50 million characters of sources" in screen.getvalue()) is said
+    assert said or not screen.getvalue()

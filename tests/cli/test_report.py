@@ -1,11 +1,12 @@
 """``groundwire report``."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import invoke
+from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.reports.results import ROWS, results_of
 
 
@@ -51,3 +52,33 @@ def test_what_is_no_file_of_results_is_refused(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "this is no file of results" in done.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    batch, output, junit = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "out.xml"))
+    rows = [
+        {"id": "a", "sources": ["Paris."], "answer": "It was in 1950."},
+        {"id": "b", "sources": ["Paris."], "answer": "Paris."},
+        {"id": "c", "sources": ["Paris."]},
+    ]
+    batch.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("check", "--batch", batch, "--output", output).exit_code == 2
+    result = run("report", output, "--junit", junit, "--markdown", tmp_path / "out.md")
+    assert result.exit_code == 0, result.stderr
+    text = (tmp_path / "out.md").read_text("utf-8")
+    assert "for want of labels: 1 flagged, 1 not flagged; 1 row could not be read" in text
+    assert "It was in \u27e6flagged&#58; 1950\u27e7" in text
+    assert 'tests="3" failures="1" errors="1" skipped="0"' in junit.read_text("utf-8")
+
+
+def test_the_output_of_a_batch_of_which_nothing_was_checked_is_no_results(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.jsonl"
+    row = {"row": 1, "input_sha256": "ab", "error": {"type": "RowError", "message": "no"}}
+    output.write_text(json.dumps(row) + "\n")
+    result = run("report", output)
+    assert result.exit_code == 2
+    assert "none of its rows was checked" in result.stderr

@@ -249,6 +249,7 @@ CHECKS: dict[str, dict[str, Any]] = {
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"base_url": "https://evil.example"}, "invalid_argument", "Unknown arguments: 'base_url'"),
+    ({"span": "A."}, "invalid_argument", "Did you mean 'spans'?"),
     ({"verifier": "openai"}, "invalid_argument", "chosen when the server was started"),
     ({"spans": []}, "no_spans", "There are no spans"),
     ({"spans": None}, "no_spans", "There are no spans"),

@@ -19,6 +19,7 @@ from groundwire.cli.inputs import (
     refuse_shared_stdin,
 )
 from groundwire.cli.options import command, group, names_of, option
+from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
 from groundwire.detection.values import read_operating_point
@@ -177,9 +178,10 @@ def check(
     from groundwire import render
 
     example = single.example()
-    detection = setup.load(choice).detect(
-        sources=example.sources, question=example.question, answer=example.answer
-    )
+    with waiting(sum(len(source.text) for source in example.sources)):
+        detection = setup.load(choice).detect(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")

@@ -7,6 +7,7 @@ from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import command, group, option
+from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 
@@ -53,9 +54,10 @@ def explain(
     """
     setup = ctx.ensure_object(Setup)
     example = single.example()
-    detection = setup.load(choice).detect(
-        sources=example.sources, question=example.question, answer=example.answer
-    )
+    with waiting(sum(len(source.text) for source in example.sources)):
+        detection = setup.load(choice).detect(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
     explained = setup.load_explainer(
         ExplainerChoice(
             model=explainer,

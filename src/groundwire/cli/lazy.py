@@ -6,8 +6,23 @@ from typing import Any
 
 import click
 
+from groundwire.text.spelling import did_you_mean
 
-class LazyGroup(click.Group):
+
+class SuggestingGroup(click.Group):
+    """A group that names the closest command where there is none of a name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments begin with."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """A group some of whose commands are imported when they are called.
 
     ``lazy`` maps the name of a command to its place (``module:attribute``) and its line in the list

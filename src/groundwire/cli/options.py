@@ -24,6 +24,7 @@ from typing import Any, get_args, get_origin
 import click
 
 from groundwire.cli.inputs import FilePath
+from groundwire.cli.lazy import SuggestingGroup
 from groundwire.text.docstrings import described
 
 _EPILOG = re.compile(r"^(?:Examples?|Exit status)\b.*:\n.*", re.MULTILINE | re.DOTALL)
@@ -103,7 +104,7 @@ def commands(**settings: Any) -> Callable[[Callable[..., Any]], click.Group]:  #
     """Make a group of commands of a function; the parameters are those of :func:`command`."""
 
     def made(function: Callable[..., Any]) -> click.Group:
-        given: dict[str, Any] = {"cls": click.Group, "epilog": _epilog(function), **settings}
+        given: dict[str, Any] = {"cls": SuggestingGroup, "epilog": _epilog(function), **settings}
         found: click.Group = click.group(**given)(_with_context(function))
         return found
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: Seconds between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
 
+#: Characters of sources that take seconds to read.
+LONG_CHARS = 2_000_000
+
 #: A function to call with the line of the input that is done, and the rows judged by this run.
 Report = Callable[[int, int], None]
 
@@ -59,6 +62,26 @@ def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
     with bar("{task.percentage:>3.0f}%", "{task.completed:,}") as drawn:
         update: Callable[..., Any] = partial(drawn.update, drawn.add_task("", total=None))
         yield lambda done, total: update(completed=done, total=total)
+
+
+@contextmanager
+def waiting(n_chars: int) -> Iterator[None]:
+    """Show on a terminal that long sources are being read, and for how long, while the block runs.
+
+    Args:
+        n_chars: Characters of the sources; below :data:`LONG_CHARS` nothing is shown.
+    """
+    if n_chars < LONG_CHARS or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    what = f"Reading {n_chars / 1e6:,.0f} million characters of sources"
+    columns = (SpinnerColumn(), TextColumn(what), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as drawn:
+        drawn.add_task("", total=None)
+        yield
 
 
 @contextmanager

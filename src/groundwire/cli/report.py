@@ -25,15 +25,17 @@ def report(
     Args:
         html: One page that stands alone: tables, plots, and the worst examples with filters.
         markdown: For a pull request: tables, and the worst errors folded.
-        junit: A test for each row: a wrong verdict is a failure, a failed row an error.
+        junit: A test for each row: a wrong verdict is a failure, a failed row an error. If no row
+            has a label, flagged answers are failures.
         n_examples: How many rows the page shows, the worst errors first.
 
     Examples:
         groundwire report results.jsonl --html report.html
         groundwire report results.jsonl --markdown comment.md --junit junit.xml
 
-    RESULTS is what groundwire evaluate --output wrote. Nothing is judged again. Without --html,
-    --markdown and --junit, the Markdown goes to standard output. A report that exists is replaced.
+    RESULTS is what groundwire evaluate --output or groundwire check --batch wrote. Nothing is
+    judged again. Without --html, --markdown and --junit, the Markdown goes to standard output. A
+    report that exists is replaced.
 
     Exit status:
         0  the reports are written, whatever they say: groundwire regress is what fails

@@ -25,7 +25,7 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
         {**row, "spans": [span for span in data["spans"] if _lies_in(span, row)]}
         for row in data["claims"]
     ]
-    text = _pieced(claims) if answer is None else answer
+    text = pieced_answer(claims) if answer is None else answer
     return _adapter().validate_python({**data, "claims": claims, "answer": text})
 
 
@@ -40,7 +40,8 @@ def _lies_in(span: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
     return bool(claim["start"] <= span["start"] and span["end"] <= claim["end"])
 
 
-def _pieced(claims: Iterable[Mapping[str, Any]]) -> str:
+def pieced_answer(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Piece an answer together from its claims; what stands between them is blank."""
     text = ""
     for claim in claims:
         text += " " * (claim["start"] - len(text)) + claim["text"]

@@ -1,19 +1,24 @@
 """Contents of a results file: a header, and a row for each judged answer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
+from groundwire.detection.detection_json import pieced_answer
 from groundwire.detection.values import DetectorInfo, Score
 from groundwire.errors import InputError
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.text.files.writing import WrittenError, other_data
 
 #: Version of the format.
 SCHEMA = 1
+
+#: The key that rows of ``groundwire check --batch`` have, and others do not.
+BATCH_KEY = "input_sha256"
 
 
 #: Errors that reading raises if the data are no results.
@@ -49,6 +54,26 @@ class Header:
             "data": dict(self.data),
             "command": self.command,
         }
+
+    @classmethod
+    def of_batch(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """Make the header of what ``groundwire check --batch`` wrote, which has none.
+
+        Raises:
+            ValueError: If no row was checked; KeyError or TypeError if these are no such rows.
+        """
+        detector = next((row["detector"] for row in rows if "detector" in row), None)
+        if detector is None:
+            raise ValueError("none of its rows was checked")
+        return cls.from_dict(
+            {
+                "schema": SCHEMA,
+                "detector": detector,
+                "data": {},
+                "command": "groundwire check --batch",
+                "groundwire": __version__,
+            }
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -124,6 +149,30 @@ class JudgedRow:
             TypeError: If it is no row of results; so does KeyError.
         """
         return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
+
+    @classmethod
+    def from_batch(cls, data: Mapping[str, Any]) -> Self:
+        """Read a row that ``groundwire check --batch`` wrote; it has no label.
+
+        Raises:
+            KeyError: If it is none; so does TypeError.
+        """
+        error = data.get("error")
+        keys = ("row", "id", BATCH_KEY, "error")
+        detection = {name: value for name, value in data.items() if name not in keys}
+        return cls(
+            row=data["row"],
+            id=str(data.get("id", data["row"])),
+            task="",
+            context_id=data[BATCH_KEY],
+            answer="" if error else pieced_answer(detection["claims"]),
+            known=str(Known.NOTHING),
+            hallucinated=None,
+            detection=None if error else detection,
+            error=error,
+            seconds=0.0 if error else detection["timings_ms"].get("total", 0.0) / 1000,
+            sha256=data[BATCH_KEY],
+        )
 
 
 @contextmanager

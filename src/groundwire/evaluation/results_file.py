@@ -5,13 +5,20 @@ it was cut short; scores, thresholds and reports are made from it without judgin
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
+from groundwire.evaluation.judged_row import (
+    BATCH_KEY,
+    Header,
+    JudgedRow,
+    ResultsError,
+    require_same,
+)
 from groundwire.text.files.reading import DAMAGE, open_lines
 from groundwire.text.files.writing import Writer, drop_cut_line, keep_lines
 
@@ -42,7 +49,11 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """A file of results. An incomplete last line is ignored."""
+    """A file of results. An incomplete last line is ignored.
+
+    The output of ``groundwire check --batch`` can be read as results too: it has a row for each
+    answer, without labels, and no header.
+    """
 
     path: Path
 
@@ -53,7 +64,13 @@ class ResultsFile:
             ResultsError: If it is no header.
         """
         with open_lines(self.path) as lines:
-            return _header(self.path, next(iter(lines), b""))
+            first = next(iter(lines), b"")
+            if not _is_of_batch(first):
+                return _header(self.path, first)
+            try:
+                return Header.of_batch(map(json.loads, chain([first], lines)))
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise ResultsError(self.path, None, f"it has no results ({error})") from error
 
     def rows(self) -> Iterator[JudgedRow]:
         """Read the other lines, one by one.
@@ -62,9 +79,13 @@ class ResultsFile:
             ResultsError: If one is no row of results.
         """
         with open_lines(self.path) as lines:
+            is_of_batch = False
             try:
                 for number, line in enumerate(lines, 1):
-                    if number == 1:
+                    is_of_batch = is_of_batch or (number == 1 and _is_of_batch(line))
+                    if is_of_batch and line.endswith(b"\n"):
+                        yield _row(self.path, number, line, read=JudgedRow.from_batch)
+                    elif number == 1:
                         _header(self.path, line)
                     elif line.endswith(b"\n"):
                         yield _row(self.path, number, line)
@@ -126,9 +147,22 @@ def _header(path: Path, line: bytes) -> Header:
         raise ResultsError(path, 1, problem) from error
 
 
-def _row(path: Path, number: int, line: bytes) -> JudgedRow:
+def _is_of_batch(line: bytes) -> bool:
     try:
-        row = JudgedRow.from_dict(json.loads(line))
+        return BATCH_KEY in json.loads(line)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _row(
+    path: Path,
+    number: int,
+    line: bytes,
+    *,
+    read: Callable[[dict[str, Any]], JudgedRow] = JudgedRow.from_dict,
+) -> JudgedRow:
+    try:
+        row = read(json.loads(line))
         if type(row.row) is not int or not 0 <= row.row < 2**63:
             raise ValueError(f"row is {row.row!r}")
         int(row.sha256, 16)

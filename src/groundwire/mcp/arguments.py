@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from groundwire.config.tree import SETTINGS
+from groundwire.text.spelling import did_you_mean
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
 
@@ -276,7 +277,8 @@ def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]
     if unknown := [name for name in values if name not in known]:
         shown = ", ".join(repr(name[:_SHOWN_CHARS]) for name in unknown[:5])
         raise CallError(
-            f"Unknown arguments: {shown}. This tool takes {', '.join(known)}. Who verifies, and "
+            f"Unknown arguments: {shown}.{did_you_mean(unknown[0][:_SHOWN_CHARS], known)} "
+            f"This tool takes {', '.join(known)}. Who verifies, and "
             "where, was chosen when the server was started."
         )
     given = {name: value for name, value in values.items() if value is not None}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from groundwire.config.kinds import Secret
+from groundwire.text.spelling import did_you_mean
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
@@ -141,5 +142,6 @@ def _run(
 ) -> VerificationReport:
     for name in arguments:
         if name not in known:
-            raise TypeError(f"{subject.call}() got an unexpected keyword argument {name!r}")
+            hint = did_you_mean(name, sorted(known))
+            raise TypeError(f"{subject.call}() got an unexpected keyword argument {name!r}.{hint}")
     return run(subject, spans, arguments, arguments.pop("verifier", "local"))

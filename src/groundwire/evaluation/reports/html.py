@@ -82,7 +82,12 @@ def sentence(summary: Summary) -> str:
     """Summarize the result in a sentence."""
     scores = summary.scores
     if not scores["example"]:
-        return f"Of {scores['n']:,} rows none could be scored: none was labelled and read."
+        flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))
+        without = "".join(f"; {each}" for each in told(scores))
+        return (
+            f"Of {scores['n']:,} rows none could be scored, for want of labels: "
+            f"{flagged:,} flagged, {passed:,} not flagged{without}."
+        )
     n_hallucinated, n_clean = (
         scores["n_hallucinated"],
         max(scores["n_scored"] - scores["n_hallucinated"], 0),

@@ -1,7 +1,8 @@
 """A report as JUnit XML, which CI systems show as tests.
 
 Each row is a test: a wrong verdict is a failure, a row that could not be checked an error, a row
-without a label is skipped. The shape is what Jenkins' schema ``junit-10.xsd`` demands.
+without a label is skipped. Where no row has a label, flagged answers are failures. The shape is
+what Jenkins' schema ``junit-10.xsd`` demands.
 """
 
 from collections import Counter
@@ -26,36 +27,36 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
     Raises:
         ResultsError: If it is no file of results.
     """
-    n: Counter[str] = Counter()
+    has_labels, n = bool(summary.scores["example"]), Counter[str]()
     seconds = 0.0
     for example in examples_of(results):
-        n[_verdict(example)] += 1
+        n[_verdict(example, has_labels=has_labels)] += 1
         seconds += example.row.seconds
     pieces = stream_template(
         "junit.xml",
         name=f"groundwire evaluate: {one_line(summary.header.detector.name)}",
         n=n,
         seconds=seconds,
-        tests=(_test(example) for example in examples_of(results)),
+        tests=(_test(example, has_labels=has_labels) for example in examples_of(results)),
     )
     stream.writelines(pieces)
 
 
-def _verdict(example: ReportRow) -> str:
+def _verdict(example: ReportRow, *, has_labels: bool) -> str:
     """Say what a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
     match example.kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"
-        case RowKind.UNLABELLED:
+        case RowKind.UNLABELLED | RowKind.FLAGGED if has_labels:
             return "skipped"
-        case RowKind.FALSE_NEGATIVE | RowKind.FALSE_POSITIVE:
+        case RowKind.FLAGGED | RowKind.FALSE_NEGATIVE | RowKind.FALSE_POSITIVE:
             return "failure"
         case _:
             return "passed"
 
 
-def _test(example: ReportRow) -> dict[str, Any]:
-    row, verdict = example.row, _verdict(example)
+def _test(example: ReportRow, *, has_labels: bool) -> dict[str, Any]:
+    row, verdict = example.row, _verdict(example, has_labels=has_labels)
     if row.error is not None:
         type_, message = row.error["type"], one_line(row.error["message"])
     else:

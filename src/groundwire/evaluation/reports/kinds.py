@@ -16,6 +16,7 @@ class RowKind(StrEnum):
     FALSE_POSITIVE = "false_positive"
     FAILED = "failed"
     UNCHECKED = "unchecked"
+    FLAGGED = "flagged"
     TRUE_POSITIVE = "true_positive"
     TRUE_NEGATIVE = "true_negative"
     UNLABELLED = "unlabelled"
@@ -27,7 +28,7 @@ class RowKind(StrEnum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the verdict is wrong or missing."""
+        """Whether the verdict is wrong, missing, or one that nothing but a look can confirm."""
         return _TIERS[self] < 2
 
 
@@ -39,15 +40,17 @@ MEANINGS = {
     RowKind.UNCHECKED: "nothing of it was checked",
     RowKind.TRUE_POSITIVE: "hallucinated, and words were marked",
     RowKind.TRUE_NEGATIVE: "not hallucinated, and nothing was marked",
-    RowKind.UNLABELLED: "nothing is known of the answer",
+    RowKind.FLAGGED: "without a label, and words were marked",
+    RowKind.UNLABELLED: "without a label, and nothing was marked",
 }
 
-#: Order of examples: errors (0), then rows without a verdict (1), then right ones.
+#: Order of examples: errors (0), then rows without a verdict or a label (1), then right ones.
 _TIERS = {
     RowKind.FALSE_NEGATIVE: 0,
     RowKind.FALSE_POSITIVE: 0,
     RowKind.FAILED: 1,
     RowKind.UNCHECKED: 1,
+    RowKind.FLAGGED: 1,
     RowKind.TRUE_POSITIVE: 2,
     RowKind.TRUE_NEGATIVE: 3,
     RowKind.UNLABELLED: 3,
@@ -110,7 +113,7 @@ def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
     if judged.is_unchecked:
         return RowKind.UNCHECKED
     if not is_labelled:
-        return RowKind.UNLABELLED
+        return RowKind.FLAGGED if judged.is_flagged else RowKind.UNLABELLED
     if judged.is_flagged:
         return RowKind.TRUE_POSITIVE if judged.is_hallucinated else RowKind.FALSE_POSITIVE
     return RowKind.FALSE_NEGATIVE if judged.is_hallucinated else RowKind.TRUE_NEGATIVE
@@ -121,6 +124,8 @@ def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> f
     match kind:
         case RowKind.FALSE_POSITIVE:
             return _within((doubt - limit) / (1 - limit)) if limit < 1 else 1.0
+        case RowKind.FLAGGED:
+            return _within(doubt)
         case RowKind.FALSE_NEGATIVE:
             return _within((limit - doubt) / limit) if limit > 0 else 1.0
         case RowKind.TRUE_POSITIVE if judged.has_spans:

@@ -120,7 +120,7 @@ def _errors(summary: Summary) -> Iterator[Iterable[str]]:
     wrong = [each for each in summary.examples if each.kind.is_wrong]
     for number, example in enumerate(wrong[:N_ERRORS], 1):
         if number == 1:
-            yield ("#### Worst errors", "")
+            yield ("#### Worst errors" if summary.scores["example"] else "#### To look at", "")
         yield _folded(_title(example), _error(example))
 
 
