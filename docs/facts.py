@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from groundwire.engine.models import Manifest
 from groundwire.evaluation.intervals import wilson
 
 ROOT = Path(__file__).parents[1]
@@ -36,8 +37,7 @@ class Card:
     @property
     def megabytes(self) -> float:
         """Size of the model's files."""
-        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        return float(sum(file["bytes"] for file in manifest["files"].values()) / 1e6)
+        return Manifest.read(self.folder).total_bytes / 1e6
 
     def table(self, has: str, title: str = "") -> dict[str, dict[str, str]]:
         """The rows of the first table after a title whose header has a column, by first cell."""
@@ -82,8 +82,7 @@ def sentences() -> str:
     points = BASE.table("hallucinated answers found")
     everything = BASE.table("flag everything, F1")["all"]
     balanced, precision = points["`balanced`"], points["`precision`"]
-    pairs = _results("pairs_base")["claims"]["all"]
-    small = _results("pairs_small")["claims"]["all"]
+    pairs, small = _pairs(BASE, "pairs_base"), _pairs(SMALL, "pairs_small")
     return (
         f"- **Blocking.** The default threshold, `balanced`, finds "
         f"{_found(balanced)} of hallucinated answers. `precision`, which is for blocking, "
@@ -133,6 +132,18 @@ def _published(
 def _results(name: str) -> dict[str, Any]:
     read: dict[str, Any] = json.loads((_RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return read
+
+
+def _pairs(card: Card, name: str) -> dict[str, int]:
+    """How plain errors in short claims were counted, with the weights that ship."""
+    results = _results(name)
+    if results["detector"]["revision"] != Manifest.read(card.folder).revision:
+        raise SystemExit(
+            f"{name}.json was counted with other weights. Count again: python -m tests.cases "
+            f"--model {card.folder.relative_to(ROOT)} --json benchmarks/results/{name}.json"
+        )
+    counts: dict[str, int] = results["claims"]["all"]
+    return counts
 
 
 def _cells(line: str) -> list[str]:

@@ -330,10 +330,12 @@ def main() -> None:
         path = ROOT / page
         old = path.read_text(encoding="utf-8")
         new = _PART.sub(generate, old)
-        if "--check" not in sys.argv:
-            path.write_text(new, encoding="utf-8")
-        elif not is_same(old, new):
+        if is_same(old, new):
+            continue
+        if "--check" in sys.argv:
             stale.append(page)
+        else:
+            path.write_text(new, encoding="utf-8")
     for page, new in pictures().items():
         path = ROOT / page
         if "--check" not in sys.argv:
