@@ -113,6 +113,24 @@ def test_names_in_other_words_set_evidence_apart(shape: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
+        ("资料：\n- 塔高330米\n- 它在巴黎\n塔有多高？", "- 塔高330米\n- 它在巴黎"),
+        (
+            "已知信息：\n塔高330米。\n根据上述信息，回答用户的问题。问题是：塔有多高？",
+            "塔高330米。",
+        ),
+        ("【资料】\n塔高330米。\n【问题】\n塔有多高？", "塔高330米。"),
+        ("<资料>塔高330米。</资料>\n塔有多高？", "塔高330米。"),
+        ("자료: 탑의 높이는 330미터입니다.\n질문: 탑의 높이는?", "탑의 높이는 330미터입니다."),
+        ("Контекст: Высота башни 330 метров.\nВопрос: Какова высота?", "Высота башни 330 метров."),
+    ],
+)
+def test_other_scripts_have_names_tags_and_sentences_too(text: str, found: str) -> None:
+    assert evidence(text) == [found]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
         (
             "Use this form:\nSources:\n- [1] <source>\n- [2] <source>\n====\n330 m.\n====",
             ["330 m."],

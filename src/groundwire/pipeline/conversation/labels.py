@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from groundwire.pipeline.conversation.roles import Names, Role, words_of
 from groundwire.pipeline.conversation.wording import is_judged
 
-_DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+"
+_DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
 #: What a name says in brackets: "Sources (do not mention them):".
@@ -93,12 +93,12 @@ def is_heading(line: str, names: Names) -> bool:
     if len(line) > 100:
         return False
     bare = line.strip(_DECORATION)
-    is_framed = line[0] in "#*_[{<=~%@+" or line.startswith("---")
+    is_framed = line[0] in "#*_[{<=~%@+【" or line.startswith("---")
     if not bare or not (is_framed or bare.isupper()) or len(words_of(bare)) > _MAX_WORDS:
         return False
     if line[0] == "#":
         return True
-    if is_framed and line[-1] in "*_]}>=~-:%@+" and not any(mark in bare for mark in ".!?,;:"):
+    if is_framed and line[-1] in "*_]}>=~-:%@+】" and not any(mark in bare for mark in ".!?,;:"):
         return True
     is_bare_name = bare.isupper() and not any(map(str.isdigit, bare)) and len(bare) > 1
     return is_bare_name and len(words_of(bare)) <= 4 and names.role_of(bare) is not None

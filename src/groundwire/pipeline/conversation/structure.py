@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.roles import Names, Role, listed, words_of
 
-_TAG = re.compile(r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
-_CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]{0,60})[ \t]*+>")
+_TAG = re.compile(r"<(?P<name>[^\W\d_][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
+_CLOSING_TAG = re.compile(r"</([^\W\d_][\w.:-]{0,60})[ \t]*+>")
 _RULE = re.compile(r"^[ \t]*+((?P<mark>[-=*_#~])(?P=mark){2,}+)[ \t\r]*+$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
 _BEGINS = frozenset({"begin", "start"})

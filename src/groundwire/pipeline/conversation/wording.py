@@ -56,7 +56,7 @@ _JUDGES = re2.compile(
 )
 _ENDS_QUOTING = re2.compile(r"[:：]\s*[\"“„«][^\"”“»]{20,}[\"”“»]\s*$")
 _WORD = re.compile(r"\w[\w'’-]*")
-_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|\n[ \t]*")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
 #: Where a sentence begins to ask: "It opens at 9, when does it close?", "..., tell me when".
 _ASKING_CLAUSE = re.compile(
     r"(?i)(?:[,;–—-]+|\n)\s+(?=(?:(?:and|so|then|but)\s)?"
@@ -89,6 +89,8 @@ def _words(text: str) -> list[str]:
 
 
 def _concerns_the_task(text: str, words: list[str]) -> bool:
+    if not text.isascii() and any(map(text.__contains__, listed("task without spaces"))):
+        return True
     return not listed("task").isdisjoint(words) and _OF_THE_TASK.search(text) is not None
 
 
@@ -244,7 +246,7 @@ def states_something(words: list[str]) -> bool:
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
     """How many sentences stand before a last line, or a last sentence, that asks."""
-    if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith("?"):
+    if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
     line_start = text.rfind("\n", ranges[0][0], ranges[-1][1] - 1) + 1
     in_line = sum(start >= line_start for start, _ in ranges)
