@@ -90,9 +90,11 @@ def test_the_slider_marks_more_and_less_and_reads_nothing_again(
         page.keyboard.press("End")
         wait_for_marks(page)
         assert page.inner_text("#at") == "1.00"
+        assert page.locator("[aria-pressed=true]").count() == 0
         assert "nothing read again" in page.inner_text("#status")
         page.click("button[data-point=balanced]")
         wait_for_marks(page, *before)
+        assert page.inner_text("[aria-pressed=true]") == "balanced"
 
 
 def test_a_chat_is_taken_apart_and_a_source_is_added_and_removed(
@@ -109,6 +111,13 @@ def test_a_chat_is_taken_apart_and_a_source_is_added_and_removed(
         wait_for_marks(page)
         page.locator("button[data-remove]").last.click()
         wait_for_marks(page, "1950")
+
+
+def test_it_says_when_its_server_is_gone(browser: "Browser", detector: Detector) -> None:
+    with serving(Playground(detector).app(is_local=True)) as url, opened(browser, url) as page:
+        page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")
+        page.fill("#answer", "It was built in 1950.")
+        page.locator("#status.wrong").filter(has_text="does not answer").wait_for()
 
 
 def test_a_check_is_copied(browser: "Browser", address: str) -> None:

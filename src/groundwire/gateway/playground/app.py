@@ -116,6 +116,7 @@ class Playground:
             example=example,
             result=Markup(result),
             points=self._detector.judge.operating_points,
+            point=info.operating_point,
             threshold=info.threshold,
             lowest=LOWEST_THRESHOLD,
             kinds=WRITERS,

@@ -6,7 +6,7 @@
   const status = document.getElementById("status");
   const slider = document.getElementById("threshold");
   const code = document.getElementById("code");
-  let point = null; // the name of an operating point, until the slider moves
+  let point = slider.dataset.at; // the name of an operating point, until the slider moves
   let asking = new AbortController();
   let waiting;
 
@@ -26,10 +26,19 @@
 
   const post = async (path, body, signal) => {
     const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
-    const response = await fetch(path, options);
+    const response = await fetch(path, options).catch(() => {
+      throw new Error("The server of this page does not answer. Is groundwire playground still running?");
+    });
     if (response.status === 422) throw new Error((await response.json()).error);
     if (!response.ok) throw new Error(`The playground's server answered ${response.status}.`);
     return response;
+  };
+
+  const setThreshold = (value, name = null) => {
+    point = name;
+    slider.value = value;
+    document.getElementById("at").textContent = Number(value).toFixed(2);
+    for (const each of document.querySelectorAll("[data-point]")) each.ariaPressed = String(each.dataset.point === name);
   };
 
   // What people have unfolded stays so, and the sources stay where they were scrolled to.
@@ -89,10 +98,7 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("input", (event) => {
     if (event.target.id === "chat") return;
-    if (event.target === slider) {
-      point = null;
-      document.getElementById("at").textContent = Number(slider.value).toFixed(2);
-    }
+    if (event.target === slider) setThreshold(slider.value);
     soon(event.target === slider ? 40 : 350);
   });
 
@@ -105,9 +111,7 @@
       document.getElementById("add").focus();
       soon(0);
     } else if (button.dataset.point) {
-      point = button.dataset.point;
-      slider.value = button.dataset.threshold;
-      document.getElementById("at").textContent = Number(button.dataset.threshold).toFixed(2);
+      setThreshold(button.dataset.threshold, button.dataset.point);
       soon(0);
     } else if (button.dataset.copy) {
       try {
