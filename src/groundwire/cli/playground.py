@@ -41,7 +41,11 @@ def playground(
     from groundwire.gateway.playground.app import Playground
     from groundwire.gateway.server import Server, is_reachable, listen
 
-    environ = {"GROUNDWIRE_GATEWAY_HOST": host, "GROUNDWIRE_GATEWAY_PORT": str(port)}
+    environ = {
+        "GROUNDWIRE_GATEWAY_HOST": host,
+        "GROUNDWIRE_GATEWAY_PORT": str(port),
+        "GROUNDWIRE_GATEWAY_SHUTDOWN_S": "2",
+    }
     config = parse("", name="playground", environ=environ)
     sockets = listen(config)
     bound = sockets[0].getsockname()[1]

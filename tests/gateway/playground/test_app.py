@@ -118,7 +118,7 @@ def test_a_check_is_copied_as_code(playground: Playground) -> None:
         ("/check", {"sources": [5], "answer": "It."}, "source"),
         ("/check", {"answer": "x" * MAX_BODY_BYTES}, "4,000,000 bytes"),
         ("/chat", {"chat": "[]"}, "neither request nor messages"),
-        ("/chat", {"chat": "hello"}, "not JSON"),
+        ("/chat", {"chat": "hello"}, "The chat is no JSON."),
         ("/chat", {"chat": json.dumps(MESSAGES[:2])}, "no answer"),
         ("/copy/python", {"answer": "\ud800"}, "answer"),
     ],

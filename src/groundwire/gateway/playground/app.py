@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.config.kinds import is_loopback_host
 from groundwire.detection.example import Example
-from groundwire.detection.rows import parse_row, row_example
+from groundwire.detection.rows import RowError, parse_row, row_example
 from groundwire.detection.values import read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
@@ -152,7 +152,14 @@ async def _chat(request: Request) -> Response:
     """Take a chat apart: what the gateway would take for question, evidence and answer."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
-    sent, answered = divide_transcript(parse_row(messages))
+    try:
+        chat = parse_row(messages)
+    except RowError as error:
+        raise InputError(
+            'The chat is no JSON. Paste a list such as [{"role": "user", "content": "..."}, '
+            '{"role": "assistant", "content": "..."}], or a request with its response.'
+        ) from error
+    sent, answered = divide_transcript(chat)
     conversation = read_request(sent)
     answer = next((each.text for each in read_response(answered) if each.text), "")
     if not answer:
