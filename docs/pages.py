@@ -43,6 +43,7 @@ def stage() -> None:
     shutil.rmtree(STAGE, ignore_errors=True)
     STAGE.mkdir(parents=True)
     shutil.copytree(ROOT / "docs" / "images", STAGE / "images")
+    shutil.copy(ROOT / "docs" / "site.css", STAGE)
     names = {ROOT / path: name for path, name in PAGES.items()}
     names |= {page: page.name for page in (ROOT / "docs").glob("*.md") if page not in names}
     names |= {
@@ -103,7 +104,7 @@ def _examples(folder: Path) -> Iterator[str]:
 
 def _api() -> Iterator[str]:
     """Yield the lines of the reference of the Python API."""
-    yield "# Python API\n\n`from groundwire import ...` has the names of the first part.\n"
+    yield "# Python API\n\n## groundwire\n\n`from groundwire import ...` has these names.\n"
     for name in groundwire.__all__:
         found = getattr(groundwire, name)
         yield f"::: {found.__module__}.{found.__qualname__}\n"
