@@ -58,7 +58,7 @@ def test_rows_that_share_a_context_say_so(tmp_path: Path) -> None:
     ("change", "problem"),
     [
         ({"answer": "It {{is||is not}}."}, "a slot is not of the form {{supported||"),
-        ({"context": 3}, "the sources are a number and must be a text or a list"),
+        ({"context": 3}, "The sources cannot be read: they are a single int"),
         ({"context": [3]}, "Source 0 cannot be read"),
         ({"id": "x"}, "the id 'x' is there for the second time"),
     ],

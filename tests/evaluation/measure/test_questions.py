@@ -74,7 +74,7 @@ def test_what_is_wrong_with_a_row_is_told_of_that_row(tmp_path: Path) -> None:
     found = problems(path)
     assert list(found) == [2, 3, 4, 5, 6, 7, 8]
     assert found[2].startswith(f"{path}:2: The row is not JSON")
-    assert "no column 'question' or 'query' for the question" in found[3]
+    assert "no column 'question' or 'query' or 'user_input' for the question" in found[3]
     assert found[4].endswith("the question is empty")
     assert "'q1' is there for the second time" in found[5]
     assert "no column 'sources' or 'context'" in found[6]
