@@ -36,7 +36,7 @@ KEYS = {
 
 _KEY_OF = {type_: key for key, type_ in KEYS.items()}
 
-#: HaluGate's names for the same lists, at the top of the file.
+#: HaluGate's names for these lists, which stand at the top of its file.
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
     "keyword_rules": "keywords",

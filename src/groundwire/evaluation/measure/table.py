@@ -1,4 +1,4 @@
-"""Text tables of rates."""
+"""Lays out the rates of hallucinated answers as text tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -71,16 +71,16 @@ class Tuned:
     """The threshold of a group of answers.
 
     Attributes:
-        group: Its name.
+        group: The name of the group.
         counts: Its answers; none of them flagged.
         n_contexts: Contexts that they belong to.
         n_failed: Answers whose check failed, or judged nothing.
         threshold: The one to run; ``None`` if nothing can be promised of any.
-        is_cut_off: Whether a lower one may be better, and below nothing is known: the answers were
-            judged there.
-        guarantee: Its guarantee; ``None`` for ``f1``.
+        is_cut_off: Whether a lower threshold may be better, which cannot be known: the answers
+            were judged at a higher one.
+        guarantee: What is promised of the threshold; ``None`` for ``f1``.
         cost: The answers that it flags; ``None`` without a threshold.
-        crossed: For ``f1``: the same at thresholds that other answers chose.
+        crossed: For ``f1``: the cost of each answer at a threshold that other answers chose.
         curve: Scores of every threshold.
     """
 

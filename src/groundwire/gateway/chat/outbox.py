@@ -20,11 +20,11 @@ class Outbox:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether it takes no more events, but for the last ones."""
+        """Whether the queue takes no more events but those of :meth:`end`."""
         return self._is_sealed
 
     def put(self, events: Iterable[bytes]) -> None:
-        """Add events; once it is sealed they are dropped."""
+        """Add events; a sealed queue drops them."""
         if not self._is_sealed:
             self._add(events)
 
