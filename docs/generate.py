@@ -4,7 +4,7 @@
 ``<!-- end -->`` in README.md and some pages of docs/, and draws README's pictures. ``--check``
 compares them instead, and says what differs, but for what differs between machines: line breaks of
 the help texts, probabilities, and words marked on one side whose probability is close to the
-threshold. ``--slow`` also runs what takes a minute.
+threshold. ``--slow`` also runs what takes minutes.
 """
 
 import json
@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
     "docs/check.md",
+    "docs/ci.md",
     "docs/cli.md",
     "docs/configuration.md",
     "docs/evaluate.md",

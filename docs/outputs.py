@@ -2,7 +2,7 @@
 
 ``docs/generate.py`` calls it for parts that are named ``output``: a block of the console with
 commands of ``groundwire``. They run in the folder that the page's own Python example makes, or in
-an empty one. Parts that are named ``slow output`` take a minute: they run with ``--slow``, and
+an empty one. Parts that are named ``slow output`` take minutes: they run with ``--slow``, and
 otherwise only the model that they name is compared. ``labelled.jsonl`` holds the cases of
 ``tests/cases`` that people have looked at.
 """
@@ -67,10 +67,13 @@ def again(block: str, page: str) -> str:
     with tempfile.TemporaryDirectory() as empty:
         folder = _folder_of(page) or Path(empty)
         for command in _COMMAND.finditer(block):
-            arguments = shlex.split(command[1].replace("\\\n", ""))
-            if LABELLED in arguments:
+            line, _, file = command[1].replace("\\\n", "").partition(" > ")
+            if LABELLED in line:
                 _write_labelled(folder / LABELLED)
-            parts.append(command[0] + run(arguments, folder))
+            printed = run(shlex.split(line), folder)
+            if file:
+                (folder / file).write_text(printed, encoding="utf-8")
+            parts.append(command[0] + ("" if file else printed))
     return f"```console\n{''.join(parts)}"
 
 
