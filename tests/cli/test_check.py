@@ -345,3 +345,21 @@ def test_reasons_are_told(run_with: Callable[[AnyDetector], CommandLine]) -> Non
     run = run_with(FixedDetector(reasons={Reason.DROPPED_LONG: 3}))
     result = run("check", "--source", FACT, "--answer", RIGHT)
     assert "dropped_long (3): a source was over the length limit" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "step"),
+    [
+        (b"%PDF-1.7\n\xe2\xe3", "is a PDF. Take its text out first"),
+        (b"PK\x03\x04\x14\0", "Save it as text or CSV."),
+        (b"\x1f\x8b\x08\0", "Unpack it first: gunzip FILE."),
+    ],
+)
+def test_a_source_that_is_no_text_is_told_with_the_way_out(
+    run: CommandLine, tmp_path: Path, content: bytes, step: str
+) -> None:
+    file = tmp_path / "facts"
+    file.write_bytes(content)
+    result = run("check", "--source-file", file, "--answer", "Paris.")
+    assert result.exit_code == 2
+    assert step in result.stderr

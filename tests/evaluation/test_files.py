@@ -182,6 +182,8 @@ BAD = {
         ("t.jsonl", '{"a": 1}'.encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
         ("t.csv", "answer,label".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
         ("t.jsonl", b'{\n  "answer": "A."\n}\n', "one JSON object, and read is an object a line"),
+        ("t.xlsx", b"PK\x03\x04\x14\0", "a document or workbook"),
+        ("t.csv", b"PK\x03\x04\x14\0", "Save it as text or CSV"),
         ("t.parquet.gz", b"PAR1", "never with gzip. Unpack it first"),
     ],
 )

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from groundwire.detection.example import Source
@@ -25,6 +27,11 @@ def test_the_id_of_a_span(span: object, sid: str) -> None:
 def test_a_single_span_needs_no_list() -> None:
     assert read_spans({"sid": "S0", "text": "t"}) == (Source(id="S0", text="t"),)
     assert read_spans("t") == (Source(id="s1", text="t"),)
+
+
+def test_documents_of_a_store_are_numbered_by_their_place() -> None:
+    documents = [SimpleNamespace(page_content=text, id="9f3c-41aa") for text in ("a", "b")]
+    assert [each.id for each in read_spans(documents)] == ["s1", "s2"]
 
 
 def test_spans_without_ids_are_numbered_by_their_place() -> None:

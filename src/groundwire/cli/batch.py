@@ -123,6 +123,7 @@ class ResultsTally:
     Attributes:
         outcomes: Outcome → number of rows.
         n_errors: Rows that could not be checked.
+        first_error: The first of them and its error; empty if there is none.
         last_row: The last line of the input that has a result; 0 if none has.
         rows: Hash of all lines that have a result: their numbers and fingerprints.
         detector: The detector of the last row that was checked.
@@ -130,6 +131,7 @@ class ResultsTally:
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     n_errors: int = 0
+    first_error: str = ""
     last_row: int = 0
     rows: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     detector: DetectorInfo | None = None
@@ -157,6 +159,7 @@ class ResultsTally:
         number, source = int(result["row"]), str(result["input_sha256"])
         if "error" in result:
             self.n_errors += 1
+            self.first_error = self.first_error or f"row {number:,}: {result['error']['message']}"
         else:
             self.outcomes[Outcome(result["outcome"])] += 1
             self.detector = DetectorInfo(**result["detector"])
@@ -336,6 +339,8 @@ def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: File
     click.echo(
         f"{count_rows(n_rows)}{before} in {elapsed_s:.1f} s ({rate:.1f} rows/s): {tally}", err=True
     )
+    if tally.first_error:
+        click.echo(f"First error: {tally.first_error}", err=True)
     if files.output:
         click.echo(f"Results: {files.output}", err=True)
 

@@ -100,7 +100,16 @@ def row_example(data: Mapping[str, Any]) -> Example:
 
 def key_of(data: Mapping[str, Any], field: str) -> str | None:
     """Return the key that a row has for a field of an example; ``None`` if it has none."""
-    return next((key for key in ROW_KEYS[field] if key in data), None)
+    return find_key(data, ROW_KEYS[field])
+
+
+def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
+    """Return the key of a row that is one of some names, in any case: ``Answer``; or ``None``."""
+    exact = next((key for key in wanted if key in data), None)
+    if exact is not None:
+        return exact
+    named = {str(key).strip().lower().replace(" ", "_"): key for key in data}
+    return next((named[key] for key in wanted if key in named), None)
 
 
 def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:

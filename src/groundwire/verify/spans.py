@@ -1,6 +1,7 @@
 """Spans of evidence with their ids, read from what callers pass."""
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import count
 
 from groundwire.detection.example import (
@@ -60,7 +61,9 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = span if isinstance(span, str) else text_of(document)
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
-    sid = _id(id_of(document), at)
+    # Ids of objects are keys of a store, and answers cite documents by their place.
+    is_named = isinstance(document, Mapping | Source)
+    sid = _id(id_of(document), at) if is_named else ""
     try:
         require_text(sid, f"id of span {at}")
         require_text(text, f"text of span {at}")

@@ -18,6 +18,7 @@ from groundwire.text.files.reading import (
     conversion,
     count_lines,
     decode,
+    no_text,
     open_lines,
     other_encoding,
 )
@@ -148,6 +149,9 @@ def json_lines(path: Path) -> Iterator[Line]:
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
     # Other encodings cannot be read line by line: their line ends have several bytes.
+    if what := no_text(line):
+        problem, _, step = what.partition(". ")
+        raise DatasetError(path, None, f"it is {problem}", f"{step}.")
     if encoding := other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
         raise DatasetError(path, None, problem, f"{conversion(encoding)}.")

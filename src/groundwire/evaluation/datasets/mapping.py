@@ -15,7 +15,7 @@ from groundwire.detection.example import (
     require_text,
     text_of,
 )
-from groundwire.detection.rows import ROW_KEYS, RowError, json_kind, lacking
+from groundwire.detection.rows import ROW_KEYS, RowError, find_key, json_kind, lacking
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import AskedQuestion
@@ -226,7 +226,7 @@ class ColumnMapping:
     def _column(self, row: Mapping[str, Any], name: str) -> str | None:
         if name in self.columns:
             return self.columns[name]
-        return next((column for column in COLUMNS[name] if column in row), None)
+        return find_key(row, COLUMNS[name])
 
     def _used(self, row: Mapping[str, Any]) -> set[str]:
         """Collect the columns of fields that are kept elsewhere, or are too long to group by."""
@@ -251,8 +251,10 @@ class ColumnMapping:
     def _means_hallucinated(self, label: object) -> bool:
         word = str(label).strip().lower().replace("_", " ").replace("-", " ")
         if word not in WORDS:
-            known = ", ".join(WORDS)
-            raise RowError(f"the label {word[:_SHOWN_CHARS]!r} is none of {known}")
+            raise RowError(
+                f"the label {word[:_SHOWN_CHARS]!r} is none of {', '.join(_HALLUCINATED)}; nor of "
+                f"{', '.join(_GROUNDED)}; nor of {', '.join(_BARE)}. Leave it empty if it is open"
+            )
         return WORDS[word] != (word in _BARE and self.label_means == "supported")
 
 

@@ -42,6 +42,13 @@ _MARKS = {
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
+#: Beginning of a file that is no text → what it is, and how to get its text.
+_NO_TEXTS = {
+    b"%PDF": "a PDF. Take its text out first, for instance: pdftotext FILE",
+    b"PK\x03\x04": "a document or workbook (docx, xlsx...) or an archive. Save it as text or CSV",
+    _GZIP_MAGIC: "packed with gzip. Unpack it first: gunzip FILE",
+}
+
 
 class NotUtf8Error(InputError):
     """A file is not UTF-8; ``encoding`` is its likely encoding."""
@@ -75,12 +82,20 @@ def conversion(encoding: str = "WINDOWS-1252") -> str:
     return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
 
 
+def no_text(data: bytes) -> str:
+    """Describe what a file is that is no text, and the next step; empty if it may be text."""
+    return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
+
+
 def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
         NotUtf8Error: With the name and the offset of the first wrong byte.
+        InputError: If it is a file of a known kind that is no text.
     """
+    if what := no_text(data):
+        raise InputError(f"{name} is {what}.")
     if encoding := other_encoding(data):
         raise NotUtf8Error(name, 0, f"the beginning of {encoding}", encoding)
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
