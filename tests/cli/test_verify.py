@@ -284,7 +284,7 @@ def test_a_key_of_the_configuration_is_not_sent_elsewhere(
         (["--max-claims", "0"], "verify.max_claims = '0' is not possible."),
         (["--context-mode", "everything"], "must be one of cited, all, auto"),
         (["--verifier", "gemini"], "must be one of local, openai, service"),
-        (["--base-url", "ftp://example.com"], "a URL with https://, or with http:// on this"),
+        (["--base-url", "http://example.com"], "a URL with https://, or with http:// on this"),
         (["--citation-regex", "[x]"], "with a group named id"),
         (["--api-key", "sk-x"], "No such option"),
     ],

@@ -223,6 +223,13 @@ def test_evidence_never_leaves_unencrypted(url: str) -> None:
         parse(f"verify.service_url: '{url}'", name="")
 
 
+def test_plain_http_is_for_the_host_that_is_named() -> None:
+    text = "verify: {service_url: 'http://berry.svc:8000', plain_http_host: berry.svc}"
+    assert parse(text, name="").verify.service_url == "http://berry.svc:8000"
+    with pytest.raises(ValueError, match="verify.plain_http_host"):
+        parse(text.replace("host: berry.svc", "host: svc"), name="")
+
+
 def test_variables_of_others_count_only_for_a_verifier_that_leaves_the_machine() -> None:
     environ = {"OPENAI_BASE_URL": "http://somewhere.else", "OPENAI_API_KEY": "sk-1"}
     assert parse("", name="", environ=environ).verify.api_key is None

@@ -77,6 +77,15 @@ def test_the_environment_that_a_verifier_needs_is_printed_and_keys_never(
         assert found["inputs"][0]["description"] == "OPENAI_API_KEY, for Groundwire"
 
 
+def test_plain_http_goes_with_the_host_that_may_have_it() -> None:
+    options = ("--print-config", "cursor", "--base-url", "http://llm.svc/v1")
+    refused = invoke("mcp", *options)
+    assert refused.exit_code == 2
+    assert "http:// on this machine or on verify.plain_http_host" in refused.stderr
+    args = printed(*options, "--plain-http-host", "llm.svc")["mcpServers"]["groundwire"]["args"]
+    assert args[4:] == ["--base-url", "http://llm.svc/v1", "--plain-http-host", "llm.svc"]
+
+
 def test_a_service_whose_address_is_not_known_is_told() -> None:
     result = invoke("mcp", "--print-config", "claude-code", "--verifier", "service")
     env = json.loads(result.stdout)["mcpServers"]["groundwire"]["env"]

@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
-    """Change settings of a configuration, by their paths, to the values of options."""
+    """Change settings of a configuration, by their paths, to the values of options.
+
+    Raises:
+        UsageError: If a verifier would then be asked over plain HTTP on a machine that is not
+            named for it.
+    """
     from groundwire.config import SettingOrigin
+    from groundwire.config.fields import describe_wrong
+    from groundwire.config.kinds import ENCRYPTED, KindError, is_encrypted
     from groundwire.detection.values import FrozenMapping
 
     changes: dict[str, Any] = {}
@@ -29,7 +36,12 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
         section, _, name = path.partition(".")
         changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})
     here = dict.fromkeys(given, SettingOrigin(source="the command line"))
-    return replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))
+    changed = replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))
+    for path in ("verify.base_url", "verify.service_url"):
+        url = changed.value(path)
+        if url and not is_encrypted(url, plain_host=changed.verify.plain_http_host):
+            raise click.UsageError(describe_wrong(path, url, KindError(ENCRYPTED)))
+    return changed
 
 
 def is_of_file(config: "Config", path: str) -> bool:
