@@ -74,7 +74,6 @@ COMMANDS = (
     ("config", "show", "good.yaml"),
     ("serve", "--config", "bad.yaml"),
     ("serve", "--no-such-option"),
-    ("playground", "--no-such-option"),
     _MIGRATE,
     ("store", "migrate", "--store", "no-such-kind://x"),
     ("keys", "create", "--admin", "--store", "sqlite:///own.db"),
