@@ -10,6 +10,7 @@ import pytest
 
 from groundwire import Detector
 from groundwire.gateway.playground.app import MAX_BODY_BYTES, Playground, examples
+from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD
 from tests.render.test_render import Page
 
 FACTS = "The tower was built in 1889."
@@ -88,6 +89,8 @@ def test_another_threshold_reads_nothing_again(playground: Playground) -> None:
     again = check(playground, answer=answer, operating_point=1.0)
     assert "kept scores, nothing read again" in again.text
     assert "verdict grounded" in again.text
+    below = check(playground, answer=answer, operating_point=LOWEST_THRESHOLD / 2)
+    assert "read in" in below.text
 
 
 def test_a_chat_is_taken_apart_as_the_gateway_does(playground: Playground) -> None:

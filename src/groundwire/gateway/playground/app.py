@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundwire.config.kinds import is_loopback_host
 from groundwire.detection.example import Example
 from groundwire.detection.rows import RowError, parse_row, row_example
-from groundwire.detection.values import read_operating_point
+from groundwire.detection.values import Outcome, read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
 from groundwire.gateway.middleware.auth import host_of
@@ -131,12 +131,12 @@ class Playground:
             return HTMLResponse(await run_in_threadpool(self._judge, example, point))
 
     def _judge(self, example: Example, point: str | float) -> str:
-        kept = self._kept.get(example)
-        is_kept = kept is not None
-        if kept is None:
-            kept = KeptScores(self._detector.judge, example)
-        detection = kept.detect(point)
-        self._kept[example] = kept
+        kept, read = self._kept.get(example), self._detector.work
+        scores = KeptScores(self._detector.judge, example) if kept is None else kept
+        detection = scores.detect(point)
+        if detection.outcome is not Outcome.UNAVAILABLE:
+            self._kept[example] = scores
+        is_kept = kept is not None and self._detector.work == read
         view = AnswerView.of(detection, example.sources)
         return render("playground_result.html", view=view, is_kept=is_kept)
 
