@@ -253,7 +253,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"verifier": "openai"}, "invalid_argument", "chosen when the server was started"),
     ({"spans": []}, "no_spans", "There are no spans"),
     ({"spans": None}, "no_spans", "There are no spans"),
-    ({"spans": "text"}, "malformed_spans", "valid list"),
+    ({"spans": 5}, "malformed_spans", "valid list"),
     ({"spans": [{"sid": "A"}]}, "malformed_spans", "has no text"),
     ({"spans": [{}] * 1001}, "invalid_argument", "at most 1000 items"),
     ({"timeout_s": 601}, "invalid_argument", "over 600"),
@@ -565,3 +565,14 @@ def test_the_instructions_tell_an_agent_what_is_no_pass(backend: Backend, tmp_pa
         told = talk_in_process(tools_of(backend), conversation, mode=mode)
         assert told is not None
         assert "is no pass" in told
+
+
+def test_a_single_text_is_evidence_as_well(backend: Backend) -> None:
+    async def conversation(agent: Agent) -> None:
+        text = "Tokens last for 60 minutes."
+        data = await agent.data("detect_hallucination", answer=f"{text} [1]", spans=text)
+        assert (data["flagged"], data["span_origins"]) == (False, {"s1": "caller"})
+        checked = await agent.data("check_answer", answer=text, sources={"page_content": text})
+        assert (checked["outcome"], checked["source_origins"]) == ("grounded", {"s1": "caller"})
+
+    talk_in_process(tools_of(backend), conversation)

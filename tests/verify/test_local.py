@@ -1,6 +1,7 @@
 """The local verifier on the embedded model: what it says, what it reads, and what it refuses."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -240,4 +241,5 @@ def test_flagged_claims_have_bits() -> None:
         assert detail.flagged
         assert detail.measures.gap is not None
     assert "bits needed" in report_to_terminal(report, color=False)
-    assert "budget gap" in report_text(report)
+    said = report_text(report)
+    assert re.search(r" - [a-z ]+ - budget gap \d\.\d bits$", said, re.MULTILINE), said

@@ -175,7 +175,9 @@ class EvidenceInput(HandleInput):
 class SpansInput(EvidenceInput):
     """The evidence of a verification; :func:`with_settings` adds its settings."""
 
-    spans: Annotated[list[SkipValidation[PassedSpan]] | None, _FromJson] = Field(
+    spans: Annotated[
+        list[SkipValidation[str | PassedSpan]] | None, BeforeValidator(_listed), _FromJson
+    ] = Field(
         None,
         max_length=MAX_SPANS,
         description="Evidence that comes with this call; it is taken as you write it.",

@@ -11,7 +11,7 @@ from groundwire.detection.values import Detection
 from groundwire.mcp.store import HeldSpan, SearchHit
 from groundwire.render import describe_coverage, describe_reasons, explain_outcome
 from groundwire.render.descriptions import unchecked
-from groundwire.render.verification import describe_passing
+from groundwire.render.verification import STATUSES, amount, describe_passing
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
@@ -58,11 +58,12 @@ def _claim_line(detail: ClaimReport) -> str:
     claim = detail.claim
     cites = f" [{', '.join(map(one_line, claim.cites))}]" if claim.cites else ""
     line = f"{claim.idx}. {detail.status}: {quoted(claim.text)}{cites}"
+    if detail.flagged:
+        line += f" - {STATUSES[detail.status]}"
     if claim.unknown:
         line += f" - names no span: {quoted(', '.join(claim.unknown))}"
     if detail.measures.gap is not None:
-        gap = detail.measures.gap
-        line += f" - budget gap {gap.min:.1f} to {gap.max:.1f} {detail.units}"
+        line += f" - budget gap {amount(detail.measures.gap)} {detail.units}"
     if detail.error is not None:
         line += f" - {quoted(detail.error)}"
     return line
