@@ -179,3 +179,17 @@ def test_nothing_tells_people_to_install_it_from_an_index() -> None:
             texts += (ROOT / folder).rglob(kind)
     found = [path.name for path in texts if from_index.search(path.read_text(encoding="utf-8"))]
     assert found == []
+
+
+@checkout
+def test_pages_name_extras_that_exist() -> None:
+    extras = set(tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"])
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    named = {
+        (page.name, extra)
+        for page in pages
+        for group in re.findall(r"(?:'\.|whl)\[([\w,]+)\]'", page.read_text(encoding="utf-8"))
+        for extra in group.split(",")
+    }
+    assert len(named) > 5
+    assert {extra for _, extra in named} <= extras, named
