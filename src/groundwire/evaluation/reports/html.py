@@ -31,7 +31,7 @@ def to_html(summary: Summary) -> str:
         "report.html",
         style=(part / "report.css").read_text(encoding="utf-8"),
         script=(part / "report.js").read_text(encoding="utf-8"),
-        title=f"evaluation of {detector.name}",
+        title=f"{'evaluation of' if scores['example'] else 'answers checked by'} {detector.name}",
         summary=summary,
         scores=scores,
         header=summary.header,
@@ -48,7 +48,7 @@ def to_html(summary: Summary) -> str:
         marks=[
             (mark, MARK_MEANINGS[mark])
             for mark in Mark
-            if mark is not Mark.FLAGGED or any(each.row.known != Known.SPANS for each in examples)
+            if any((each.row.known == Known.SPANS) != (mark is Mark.FLAGGED) for each in examples)
         ],
         filters=_filters(summary),
         facts=_facts,
@@ -72,7 +72,8 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
     for name in ("labels", "prevalence", "calibration"):
         if scores.get(name):
             yield name, name.capitalize()
-    yield "coverage", "Coverage and time"
+    if scores["n_answers"]:
+        yield "coverage", "Coverage and time"
     if any(told(scores)):
         yield "failed", "Rows without a verdict"
     yield "examples", "Examples"
