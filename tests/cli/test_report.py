@@ -65,8 +65,13 @@ def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
     ]
     batch.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run("check", "--batch", batch, "--output", output).exit_code == 2
-    result = run("report", output, "--junit", junit, "--markdown", tmp_path / "out.md")
+    pages = ("--markdown", tmp_path / "out.md", "--html", tmp_path / "out.html")
+    result = run("report", output, "--junit", junit, *pages)
     assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "out.html").read_text("utf-8")
+    assert "<h1>Answers checked by fixed</h1>" in page
+    assert "labelled answers" not in page
+    assert "marked by people" not in page
     text = (tmp_path / "out.md").read_text("utf-8")
     assert "for want of labels: 1 flagged, 1 not flagged; 1 row could not be read" in text
     assert "It was in \u27e6flagged&#58; 1950\u27e7" in text

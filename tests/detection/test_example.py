@@ -131,6 +131,11 @@ def test_metadata_is_evidence_if_it_is_asked_for(document: SourceLike, id_: str)
     assert source.text == "page: 12\nIt is 330 m tall."
 
 
+def test_documents_in_a_list_of_their_own_are_refused_with_the_reason() -> None:
+    with pytest.raises(InvalidSourceError, match="it is a list of documents, and each of them"):
+        read_sources([[LangChainDocument("It is 330 m tall.", PAGE)]])
+
+
 def test_a_document_without_text_is_refused() -> None:
     with pytest.raises(InvalidSourceError, match="its type is HaystackDocument"):
         read_sources([HaystackDocument(None, PAGE)])

@@ -71,7 +71,10 @@ class Source:
         try:
             return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
         except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidSourceError(index, f"it is not JSON data ({error})") from error
+            problem = f"it is not JSON data ({error})"
+            if not isinstance(value, Mapping) and any(text_of(each) for each in value):
+                problem = "it is a list of documents, and each of them is a source"
+            raise InvalidSourceError(index, problem) from error
 
 
 class _LangChainDocument(Protocol):
