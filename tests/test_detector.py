@@ -276,7 +276,8 @@ def test_the_answer_is_as_doubtful_as_its_worst_claim_calibrated() -> None:
 
 def test_claims_that_were_not_read_say_nothing_about_the_answer() -> None:
     result = calibrated(cannot_read="red").detect(sources=[TOWER], answer=MIXED)
-    assert [claim.reason for claim in result.claims] == [None, None, Reason.LANGUAGE, None]
+    reasons = [claim.reason for claim in result.claims]
+    assert reasons == [None, None, Reason.LANGUAGE, Reason.UNRELATED]
     assert result.probability == round(AnswerCalibration(2.0, 0.0).probability(0.6), 6)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Detection, Detector, Example, Source
-from groundwire.detection.values import Label, Outcome, decide_outcome
+from groundwire.detection.values import Label, Outcome, Reason, decide_outcome
 from tests.tiers import costly
 
 SENTENCES = [
@@ -245,11 +245,11 @@ def test_offsets_shares_and_labels_agree_with_each_other(
         end = claim.end
         assert answer[claim.start : claim.end] == claim.text == claim.text.strip()
         assert (claim.label is Label.UNCHECKED) == (claim.reason is not None)
-        assert (claim.probability is None) == (claim.reason is not None)
+        assert (claim.probability is None) == (claim.reason not in (None, Reason.UNRELATED))
         if claim.probability is not None:
             assert 0 <= claim.probability <= 1
             marked = {span.label for span in claim.spans} or {Label.SUPPORTED}
-            assert claim.label in marked
+            assert claim.label in marked or claim.reason is Reason.UNRELATED
         last = claim.start
         for span in claim.spans:
             assert last <= span.start < span.end <= claim.end

@@ -26,7 +26,7 @@ def test_a_hallucinated_answer_fails_with_its_words_marked_and_the_evidence() ->
     lines = str(caught.value).splitlines()
     assert lines[:3] == ["the answer is hallucinated, not grounded", "", "  Built in ⟦1950⟧."]
     assert '  against S0 0-21: "It was built in 1889."' in lines
-    assert any(line.startswith("coverage  100% of the evidence indexed") for line in lines)
+    assert any(line.startswith("outcome   hallucinated") for line in lines)
 
 
 def test_without_a_source_it_fails_and_says_what_was_not_checked() -> None:

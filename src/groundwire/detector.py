@@ -468,6 +468,10 @@ class Detector:
             max_answer_chars=self._max_answer_chars,
             answers=self._judge.answers,
             index_s=perf_counter() - started,
+            source_ids=[source.id for source in sources],
+            question=question,
+            # The embedded models know English alone; a loaded checkpoint may know more.
+            reads_english_only=isinstance(self._judge, Reader) or self._judge.name == "similarity",
         )
 
     async def adetect(

@@ -5,17 +5,20 @@ A finished text is checked by feeding it to a stream at once, so both give the s
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol, Self
 
+from groundwire.detection.asides import AsideFinder
 from groundwire.detection.evidence import Evidence
 from groundwire.detection.example import require_text
+from groundwire.detection.rules import ConflictKind
 from groundwire.detection.similarity import is_ungrounded
 from groundwire.detection.spans import FlaggedSpan, keep, reduce_tokens, trim, whole_words
 from groundwire.detection.values import (
     SEVERITY,
+    Aside,
     Claim,
     Coverage,
     Detection,
@@ -34,7 +37,11 @@ from groundwire.errors import (
     EmptyAnswerError,
     LimitExceededError,
 )
+from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
+
+#: Conflicts that need no language.
+_FIGURES = frozenset({ConflictKind.NUMBER, ConflictKind.DATE})
 
 log = logging.getLogger(__name__)
 
@@ -90,15 +97,23 @@ class Stream:
         max_answer_chars: int,
         answers: AnswerCalibration | None,
         index_s: float,
+        source_ids: Collection[str] = (),
+        question: str | None = None,
+        reads_english_only: bool = False,
     ) -> None:
         self._reading, self._info = reading, info
         self._min_words, self._min_probability = min_words, min_probability
         self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
-        self._segmenter = Segmenter()
-        self._n_chars = self._judged_to = 0
+        self._reads_english_only = reads_english_only
+        self._segmenter = Segmenter(source_ids)
+        origins = {origin.text: origin for origin in reading.evidence.origins}
+        texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
+        self._finder = AsideFinder(texts, source_ids, question)
+        self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
+        self._asides: list[Aside] = []
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
@@ -213,14 +228,28 @@ class Stream:
 
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
         started = perf_counter()
+        segments = self._without_asides(segments, is_end=is_end)
         self._pending += [found for found in segments if has_statement(self.text, found)]
         if not (self._reading.is_incremental or is_end):
             return []
         claims = self._judge() if self._pending else []
-        if segments:
-            self._judged_to = segments[-1].end
+        self._judged_to = self._decided_to
         self._seconds["read"] += perf_counter() - started
         return claims
+
+    def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
+        """Set asides apart; a segment that may be one waits for the text after it."""
+        if not (segments or is_end):
+            return []
+        kept, text = [], self.text
+        for found, kind in self._finder.feed(text, segments, is_end=is_end):
+            self._decided_to = found.end
+            if kind is None:
+                kept.append(found)
+            else:
+                start, end = found.start, found.end
+                self._asides.append(Aside(start=start, end=end, text=text[start:end], kind=kind))
+        return kept
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
@@ -237,7 +266,7 @@ class Stream:
     def _count(self, claim: Claim, n_unread: int) -> None:
         n_visible = sum(map(len, claim.text.split()))
         self._n_visible += n_visible
-        self._n_read += (n_visible if claim.reason is None else 0) - n_unread
+        self._n_read += n_visible - n_unread if claim.reason is None else 0
         self._reasons[Reason.LANGUAGE] += n_unread > 0
         if claim.reason is not None:
             self._reasons[claim.reason] += 1
@@ -257,32 +286,69 @@ class Stream:
             return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)
 
     def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
-        text, scores = self.text, scores.with_rules()
+        text, is_badly_read = self.text, self._is_badly_read(segment, scores)
+        found = self._figures_alone(scores) if is_badly_read else scores
+        scores = found.with_rules()
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
         flagged = whole_words(trim(reduced.spans, text), text, start=segment.start, end=segment.end)
-        if scores.similarity is not None and is_ungrounded(scores.similarity, self._info.threshold):
+        if (
+            scores.similarity is not None
+            and not is_badly_read
+            and is_ungrounded(scores.similarity, self._info.threshold)
+        ):
             # A claim that was compared as a whole is marked as a whole.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
         kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
         self._n_flagged += reduced.n_flagged
-        spans = tuple(self._span(span, scores) for span in kept)
+        claim = text[segment.start : segment.end]
+        spans = tuple(self._span(span, scores, claim) for span in kept)
+        reason = scores.reason
+        if reason is None and not flagged:
+            reason = Reason.LANGUAGE if is_badly_read else self._unrelated(claim, found)
+        is_judged = scores.has_probabilities and reason is not Reason.LANGUAGE
         return Claim(
             start=segment.start,
             end=segment.end,
-            text=text[segment.start : segment.end],
-            label=claim_label(spans, scores.reason),
-            probability=_rounded(reduced.max_score) if scores.has_probabilities else None,
+            text=claim,
+            label=claim_label(spans, reason),
+            probability=_rounded(reduced.max_score) if is_judged else None,
             similarity=scores.similarity,
             citations=tuple(dict.fromkeys(id_ for c in segment.citations for id_ in c.ids)),
             spans=spans,
             evidence=scores.evidence,
-            reason=scores.reason,
-            entailment=scores.entailment,
+            reason=reason,
+            entailment=scores.entailment if is_judged else None,
         )
 
-    def _span(self, span: FlaggedSpan, scores: ClaimScores) -> Span:
+    def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
+        """Whether a claim, or the line it is compared with, is in a language that is read badly."""
+        if not self._reads_english_only or scores.reason is not None:
+            return False
+        line = scores.evidence[0].text if scores.evidence else ""
+        return is_foreign(self.text[segment.start : segment.end]) or is_foreign(line)
+
+    def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
+        """Scores by figures that differ; of a language it cannot read, the model knows no more."""
+        differing = tuple(
+            replace(conflict, floor=0.0)
+            for conflict in scores.conflicts
+            if conflict.kind in _FIGURES
+            and scores.highest(conflict) >= conflict.floor
+            and not self._finder.writes_out(self.text[conflict.start : conflict.end])
+        )
+        labels = scores.labels.copy()
+        labels[:] = 1.0, 0.0, 0.0
+        return replace(scores, labels=labels, conflicts=differing)
+
+    def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
+        """The reason not to call a claim supported if it has no word of the evidence."""
+        if scores.is_line or scores.settled or not scores.has_probabilities:
+            return None
+        return Reason.UNRELATED if self._finder.shares_nothing(claim) else None
+
+    def _span(self, span: FlaggedSpan, scores: ClaimScores, claim: str) -> Span:
         offsets = scores.offsets
         inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
         unsupported, contradicted = scores.labels[inside, 1:].sum(axis=0)
@@ -291,6 +357,8 @@ class Stream:
         conflict = next(touched, None)
         if conflict is not None:
             label = conflict.label
+        elif scores.has_probabilities and self._finder.shares_nothing(claim):
+            label = Label.UNSUPPORTED  # evidence about something else says nothing otherwise
         return Span(
             start=span.start,
             end=span.end,
@@ -314,15 +382,17 @@ class Stream:
         if self._has_too_few:
             claims = tuple(map(_without_spans, claims))
         reasons = self._reading.reasons + self._reasons
-        reasons[Reason.NO_CLAIM] += not claims
+        reasons[Reason.NO_CLAIM] += not (claims or self._asides)
+        n_aside = sum(len(word) for aside in self._asides for word in aside.text.split())
         attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
         coverage = Coverage(
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
             # Text without a claim, such as a lone emoji, counts as unread.
-            answer_chars=self._n_visible or len(text.strip()),
+            answer_chars=self._n_visible or (0 if self._asides else len(text.strip())),
             read_chars=self._n_read,
+            no_claim_chars=n_aside,
             reasons=dict(+reasons),
         )
         milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
@@ -333,6 +403,7 @@ class Stream:
             if self._answers is None or self._highest is None
             else _rounded(self._answers.probability(self._highest)),
             claims=claims,
+            asides=tuple(self._asides),
             coverage=coverage,
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},

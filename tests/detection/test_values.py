@@ -308,6 +308,7 @@ def test_it_is_written_as_json_data() -> None:
                 "reason": None,
             }
         ],
+        "asides": [],
         "coverage": {
             "indexed": 1.0,
             "attended": 0.5,
@@ -317,6 +318,7 @@ def test_it_is_written_as_json_data() -> None:
             "attended_chars": 5,
             "answer_chars": 2,
             "read_chars": 2,
+            "no_claim_chars": 0,
             "reasons": {"language": 2, "question_shortened": 1},
         },
         "detector": {

@@ -43,7 +43,7 @@ def pipeline_of(make: Counted, **tenants: Overrides) -> Pipeline:
 
 
 def outcome(pipeline: Pipeline, tenant: str, answer: str) -> Outcome:
-    return pipeline.check(pipeline.open(sent("x"), tenant=tenant), answer).outcome
+    return pipeline.check(pipeline.open(sent("red, blue"), tenant=tenant), answer).outcome
 
 
 def test_another_detector_is_loaded_when_a_tenant_first_needs_it_and_once() -> None:
@@ -52,7 +52,7 @@ def test_another_detector_is_loaded_when_a_tenant_first_needs_it_and_once() -> N
     assert make.loaded == []
     assert outcome(pipeline, "other", "It is red.") == "grounded"
     assert make.loaded == []
-    context = pipeline.open(sent("x"), tenant="acme")
+    context = pipeline.open(sent("red, blue"), tenant="acme")
     assert make.loaded == ["similarity"]  # as it is opened: what comes after is waited for
     assert pipeline.check(context, "It is red.").outcome == "hallucinated"
     assert outcome(pipeline, "acme", "It is blue.") == "grounded"
@@ -61,8 +61,8 @@ def test_another_detector_is_loaded_when_a_tenant_first_needs_it_and_once() -> N
 
 def test_the_context_says_which_one_judges() -> None:
     pipeline = pipeline_of(Counted(), acme=Overrides(detector="similarity:neural"))
-    assert pipeline.open(sent("x")).detector == "reader"
-    assert pipeline.open(sent("x"), tenant="acme").detector == "similarity"
+    assert pipeline.open(sent("red, blue")).detector == "reader"
+    assert pipeline.open(sent("red, blue"), tenant="acme").detector == "similarity"
 
 
 def test_nothing_is_loaded_where_nothing_is_checked() -> None:
@@ -77,7 +77,7 @@ def test_one_that_cannot_be_loaded_makes_the_check_unavailable() -> None:
     make = Counted(fails=True)
     pipeline = pipeline_of(make, acme=Overrides(detector="similarity"))
     for _ in range(2):
-        context = pipeline.open(sent("x"), tenant="acme")
+        context = pipeline.open(sent("red, blue"), tenant="acme")
         checked = pipeline.check(context, "It is fine.")
         assert (checked.outcome, checked.action) == ("unavailable", "block")
         assert checked.reason == "ModelError"
@@ -100,7 +100,7 @@ def test_one_that_cannot_be_loaded_makes_the_check_unavailable() -> None:
 )
 def test_what_is_no_longer_possible_makes_the_check_unavailable(own: Overrides) -> None:
     pipeline = pipeline_of(Counted(), acme=own)
-    context = pipeline.open(sent("x"), tenant="acme")
+    context = pipeline.open(sent("red, blue"), tenant="acme")
     checked = pipeline.check(context, "It is fine.")
     assert (checked.outcome, checked.reason) == ("unavailable", "UnusableOverridesError")
     assert context.detector in ("", "reader", "similarity")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from groundwire import Detector
 from groundwire.detection.example import Source
 from groundwire.detection.values import (
     Claim,
@@ -24,6 +25,7 @@ from groundwire.detection.values import (
 )
 from groundwire.render import excerpt, percent, to_html, to_terminal, to_text, visible
 from tests.fakes import FixedDetector
+from tests.fixed_judge import FixedJudge
 
 SOURCE = "The tower was built in 1889 and is 330 meters tall."
 ANSWER = "It was built in 1950 and is 500 meters tall."
@@ -60,13 +62,11 @@ def test_the_report_in_a_pipe() -> None:
     assert to_text(detect()) == (
         "  It was built in ⟦1950⟧ and is ⟦500 meters⟧ tall.\n"
         "\n"
-        'contradicted 16-20  probability 0.97  severity 4  "1950"\n'
-        'unsupported  28-38  probability 0.97  severity 2  "500 meters"\n'
+        'contradicted 16-20  probability 0.97  "1950"\n'
+        'unsupported  28-38  probability 0.97  "500 meters"\n'
         f'  against S0 0-51: "{SOURCE}"\n'
         "\n"
         "outcome   hallucinated: the sources do not support the marked words\n"
-        "coverage  100% of the evidence indexed, 100% read with the answer (51 characters); "
-        "100% of the answer read\n"
         "detector  fixed 000000000000, balanced (threshold 0.5)"
     )
 
@@ -76,7 +76,7 @@ def test_the_kind_of_a_conflict_stands_beside_the_label() -> None:
     year, height = found.spans
     claim = replace(found.claims[0], spans=(replace(year, conflict="date"), height))
     found = replace(found, claims=(claim,))
-    assert 'contradicted (date) 16-20  probability 0.97  severity 4  "1950"\n' in to_text(found)
+    assert 'contradicted (date) 16-20  probability 0.97  "1950"\n' in to_text(found)
     assert "unsupported  28-38  probability" in to_text(found)
     assert '<span class="chip contradicted">contradicted (date)</span>' in to_html(found)
     assert '<span class="chip unsupported">unsupported</span>' in to_html(found)
@@ -84,7 +84,7 @@ def test_the_kind_of_a_conflict_stands_beside_the_label() -> None:
 
 def test_a_grounded_answer_has_no_marks() -> None:
     text = to_text(detect("It is tall.", SOURCE, unsupported=["nothing"]))
-    assert text.startswith("  It is tall.\n\noutcome   grounded: the sources support all")
+    assert text.startswith("  It is tall.\n\noutcome   grounded: no unsupported words found")
 
 
 def test_a_terminal_shows_colours_and_no_markers() -> None:
@@ -125,10 +125,17 @@ def test_a_claim_that_was_not_read_is_listed_with_its_reason() -> None:
         probability=None,
         reason=Reason.LANGUAGE,
     )
-    wanted = "written in a script that the detector cannot read"
+    wanted = "written in a language or script that the detector does not know"
     detection = covered(Outcome.PARTIAL, {Reason.LANGUAGE: 1}, claim)
     assert f'unchecked    0-8  {wanted}  "Это так."' in to_text(detection)
     assert f'<li><span dir="auto">Это так.</span> <em>({wanted})</em></li>' in to_html(detection)
+
+
+def test_parts_that_claim_nothing_are_counted_apart() -> None:
+    answer = "## Height\n\nIt is 330 metres tall.\n\nI hope this helps!"
+    found = Detector(FixedJudge(doubtful={})).detect(sources=[SOURCE], answer=answer)
+    assert [aside.text for aside in found.asides] == ["Height", "I hope this helps!"]
+    assert "\nno claim  53% of the answer: closing (1), heading (1)\n" in to_text(found)
 
 
 def test_without_evidence_the_outcome_alone_says_so() -> None:
@@ -272,7 +279,7 @@ def test_no_text_can_act_on_a_terminal(text: str) -> None:
 def test_no_text_can_imitate_the_report(text: str) -> None:
     lines = to_text(hostile(text)).split("\n")
     heads = [line.split(" ")[0] for line in lines if line and not line.startswith(" ")]
-    assert heads == ["unsupported", "unchecked", "outcome", "coverage", "detector"]
+    assert heads == ["unsupported", "unchecked", "outcome", "detector"]
 
 
 def test_an_answer_cannot_place_our_markers() -> None:

@@ -1,8 +1,11 @@
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.language import LANGUAGES, identify
+from groundwire.text.language import LANGUAGES, identify, is_foreign
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,16 @@ def test_where_it_cannot_tell_it_says_nothing(text: str) -> None:
 @given(st.text(max_size=200))
 def test_it_names_a_known_language_or_none(text: str) -> None:
     assert identify(text) in (None, *LANGUAGES)
+
+
+TEXTS = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", [text for texts in TEXTS["foreign"].values() for text in texts])
+def test_texts_in_other_languages_are_foreign(text: str) -> None:
+    assert is_foreign(text)
+
+
+@pytest.mark.parametrize("text", TEXTS["english"]["texts"])
+def test_names_code_and_lists_do_not_make_an_english_text_foreign(text: str) -> None:
+    assert not is_foreign(text)

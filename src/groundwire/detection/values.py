@@ -45,6 +45,7 @@ class Reason(StrEnum):
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
     LANGUAGE = "language"  # a script that the model cannot read
     TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
+    UNRELATED = "unrelated"  # a claim without any word of the evidence: nothing speaks for it
     DROPPED_LONG = "dropped_long"  # a source over the length limit
     DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed
     ANSWER_OVER_LIMIT = "answer_over_limit"
@@ -52,6 +53,18 @@ class Reason(StrEnum):
     DETECTOR_FAILED = "detector_failed"
     UNREAD_EVIDENCE = "unread_evidence"  # evidence that is no text: an image in a tool result
     UNREAD_ANSWER = "unread_answer"  # a part of the answer that is no text, such as sound
+
+
+class AsideKind(StrEnum):
+    """The kind of a part of the answer that claims nothing, and is not checked."""
+
+    HEADING = "heading"
+    INTRO = "intro"  # "Here is what the docs say:"
+    TABLE_HEADER = "table_header"
+    CODE = "code"  # an import, a request for input
+    GREETING = "greeting"
+    CLOSING = "closing"  # "I hope this helps!", and the signature
+    SOURCES = "sources"  # a list of the sources that were given
 
 
 class Score(StrEnum):
@@ -274,6 +287,22 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aside(JsonRecord):
+    """A part of the answer that claims nothing: it is no claim, and never flagged.
+
+    ``answer[start:end] == text``.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: AsideKind
+
+    def __post_init__(self) -> None:
+        _require_range("part of the answer", self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How much of evidence and answer was really read. Equal sources count once.
 
@@ -284,6 +313,8 @@ class Coverage:
             being attended is no gap: the rest ranked lower for every claim.
         answer_chars: Visible characters of the answer's claims.
         read_chars: Of these, characters that were judged.
+        no_claim_chars: Visible characters of the answer's asides, which claim nothing and are no
+            part of ``answer_chars``.
         reasons: Reason → how many passages, sources or claims were left out for it.
     """
 
@@ -292,6 +323,7 @@ class Coverage:
     attended_chars: int
     answer_chars: int
     read_chars: int
+    no_claim_chars: int = 0
     reasons: Mapping[Reason, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -368,6 +400,7 @@ class Detection:
             [0, 1]; ``None`` if nothing was, or if the detector is not calibrated for
             answers. The outcome does not follow from it: words are flagged by their own.
         claims: Its statements in reading order, disjoint.
+        asides: Its other parts with words, which claim nothing: headings, greetings and the like.
         coverage: How much of evidence and answer was read.
         detector: The detector that judged.
         timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
@@ -377,6 +410,7 @@ class Detection:
     outcome: Outcome
     probability: float | None = None
     claims: tuple[Claim, ...]
+    asides: tuple[Aside, ...] = ()
     coverage: Coverage
     detector: DetectorInfo
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
@@ -403,6 +437,7 @@ class Detection:
             "similarity": self.similarity,
             "spans": as_data(self.spans),
             "claims": as_data(self.claims),
+            "asides": as_data(self.asides),
             "coverage": self.coverage.to_dict(),
             "detector": self.detector.to_dict(),
             "timings_ms": dict(self.timings_ms),
@@ -446,7 +481,9 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
         return Outcome.UNVERIFIED
     if not coverage.is_complete:
         return Outcome.PARTIAL
-    return Outcome.GROUNDED
+    # An answer of greetings needs no check.
+    is_said = bool(claims) or not coverage.no_claim_chars
+    return Outcome.GROUNDED if is_said else Outcome.SKIPPED
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

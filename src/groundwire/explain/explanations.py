@@ -1,5 +1,6 @@
 """Makes the explanations of a detection, one for each span."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -34,6 +35,9 @@ ENTAILMENT_THRESHOLD = 0.75
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
+#: A line with one of these is more than a heading: a figure, a field, a cell, a sentence.
+_STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
+_MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
 
 
@@ -149,14 +153,19 @@ def _explained(
 ) -> Explanation:
     subtype = subtype_of(held)
     counterpart = find_counterpart(held, subtype)
+    line = _line_of(counterpart, held)
+    is_same = span.conflict is not None or _is_same_subject(held, line)
+    if not is_same:
+        counterpart = None
     is_stated = counterpart is not None and subtype in _QUANTITIES
     label = _label(span, verdict.entailment, finding, is_stated=is_stated)
+    if label is Label.CONTRADICTED and not is_same:
+        label = Label.UNSUPPORTED  # the line is about something else, and so says nothing otherwise
     is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
         subtype, counterpart, is_acquitted = reference.subtype, None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
-    line = _line_of(counterpart, held.evidence)
     return Explanation(
         start=span.start,
         end=span.end,
@@ -247,11 +256,23 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
 
 
-def _line_of(
-    counterpart: EvidenceRef | None, evidence: tuple[EvidenceRef, ...]
-) -> EvidenceRef | None:
-    """The line that holds the counterpart, or else the best line."""
-    for line in evidence:
+def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
+    """Whether a line is about what the claim says beside the span; a span alone may be anything."""
+    if line is None or not held.rest_content:
+        return True
+    found = next((each.content for each in held.lines if each.place == line), frozenset())
+    return bool(held.rest_content & found)
+
+
+def _is_heading(line: EvidenceRef) -> bool:
+    """Whether a line only names what follows it: a few words without figure and full stop."""
+    words = line.text.strip("#*_ \t").split()
+    return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
+
+
+def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
+    """The line that holds the counterpart, or else the best line that is no heading."""
+    for line in held.evidence:
         if (
             counterpart is not None
             and line.source_id == counterpart.source_id
@@ -259,7 +280,7 @@ def _line_of(
             and counterpart.end <= line.end
         ):
             return line
-    return evidence[0] if evidence else None
+    return next((line for line in held.evidence if not _is_heading(line)), None)
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:

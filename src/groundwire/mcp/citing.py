@@ -57,7 +57,7 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
     settings = read_settings(backend.usual | arguments.settings())
     spans = read_spans(evidence.all)
     ids = tuple(span.id for span in spans)
-    claims = AnswerSubject(arguments.answer).claims(ids, settings)
+    claims = AnswerSubject(arguments.answer).read(spans, settings).claims
     scored, unread = claims[: settings.max_claims], claims[settings.max_claims :]
     if len(scored) * len(spans) > MAX_READINGS:
         raise CallError(

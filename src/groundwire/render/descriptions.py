@@ -36,11 +36,11 @@ __all__ = (
 )
 
 OUTCOMES = {
-    Outcome.GROUNDED: "the sources support all of the answer",
+    Outcome.GROUNDED: "no unsupported words found",
     Outcome.HALLUCINATED: "the sources do not support the marked words",
     Outcome.PARTIAL: "nothing unsupported was found, but not everything was read: see the coverage",
     Outcome.UNVERIFIED: "there was no evidence to hold the answer against: give a source",
-    Outcome.SKIPPED: "the question calls for no check",
+    Outcome.SKIPPED: "nothing calls for a check",
     Outcome.UNAVAILABLE: "a check was due and failed: do not take this for a pass",
 }
 
@@ -48,7 +48,8 @@ OUTCOMES = {
 REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
     Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
-    Reason.LANGUAGE: "written in a script that the detector cannot read",
+    Reason.LANGUAGE: "written in a language or script that the detector does not know",
+    Reason.UNRELATED: "a claim has no word in common with the evidence",
     Reason.TOO_SHORT: "a claim had fewer words than the detector compares",
     Reason.DROPPED_LONG: "a source was over the length limit",
     Reason.DROPPED_OVER_CAP: "there were more sources than the limit allows",
@@ -83,6 +84,22 @@ def describe_coverage(coverage: Coverage) -> str:
         f"{percent(coverage.attended_chars, coverage.offered_chars)} read with the answer "
         f"({coverage.offered_chars:,} characters); {answer}"
     )
+
+
+def has_gap(coverage: Coverage) -> bool:
+    """Whether anything was not read, so that the coverage is worth a line."""
+    return bool(coverage.reasons) or not coverage.is_complete
+
+
+def describe_asides(detection: Detection) -> str:
+    """Describe the parts of the answer that claim nothing, in one line; empty if there are none."""
+    if not detection.asides:
+        return ""
+    counts = Counter(aside.kind for aside in detection.asides)
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(counts.items()))
+    coverage = detection.coverage
+    total = coverage.answer_chars + coverage.no_claim_chars
+    return f"{percent(coverage.no_claim_chars, total)} of the answer: {kinds}"
 
 
 def describe_reasons(coverage: Coverage) -> list[str]:

@@ -1,7 +1,7 @@
 """A detection as text, for a terminal and for pipes, logs and mails."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,14 @@ from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Ou
 from groundwire.render.descriptions import (
     REASONS,
     MarkedStretch,
+    describe_asides,
     describe_coverage,
     describe_detector,
     describe_label,
     describe_reasons,
     describe_score,
     explain_outcome,
+    has_gap,
     pieces,
     unchecked,
 )
@@ -57,7 +59,7 @@ def to_terminal(
         explanations: Explanations of its spans, which are shown below them.
     """
     paint = painter(color=color)
-    why = {(each.start, each.end): each.text for each in explanations}
+    why = {(each.start, each.end): each for each in explanations}
     lines = [
         *indented(mark_words(detection.answer, detection.spans, color=color)),
         "",
@@ -73,11 +75,19 @@ def to_terminal(
     lines += [
         f"outcome   {paint(str(detection.outcome), OUTCOME_STYLES[detection.outcome])}: "
         f"{explain_outcome(detection)}",
-        f"coverage  {describe_coverage(detection.coverage)}",
-        *(f"          {reason}" for reason in describe_reasons(detection.coverage)),
+        *_coverage_lines(detection),
         paint(f"detector  {describe_detector(detection.detector)}", DIM),
     ]
     return "\n".join(lines)
+
+
+def _coverage_lines(detection: Detection) -> Iterator[str]:
+    """The parts that claim nothing, and what was not read; nothing if all of it was."""
+    if asides := describe_asides(detection):
+        yield f"no claim  {asides}"
+    if has_gap(detection.coverage):
+        yield f"coverage  {describe_coverage(detection.coverage)}"
+        yield from (f"          {reason}" for reason in describe_reasons(detection.coverage))
 
 
 def painter(*, color: bool) -> Paint:
@@ -117,16 +127,19 @@ def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> s
 
 
 def _span_lines(
-    spans: tuple[Span, ...], paint: Paint, why: dict[tuple[int, int], str]
+    spans: tuple[Span, ...], paint: Paint, why: Mapping[tuple[int, int], "Explanation"]
 ) -> Iterator[str]:
     for span in spans:
         label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
+        found = why.get((span.start, span.end))
+        # Until the explainer has weighed a span, its label says all about its severity.
+        severity = "" if found is None else f"severity {found.severity}  "
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "
-            f'severity {span.severity}  "{one_line(span.text)}"'
+            f'{severity}"{one_line(span.text)}"'
         )
-        if (span.start, span.end) in why:
-            yield f"  {one_line(why[span.start, span.end])}"
+        if found is not None:
+            yield f"  {one_line(found.text)}"
     words = " ".join(span.text for span in spans)
     for reference in spans[0].evidence:
         quote = one_line(excerpt(reference.text, around=words))

@@ -81,6 +81,11 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     style = "1;32" if not report.flagged else "1;31" if _failed(report) else "1;33"
     lines.append(f"outcome   {paint(describe_outcome(report), style)}")
     lines += [f"          {each}" for each in describe_statuses(report)]
+    if asides := report.setup.asides:
+        kinds = Counter(kind for kind, _ in asides)
+        lines.append(
+            f"no claim  {', '.join(f'{kind} ({n:,})' for kind, n in sorted(kinds.items()))}"
+        )
     lines += _unscored(report)
     lines.append(paint(f"settings  {describe_settings(report)}", DIM))
     lines.append(paint(f"verifier  {describe_verifier(report)}", DIM))

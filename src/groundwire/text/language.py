@@ -15,6 +15,11 @@ from pathlib import Path
 from groundwire.text.word_lists import read_lists
 
 _LISTS = read_lists(Path(__file__).with_suffix(".txt"))
+_NUMERALS = {
+    code: numerals.split()
+    for code, numerals in read_lists(Path(__file__).with_name("numerals.txt")).items()
+}
+_NUMBERS = (*range(2, 21), *range(30, 101, 10))
 #: The commonest words of languages in Latin letters, by their ISO 639-1 code.
 WORDS = {code: frozenset(words.split()) for code, words in _LISTS.items()}
 
@@ -36,6 +41,12 @@ LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"})
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+#: A word that another one follows without a sign between them, as none does in a list of names.
+_FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
+#: Different small words of another language that a foreign text has at least. On sixty short texts,
+#: two set all of seven languages apart from English ones with names, code and quotes of them.
+_MIN_FOREIGN = 2
 
 
 def identify(text: str) -> str | None:
@@ -65,6 +76,38 @@ def identify(text: str) -> str | None:
     if script == "ARABIC":
         return "fa" if _PERSIAN.intersection(letters) else "ar"
     return _OF_SCRIPT.get(script)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text in Latin letters is of another language than English; in doubt it is not.
+
+    Names do not make a text foreign: only small words inside its sentences count, and different
+    ones.
+
+    >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
+    (True, False)
+    """
+    text = unicodedata.normalize("NFC", text[:MAX_CHARS])
+    found = {
+        match[1].casefold().replace("’", "'")
+        for match in _FLOWING.finditer(text)
+        if match[1].islower()
+        or _SENTENCE_START.search(text[max(0, match.start() - 2) : match.start()])
+    }
+    most = max(len(found & known) for code, known in WORDS.items() if code != "en")
+    return most >= _MIN_FOREIGN and most > 2 * len(found & WORDS["en"])
+
+
+def writes_out(text: str, figure: str) -> bool:
+    """Whether a text in another language than English writes a whole number out.
+
+    >>> writes_out("Sie beträgt sechs Monate.", "6")
+    True
+    """
+    if not figure.isdecimal() or int(figure) not in _NUMBERS:
+        return False
+    at = _NUMBERS.index(int(figure))
+    return any(numerals[at] in text.casefold() for numerals in _NUMERALS.values())
 
 
 def _by_words(text: str) -> str | None:

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
+from groundwire.detection.asides import AsideFinder
+from groundwire.detection.example import Source
+from groundwire.detection.values import AsideKind
 from groundwire.text.keywords import PatternError, compile_pattern
-from groundwire.text.segment import Citation, parse_citations, segment
+from groundwire.text.segment import Citation, Segment, parse_citations, round_ids, segment
 from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
@@ -28,6 +31,7 @@ _DEFINITION = re.compile(
 )
 # Brackets of other scripts, read as those that citations usually have.
 _AS_BRACKETS = str.maketrans("【】［］", "[][]")
+_ROUND_ID = re.compile(r"\b[A-Za-z_]{1,16}[0-9]{1,6}\b")
 _VARIABLE = re.compile(r"(?<!\w)[b-z]$")
 _WRAPS = re.compile(r"\](?:\([^()\s]{1,200}\))?")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
@@ -71,6 +75,20 @@ class VerifiableClaim:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAnswer:
+    """An answer, divided.
+
+    Attributes:
+        claims: Its claims, in order.
+        asides: Its parts that claim nothing, such as headings, each with its kind; nothing in them
+            is verified.
+    """
+
+    claims: tuple[VerifiableClaim, ...]
+    asides: tuple[tuple[AsideKind, str], ...] = ()
+
+
 @dataclass(slots=True)
 class _Piece:
     start: int
@@ -85,7 +103,7 @@ def read_claims(
     claim_split: str = "sentences",
     citation_regex: str | None = None,
 ) -> tuple[VerifiableClaim, ...]:
-    """Read the claims of an answer.
+    """Read all sentences or lines of an answer as claims, headings and greetings included.
 
     >>> [(c.text, c.cites) for c in read_claims("It is tall. [S0] It is old [1].", span_ids=["S0"])]
     [('It is tall.', ('S0',)), ('It is old.', ())]
@@ -103,6 +121,31 @@ def read_claims(
     known = frozenset(span_ids)
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
+    return _as_claims(answer, read, pieces, known)
+
+
+def read_answer(
+    answer: str, spans: Sequence[Source], *, claim_split: str, citation_regex: str | None
+) -> ReadAnswer:
+    """Divide an answer into claims and asides; arguments and errors are those of `read_claims`."""
+    known = frozenset(span.id for span in spans)
+    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
+    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
+    finder = AsideFinder((f"{span.title or ''}\n{span.text}" for span in spans), known, None)
+    segments = [
+        Segment(start=piece.start, end=piece.end, citations=tuple(piece.marks)) for piece in pieces
+    ]
+    kinds = [kind for _, kind in finder.feed(read, segments, is_end=True)]
+    found = list(zip(pieces, kinds, strict=True))
+    return ReadAnswer(
+        claims=_as_claims(answer, read, [piece for piece, kind in found if kind is None], known),
+        asides=tuple((kind, answer[p.start : p.end]) for p, kind in found if kind is not None),
+    )
+
+
+def _as_claims(
+    answer: str, read: str, pieces: Sequence[_Piece], known: frozenset[str]
+) -> tuple[VerifiableClaim, ...]:
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
@@ -140,7 +183,7 @@ def find_citations(
     """
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
-    plain = parse_citations(text)
+    plain = parse_citations(text, known=_round_ids(text, known))
     found = [*plain, *bracketed(text, known, taken=plain)]
     # The index of a variable, x[0], names an element of it.
     return tuple(
@@ -148,6 +191,15 @@ def find_citations(
         for each in sorted(found, key=lambda each: each.start)
         if not _VARIABLE.search(text[max(0, each.start - 2) : each.start])
     )
+
+
+def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
+    """The ids that count in round brackets: beside a known one, unknown ones of the same form."""
+    ids = round_ids(known)
+    letters = {
+        id_.rstrip("0123456789") for each in parse_citations(text, known=ids) for id_ in each.ids
+    }
+    return ids | {each for each in _ROUND_ID.findall(text) if each.rstrip("0123456789") in letters}
 
 
 def _with_outer_brackets(text: str, mark: Citation) -> Citation:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from groundwire.config.tree import Verify
+from groundwire.detection.values import AsideKind
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.forensics import CitationReport
@@ -127,6 +128,7 @@ class VerificationSetup:
         noun: Name of the things that are verified: ``claims`` or ``steps``.
         passing: Set of labelled claims → shares of its ``right`` and ``wrong`` claims that the
             verifier passes at the default target; empty if that was not measured.
+        asides: Parts of the answer that claim nothing and are not verified, each with its kind.
     """
 
     backend: str
@@ -135,6 +137,7 @@ class VerificationSetup:
     settings: Verify = field(default_factory=Verify)
     noun: str = "claims"
     passing: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    asides: tuple[tuple[AsideKind, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +208,7 @@ class VerificationReport:
                 {"idx": each.idx, "claim": each.text, "cites": list(each.raw_cites)}
                 for each in self.unscored
             ],
+            "asides": [{"kind": str(kind), "text": text} for kind, text in setup.asides],
             "context_mode": settings.context_mode,
             "require_citations": settings.require_citations,
             "min_log_odds_gain": settings.min_log_odds_gain,

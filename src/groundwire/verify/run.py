@@ -83,8 +83,9 @@ def run(
         settings = read_settings({**arguments, **named})
         setup = _setup(settings, subject, backend)
         read = read_spans(spans)
-        claims = subject.claims(tuple(span.id for span in read), settings)
-        job = _Job(subject=subject, settings=settings, spans=read, claims=claims)
+        parts = subject.read(read, settings)
+        setup = replace(setup, asides=parts.asides)
+        job = _Job(subject=subject, settings=settings, spans=read, claims=parts.claims)
         if own is None and backend == SERVICE:
             if with_citations:
                 raise invalid_argument(_NO_CITATIONS)

@@ -7,10 +7,16 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from groundwire.config.tree import Verify
-from groundwire.detection.example import require_text
+from groundwire.detection.example import Source, require_text
 from groundwire.errors import InvalidTextError
 from groundwire.verify.citing import IdMap
-from groundwire.verify.claims import VerifiableClaim, bare_text, find_citations, read_claims
+from groundwire.verify.claims import (
+    ReadAnswer,
+    VerifiableClaim,
+    bare_text,
+    find_citations,
+    read_answer,
+)
 from groundwire.verify.errors import NotVerifiedError
 
 
@@ -29,7 +35,7 @@ class AnswerSubject:
     noun: ClassVar[str] = "claims"
     is_limited: ClassVar[bool] = True
 
-    def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
+    def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
         """Read its sentences or lines.
 
         Raises:
@@ -39,13 +45,13 @@ class AnswerSubject:
             require_text(self.answer, "answer")
         except InvalidTextError as error:
             raise NotVerifiedError("malformed_answer", str(error)) from error
-        found = read_claims(
+        found = read_answer(
             str(self.answer),
-            span_ids=span_ids,
+            spans,
             claim_split=settings.claim_split,
             citation_regex=settings.citation_regex,
         )
-        if not found:
+        if not found.claims:
             message = "The answer claims nothing, so nothing was verified. Pass a text with claims."
             raise NotVerifiedError("no_claims", message)
         return found
@@ -67,13 +73,16 @@ class TraceSubject:
     noun: ClassVar[str] = "steps"
     is_limited: ClassVar[bool] = False
 
-    def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
+    def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
         """Read its steps.
 
         Raises:
             NotVerifiedError: If they cannot be read.
         """
-        return read_steps(self.steps, span_ids=span_ids, citation_regex=settings.citation_regex)
+        ids = [span.id for span in spans]
+        return ReadAnswer(
+            claims=read_steps(self.steps, span_ids=ids, citation_regex=settings.citation_regex)
+        )
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
         """The JSON data of the steps for a service, each with its target."""

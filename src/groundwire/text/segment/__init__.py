@@ -24,7 +24,13 @@ look at; ``markers`` reads what stands before the text of a line, ``line_ends``,
 and ``cuts`` serve them, and ``characters`` names the characters that they share.
 """
 
-from groundwire.text.segment.citations import MAX_CITED_IDS, Citation, parse_citations, written_out
+from groundwire.text.segment.citations import (
+    MAX_CITED_IDS,
+    Citation,
+    parse_citations,
+    round_ids,
+    written_out,
+)
 from groundwire.text.segment.cuts import MAX_CLAIM_CHARS
 from groundwire.text.segment.segmenter import Segment, Segmenter, segment
 
@@ -35,6 +41,7 @@ __all__ = [
     "Segment",
     "Segmenter",
     "parse_citations",
+    "round_ids",
     "segment",
     "written_out",
 ]

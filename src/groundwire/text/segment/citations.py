@@ -1,6 +1,10 @@
-"""Parses citations, which are references to sources in a text: ``[S0]`` or ``[1, 3-5]``."""
+"""Parses citations, which are references to sources in a text: ``[S0]`` or ``[1, 3-5]``.
+
+Where the ids of the sources are known, ``(S0)`` and ``(see S0, S1)`` are citations, too.
+"""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from groundwire.text.segment.characters import BLANKS
@@ -13,12 +17,16 @@ MAX_CITED_IDS = 50
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
 _BRACKET = re.compile(rf"(?<!\\)\[([{_INSIDE}]{{1,200}})\]")
 _BRACKET_BEGUN = re.compile(rf"(?<!\\)\[[{_INSIDE}]{{0,200}}")
+_ROUND = re.compile(
+    rf"\((?:(?:see|sources?|refs?|cf\.):? )?([{_INSIDE}]{{1,200}})\)", re.IGNORECASE
+)
+_ROUND_BEGUN = re.compile(rf"\([{_INSIDE}:.]{{0,212}}")
 _TARGET = re.compile(r"\([^()\s]{1,200}\)")
 _TARGET_BEGUN = re.compile(r"\([^()\s]{0,200}")
 _CITED = re.compile(
     r"\s*\^?([A-Za-z_]{0,16})([0-9]{1,6})(?:\s*[\-–—]\s*([A-Za-z_]{0,16})([0-9]{1,6}))?\s*"
 )
-_MARK_OR_BRACKET = re.compile(r"`+|\[")
+_MARK_OR_BRACKET = re.compile(r"`+|[\[(]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,34 +45,56 @@ class Citation:
     ids: tuple[str, ...]
 
 
-def parse_citations(text: str, start: int = 0, end: int | None = None) -> tuple[Citation, ...]:
+def round_ids(ids: Collection[str]) -> frozenset[str]:
+    """The ids of sources that count in round brackets: those with a letter, since (1) is a number.
+
+    >>> sorted(round_ids(["S0", "2"]))
+    ['S0', 'S2']
+    """
+    return frozenset(f"S{each}" if each.isdecimal() else each for each in ids)
+
+
+def parse_citations(
+    text: str, start: int = 0, end: int | None = None, *, known: Collection[str] = ()
+) -> tuple[Citation, ...]:
     """Find the citations in ``text[start:end]``; offsets count in ``text``.
 
     An id is up to 16 letters and 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are separated by
     commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``, ``[1–3]``).
-    Footnotes (``[^1]``) count, brackets in inline code do not.
+    Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only the ids in
+    ``known`` count, since ``(S3)`` may be a word of its subject.
     """
     end = len(text) if end is None else end
     found = []
     position = start
     while match := _MARK_OR_BRACKET.search(text, position, end):
         position = match.end()
-        if match.group() != "[":
+        if match.group()[0] == "`":
             position = code_span_end(text, match.start(), position, end) or position
-        elif citation := _citation_at(text, match.start(), end):
+        elif citation := _citation_at(text, match.start(), end, known):
             found.append(citation)
             position = citation.end
     return tuple(found)
 
 
-def _citation_at(text: str, position: int, end: int) -> Citation | None:
+def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
     """The citation whose bracket opens at ``position``."""
+    if text[position] == "(":
+        return _in_round(text, position, end, known) if known else None
     match = _BRACKET.match(text, position, end)
     ids = _cited_ids(match.group(1)) if match else ()
     if match is None or not ids:
         return None
     target = _TARGET.match(text, match.end(), end)
     return Citation(start=position, end=(target or match).end(), ids=tuple(dict.fromkeys(ids)))
+
+
+def _in_round(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
+    match = _ROUND.match(text, position, end)
+    ids = _cited_ids(match.group(1)) if match else ()
+    if match is None or not ids or not all(each in known for each in ids):
+        return None
+    return Citation(start=position, end=match.end(), ids=tuple(dict.fromkeys(ids)))
 
 
 def _cited_ids(inside: str) -> list[str]:
@@ -102,7 +132,8 @@ def citations_end(view: View, position: int) -> int:
     """Offset after the citations that follow, each perhaps after a blank."""
     while True:
         bracket = view.run(BLANKS, position)
-        if view.at(bracket) != "[":
+        char = view.at(bracket)
+        if char != "[" and not (char == "(" and view.known):
             return position
         stop = _citation_end(view, bracket)
         if stop is None:
@@ -111,11 +142,14 @@ def citations_end(view: View, position: int) -> int:
 
 
 def _citation_end(view: View, position: int) -> int | None:
-    citation = _citation_at(view.text, position, view.end)
+    citation = _citation_at(view.text, position, view.end, view.known)
+    begun = _ROUND_BEGUN if view.at(position) == "(" else _BRACKET_BEGUN
     if citation is None:
-        if view.could_become(_BRACKET_BEGUN, position):
+        if view.could_become(begun, position):
             raise UndecidedError
         return None
+    if begun is _ROUND_BEGUN:
+        return citation.end
     # The target of a link may still be on its way.
     if view.at(citation.end) == "(" and view.could_become(_TARGET_BEGUN, citation.end):
         raise UndecidedError

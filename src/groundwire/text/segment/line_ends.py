@@ -34,7 +34,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 def after_cited_line(view: View, line_break: int) -> int | None:
     """The end of the citations of the next line if it has nothing else, else ``None``."""
     line = _next_line(view, line_break)
-    if view.at(line) != "[":
+    if view.at(line) not in ("[", "("):
         return None
     stop = citations_end(view, line)
     if stop == line:

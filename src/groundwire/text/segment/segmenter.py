@@ -1,10 +1,11 @@
 """The segmenter, which divides a text into claims while it arrives."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from groundwire.text.segment.characters import ALNUM, BREAKS, LINE_BREAK
-from groundwire.text.segment.citations import Citation, parse_citations
+from groundwire.text.segment.citations import Citation, parse_citations, round_ids
 from groundwire.text.segment.cuts import MAX_CLAIM_CHARS, forced_cut
 from groundwire.text.segment.inline_code import code_end
 from groundwire.text.segment.line_ends import decide_at_break
@@ -38,13 +39,17 @@ class Segment:
             raise ValueError(f"a segment needs 0 <= start < end, got {self.start} and {self.end}")
 
 
-def segment(text: str) -> tuple[Segment, ...]:
+def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
     """Divide a whole text into claims.
+
+    Args:
+        text: The text.
+        known: Ids of sources, which are citations in round brackets too.
 
     Returns:
         Segments in reading order, disjoint; empty if the text has no alphanumeric character.
     """
-    segmenter = Segmenter()
+    segmenter = Segmenter(known)
     return (*segmenter.feed(text), *segmenter.finish())
 
 
@@ -56,11 +61,11 @@ class Segmenter:
     about 1,100 characters are held back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Collection[str] = ()) -> None:
         self._parts: list[str] = []
         self._is_final = False
         # The part of the text that is not decided yet. Positions below count in it.
-        self._view = View()
+        self._view = View(known=round_ids(known))
         self._base = 0  # where it begins in the text
         self._cursor = 0  # read up to here
         self._start: int | None = None  # of the open piece; None in a gap
@@ -174,5 +179,5 @@ class Segmenter:
             return ()
         return tuple(
             replace(found, start=self._base + found.start, end=self._base + found.end)
-            for found in parse_citations(self._view.text, start, end)
+            for found in parse_citations(self._view.text, start, end, known=self._view.known)
         )

@@ -34,11 +34,13 @@ class View:
         text: All text that has arrived and is not divided yet.
         end: One past the last character that may be looked at.
         may_grow: Whether more text can arrive before the horizon.
+        known: Ids of sources, which are citations in round brackets too.
     """
 
     text: str = ""
     end: int = 0
     may_grow: bool = True
+    known: frozenset[str] = frozenset()
 
     def at(self, position: int) -> str:
         """The character there; empty at the end of the text.

@@ -1,0 +1,236 @@
+"""The finder of asides, which reads an answer as it arrives."""
+
+import re
+import sys
+from collections.abc import Collection, Iterable, Sequence
+
+from groundwire.detection.asides.known_words import (
+    LISTS,
+    WORD,
+    KnownWords,
+    asserts,
+    is_plain,
+    words_in,
+)
+from groundwire.detection.asides.phrases import MAX_TITLE_WORDS, Phrases, is_name
+from groundwire.detection.asides.shape import BOLD, MARKS, Shape
+from groundwire.detection.comparison.words import words_of
+from groundwire.detection.values import AsideKind
+from groundwire.text.language import writes_out
+from groundwire.text.segment import Segment
+from groundwire.text.vocabulary import FUNCTION_WORDS, words
+
+_SOURCE_TITLES = words(LISTS["source_titles"])
+_MAX_ASIDE_CHARS = 200
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
+_URL = re.compile(r"https?://[^\s<>()\[\]]+")
+_PLACE = re.compile(r"\b(?:pages?|pp?\.|section|chapter|line|no\.) ?\d{1,4}\b", re.IGNORECASE)
+_DEFINITION = re.compile(r"\[\^?([^\[\]\n]{1,64})\]:?")
+_IMPORT = re.compile(
+    r"(?:import|from|using|use|require|#include|package)\b[\w\s.,*{}'\"/@<>;:-]*|"
+    r"(?:const|let|var)\s+\w+\s*=\s*require\(['\"][\w./@-]+['\"]\);?"
+)
+_CODE_WORDS = words("import from as using use require include package const let var")
+_IO = re.compile(
+    r"(?:print|console\.log|puts|echo|println!?)[( ]\s*[A-Za-z_]+\s*\)?;?|"
+    r"\w+ = (?:input|prompt)\((?:\"[A-Za-z ]{0,20}:? ?\")?\);?"
+)
+_COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*(.+?)\s*(?:\*/|-->)?$")
+
+
+class AsideFinder:
+    """Finds the asides of one answer while it arrives."""
+
+    def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
+        """Begin an answer.
+
+        Args:
+            texts: The sources.
+            ids: Their ids.
+            question: The question; ``None`` if it is not known.
+        """
+        self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
+        self._phrases = Phrases(self._known)
+        self._asks = bool(question)
+        self._open: Segment | None = None
+        self._end = 0  # of the segment before
+        self._is_code = self._is_source_list = self._is_signed = self._has_claim = False
+        self._is_in_table = False
+        self._links: set[str] = set()
+
+    def feed(
+        self, answer: str, segments: Sequence[Segment], *, is_end: bool = False
+    ) -> list[tuple[Segment, AsideKind | None]]:
+        """Take the next segments of an answer; return those that are decided, in order.
+
+        Args:
+            answer: All of the answer so far.
+            segments: Its next segments.
+            is_end: Whether they are the last.
+        """
+        decided = []
+        for segment in segments:
+            if self._open is not None:
+                decided.append((self._open, self._decide(answer, self._open, segment.start)))
+            self._open = segment if self._may_lead(answer, segment) else None
+            if self._open is None:
+                decided.append((segment, self._decide(answer, segment, None)))
+        if self._open is not None and is_end:
+            decided.append((self._open, self._decide(answer, self._open, None)))
+            self._open = None
+        return decided
+
+    def shares_nothing(self, claim: str) -> bool:
+        """Whether a claim has words of its own, and the sources have none of them.
+
+        A refusal ("I do not know the price") need not share any.
+        """
+        return self._known.lacks(words_of(claim))
+
+    def writes_out(self, figure: str) -> bool:
+        """Whether a source has a number written out in another language than English."""
+        return any(writes_out(text, figure) for text in self._known.texts)
+
+    def _may_lead(self, answer: str, segment: Segment) -> bool:
+        """Whether what a segment is depends on the text after it."""
+        gap, text = answer[self._end : segment.start], answer[segment.start : segment.end]
+        if self._is_code != _turns_code(gap) or len(text) > _MAX_ASIDE_CHARS:
+            return False
+        before, bare = gap.rpartition("\n")[2].strip(), text.rstrip(MARKS)
+        if "#" in before or bare.endswith(":") or BOLD.fullmatch(text.strip()):
+            return True
+        if "|" in before or "|" in text:
+            return not self._is_in_table  # only the first row may be a header
+        is_bullet = bool(before) and not before[0].isalnum()
+        is_short = len(text.split()) <= MAX_TITLE_WORDS
+        return is_short and not is_bullet and not bare.endswith((".", "!", "?"))
+
+    def _decide(self, answer: str, segment: Segment, next_start: int | None) -> AsideKind | None:
+        gap = answer[self._end : segment.start]
+        self._is_code ^= _turns_code(gap)
+        after = "" if next_start is None else answer[segment.end : next_start]
+        line = gap.rpartition("\n")
+        shape = Shape(
+            answer[segment.start : segment.end],
+            before=line[2],
+            begins_line=bool(line[1]) or not self._end,
+            after=after,
+        )
+        kind = self._kind(segment, shape)
+        if kind is None:
+            self._has_claim = True
+            self._links |= {
+                link[2]
+                for citation in segment.citations
+                if self._names(citation.ids)
+                for link in _LINK.finditer(answer, citation.start, citation.end)
+            }
+        self._is_source_list = kind is AsideKind.SOURCES or (
+            self._is_source_list and shape.is_item and kind is not None
+        )
+        self._is_signed = kind is AsideKind.CLOSING and (self._is_signed or not shape.ends_sentence)
+        self._is_in_table = "|" in line[2] or "|" in shape.text
+        self._end = segment.end
+        return kind
+
+    def _kind(self, segment: Segment, shape: Shape) -> AsideKind | None:
+        if self._is_code:
+            return AsideKind.CODE if self._is_plain_code(shape.text) else None
+        text = _without(shape.text, segment)
+        if self._is_source_text(shape, segment, text):
+            return AsideKind.SOURCES
+        if shape.is_header:
+            cells = [cell for each in text.split("|") if (cell := each.strip(MARKS))]
+            return AsideKind.TABLE_HEADER if all(map(self._phrases.is_title, cells)) else None
+        if segment.citations or len(text) > _MAX_ASIDE_CHARS:
+            return None
+        if not shape.is_item and (
+            kind := self._phrases.kind_of(text) or self._phrases.farewell(shape.text)
+        ):
+            return kind
+        if self._is_signed and shape.begins_line and len(text.split()) <= 5 and is_name(text):
+            return AsideKind.CLOSING
+        if shape.leads and self._phrases.is_intro(text):
+            return AsideKind.INTRO
+        is_new = self._asks and not self._has_claim
+        if shape.is_title and self._phrases.is_title(text, is_new=is_new):
+            return AsideKind.HEADING
+        return (
+            AsideKind.HEADING
+            if shape.is_bare and self._phrases.is_title(text, is_bare=True)
+            else None
+        )
+
+    def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
+        """Whether a text is the title of a list of sources, or names one of those given."""
+        label, colon, rest = text.strip(MARKS + "()[]").partition(":")
+        titles = words_in(label)
+        is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES
+        if is_titled and not segment.citations and not any(map(str.isalnum, rest)):
+            return True
+        if is_titled and colon:
+            return self._is_entry(shape.text.partition(":")[2], segment)
+        definition = _DEFINITION.match(shape.text)
+        names_id = shape.begins_line and definition is not None
+        is_listed = self._is_source_list and (shape.is_item or names_id)
+        if not is_listed and not (names_id and definition and definition[0].endswith(":")):
+            return False
+        return self._is_entry(shape.text, segment)
+
+    def _is_entry(self, text: str, segment: Segment) -> bool:
+        """Whether a text names a source that was given, by its id, address or title."""
+        cited = {id_ for citation in segment.citations for id_ in citation.ids}
+        if not self._names(cited):
+            return False
+        text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
+        urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
+        rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
+        found = [word for word in WORD.findall(rest) if not self._names([word])]
+        n_ids = sum(self._names([word]) for word in WORD.findall(rest))
+        # Where a given source is, nobody else says; any other address has to be known.
+        if not (n_ids == 1 and "," not in text) and not all(map(self._knows_address, urls)):
+            return False
+        lowers = [word.casefold() for word in found]
+        return len(found) <= 12 and all(
+            not asserts(word)
+            and (word in FUNCTION_WORDS or is_plain(word) or self._known.has(word))
+            for word in lowers
+        )
+
+    def _knows_address(self, url: str) -> bool:
+        return url in self._links or self._known.writes(url)
+
+    def _names(self, ids: Iterable[str]) -> bool:
+        """Whether each id names a source that was given, or is the place of one."""
+        return all(
+            each in self._ids
+            or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))
+            for each in ids
+        )
+
+    def _is_plain_code(self, line: str) -> bool:
+        """Whether a line of code imports what is known, asks for input, or names what follows."""
+        if comment := _COMMENT.fullmatch(line):
+            return self._phrases.is_title(comment[1])
+        if _IO.fullmatch(line):
+            return True
+        return bool(_IMPORT.fullmatch(line)) and all(
+            word in _CODE_WORDS
+            or word.partition(".")[0] in sys.stdlib_module_names
+            or self._known.has(word)
+            for word in words_in(line)
+        )
+
+
+def _turns_code(gap: str) -> bool:
+    """Whether a block of code begins or ends between two segments."""
+    return len(_FENCE.findall(gap)) % 2 == 1
+
+
+def _without(text: str, segment: Segment) -> str:
+    """A segment's text without its citations and marks."""
+    for citation in reversed(segment.citations):
+        start, end = citation.start - segment.start, citation.end - segment.start
+        text = f"{text[: max(start, 0)]} {text[max(end, 0) :]}"
+    return " ".join(text.split()).strip(MARKS)

@@ -1,0 +1,111 @@
+"""The words of titles and remarks, and those that the sources and the question have."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from groundwire.detection.comparison.words import Word, has_negation
+from groundwire.text.vocabulary import NEGATIONS, words
+from groundwire.text.word_lists import read_lists
+
+LISTS = read_lists(Path(__file__).with_name("words.txt"))
+TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
+ASSERTING = words(LISTS["asserting"]) | NEGATIONS
+#: Sources beyond so many characters are not searched.
+_MAX_SEARCHED_CHARS = 2_000_000
+WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_QUARTERS = {
+    f"q{n}": f"{name} quarter" for n, name in enumerate(("first", "second", "third", "fourth"), 1)
+}
+#: Letters at the beginning that words of one stem share, and the least length of such words.
+_ROOT, _ROOTED = 4, 6
+
+
+class KnownWords:
+    """The words of the sources and of the question."""
+
+    def __init__(self, texts: Iterable[str], question: str) -> None:
+        self.texts, self._question = tuple(_searched(texts)), question.casefold()
+        self._places: Callable[[str], frozenset[int]] = cache(self._search)
+
+    def has(self, word: str) -> bool:
+        """Whether a word stands in a source or in the question, in any form."""
+        return bool(self._places(word))
+
+    def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
+        """Whether one source has those of some words that the question lacks.
+
+        Args:
+            found: The words, in lower case.
+            in_question: Whether the question has to have all of them.
+        """
+        places = [p for word in found if -1 not in (p := self._places(word))]
+        if not places:
+            return True
+        return not in_question and bool(frozenset.intersection(*places))
+
+    def writes(self, text: str) -> bool:
+        """Whether a text stands in a source, as it is."""
+        return any(text.casefold() in each for each in self.texts)
+
+    def lacks(self, found: Sequence[Word]) -> bool:
+        """Whether the sources have no content word like one of these; in doubt they have."""
+        content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
+        if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
+            return False
+        roots = {w[:_ROOT] if len(w) >= _ROOTED else w.rstrip("s") or w for w in content}
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(roots)))})")
+        return not any(pattern.search(text) for text in self.texts)
+
+    def _search(self, word: str) -> frozenset[int]:
+        joined = "|".join(map(re.escape, sorted(_forms(word))))
+        pattern = re.compile(rf"\b(?:{joined})(?:s|es|d|ed|ing|'s|’s)?\b")
+        places = {at for at, text in enumerate(self.texts) if pattern.search(text)}
+        return frozenset(places | ({-1} if pattern.search(self._question) else set()))
+
+
+def _searched(texts: Iterable[str]) -> Iterator[str]:
+    room = _MAX_SEARCHED_CHARS
+    for text in texts:
+        if room <= 0:
+            return
+        yield text[:room].casefold()
+        room -= len(text)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return [word.casefold() for word in WORD.findall(text)]
+
+
+def _forms(word: str) -> set[str]:
+    """A word, and what it may be a form of: "sailings" of "sailing" and "sail"."""
+    forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
+    forms |= {_QUARTERS[word]} if word in _QUARTERS else set()
+    for form in tuple(forms):
+        stem = re.sub("(?:ing|ed)$", "", form)
+        if stem != form and len(stem) > 2:
+            forms |= {stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else stem}
+    return {form for form in forms if len(form) > 1}
+
+
+def has_form(word: str, among: Collection[str]) -> bool:
+    """Whether a word is among others, in any form."""
+    return any(form in among or (len(form) > 3 and f"{form}s" in among) for form in _forms(word))
+
+
+def is_plain(word: str) -> bool:
+    """Whether a word is of those of titles or of names of documents."""
+    return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
+
+
+def asserts(word: str) -> bool:
+    """Whether a word makes a statement of a title: a verb, a negation, a number but a year."""
+    has_digit = any(map(str.isdigit, word))
+    return (
+        word in ASSERTING
+        or word.endswith(("n't", "n’t"))
+        or (has_digit and word[0].isdigit() and not _YEAR.fullmatch(word))
+    )

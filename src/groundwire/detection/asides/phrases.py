@@ -1,0 +1,173 @@
+"""Reads titles, intros, greetings and closing remarks by their words."""
+
+import re
+from itertools import pairwise
+
+from groundwire.detection.asides.known_words import (
+    ASSERTING,
+    LISTS,
+    TITLE_WORDS,
+    KnownWords,
+    asserts,
+    has_form,
+    is_plain,
+    words_in,
+)
+from groundwire.detection.asides.shape import MARKS
+from groundwire.detection.values import AsideKind
+from groundwire.text.vocabulary import FUNCTION_WORDS, words
+
+_INTRO_WORDS = words(LISTS["intro_words"])
+_COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
+MAX_TITLE_WORDS = 8
+#: Words of the title of a question that need not be known.
+_MAX_FREE = 2
+#: Verbs that a question begins with, or that stand behind its subject.
+_AUXILIARY = words(
+    "is are was were can could would will shall should do does did have has may might"
+)
+_TITLE_LEAD = re.compile(
+    r"(?:q|a|question|(?:table|figure|step|part|section|chapter|option|example|question|day) "
+    r"\d{1,2})\s*(?:[:.–—-]\s*|$)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:what|when|where|why|how|who|which|whose|is|are|can|does|do)\b", re.IGNORECASE
+)
+_INTRO = re.compile(
+    r"(?:here|below|according|based|the (?:following|relevant|sources?|docs|documents?|answer|"
+    r"context|documentation)|these are|this is (?:what|how)|in (?:the|your) (?:sources?|docs|"
+    r"documents?))\b",
+    re.IGNORECASE,
+)
+#: Verbs of what is said about the reader.
+_ADDRESSED = re.compile(
+    r"\byou(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)\b", re.IGNORECASE
+)
+_BE = frozenset(("is", "are", "here's", "here’s", "that's", "that’s", "what's", "what’s"))
+_OBJECT = re.compile(
+    r"\b(?:of|for|about|on|from|in|to) (?:(?:the|your|this|our) )?(\w+)\W*$", re.IGNORECASE
+)
+
+
+def _phrases(name: str) -> re.Pattern[str]:
+    """The pattern of a list of phrases; each group of it matches some free words."""
+    text = re.sub(r"\n\s+", "", LISTS[name])
+    for each in ("names", "thing"):
+        text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
+    return re.compile(text.replace("~", "([^,;:—–]{1,120})"), re.IGNORECASE)
+
+
+_COURTESY = _phrases("courtesies")
+_PHRASES = tuple(
+    (kind, _phrases(name))
+    for kind, name in (
+        (AsideKind.GREETING, "courtesies"),
+        (AsideKind.GREETING, "greetings"),
+        (AsideKind.CLOSING, "closings"),
+        (AsideKind.INTRO, "intros"),
+    )
+)
+_CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
+
+
+class Phrases:
+    """Tells phrases that claim nothing from others, by the words of the sources."""
+
+    def __init__(self, known: KnownWords) -> None:
+        self._known = known
+
+    def kind_of(self, text: str) -> AsideKind | None:
+        """The kind of a text all of whose clauses are phrases of the lists."""
+        clauses = [
+            part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
+        ]
+        kinds = [self._phrase_of(clause, asks=text.endswith("?")) for clause in clauses]
+        if clauses and self.is_intro(clauses[-1]) and ":" in text[-3:]:
+            kinds[-1] = AsideKind.INTRO
+        return kinds[-1] if kinds and all(kinds) else None
+
+    def farewell(self, text: str) -> AsideKind | None:
+        """The kind of a farewell with the names below it."""
+        first, _, rest = text.partition("\n")
+        is_signed = len(rest.split()) <= 5 and is_name(rest) and bool(rest)
+        return self.kind_of(first) if is_signed and first.rstrip().endswith(",") else None
+
+    def _phrase_of(self, clause: str, *, asks: bool) -> AsideKind | None:
+        for kind, pattern in _PHRASES:
+            found = pattern.fullmatch(clause)
+            groups = [group for group in found.groups() if group] if found else []
+            if found and all(self._says_little(group, asks=asks) for group in groups):
+                return kind
+        return None
+
+    def _says_little(self, rest: str, *, asks: bool) -> bool:
+        """Whether the free words of a phrase claim nothing."""
+        found = words_in(_ADDRESSED.sub(" ", rest))
+        return len(found) <= 12 and not any(
+            (word in ASSERTING and not (asks and word in _AUXILIARY))
+            or any(map(str.isdigit, word))
+            or (word.endswith("ed") and not (is_plain(word) or self._known.has(word)))
+            for word in found
+        )
+
+    def is_intro(self, text: str) -> bool:
+        """Whether a text only announces what follows."""
+        lead = _COURTESY.match(text)
+        bare = text[lead.end() :].lstrip(" ,!.—–-") if lead else text
+        if not _INTRO.match(bare):
+            return False
+        found = words_in(bare)
+        left = [word for word in found if word not in _INTRO_WORDS]
+        for count, counted in pairwise(left):
+            if (count in _COUNTS or re.fullmatch("[2-9]|10", count)) and counted in _COUNTED:
+                left.remove(count)
+                break
+        if len(found) > 20 or sum(word in _BE for word in found) > 1:
+            return False
+        last = _OBJECT.search(bare)
+        if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
+            left.remove(last[1])  # the subject, which the answer may name as it likes
+        return not any(map(asserts, left)) and all(
+            is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
+        )
+
+    def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
+        """Whether a text names what follows it, and says nothing about it.
+
+        Args:
+            text: A heading, a bold line, a cell.
+            is_bare: Whether nothing but its words shows that it is a heading.
+            is_new: Whether it may be the answer itself: the name that was asked for.
+        """
+        bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
+        bare = bare.strip(MARKS + ":.")
+        asks = bare.endswith("?") and bool(_ASKS.match(bare))
+        found = words_in(bare)
+        if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS:
+            return False
+        # "Costs" is a title, "Pro costs" may be one of a statement.
+        rest = found[1:] if found and found[0] in TITLE_WORDS else found
+        if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
+            return False
+        content = [
+            word for word in found if word not in FUNCTION_WORDS and not has_form(word, TITLE_WORDS)
+        ]
+        if is_bare:
+            return bool(found) and not content
+        if asks:
+            # What it asks about, the text below says in other words.
+            free = [word for word in content if not self._known.has(word) and _is_lower(word, bare)]
+            content = content if len(free) > _MAX_FREE else [w for w in content if w not in free]
+        return self._known.have(content, in_question=is_new)
+
+
+def _is_lower(word: str, text: str) -> bool:
+    return word in text and not word.endswith("ed")
+
+
+def is_name(text: str) -> bool:
+    """Whether a line below a farewell is a signature."""
+    return not any(asserts(word) for word in words_in(text)) and not text.endswith(
+        (".", "!", "?", ":")
+    )

@@ -1,0 +1,72 @@
+"""What of an answer is no claim, and that no fact hides in it."""
+
+import pytest
+
+from groundwire.detection.asides import AsideFinder
+from groundwire.engine.sentence import has_statement
+from groundwire.text.segment import Segmenter, segment
+from tests.cases import shapes
+
+SOURCES = ["The Pro plan costs $25 per month. Phone support is part of the Team plan.", "Refunds."]
+IDS = ("S0", "S1")
+
+
+def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
+    finder = AsideFinder(SOURCES, IDS, question)
+    found = finder.feed(answer, segment(answer, known=IDS), is_end=True)
+    return [(str(kind), answer[s.start : s.end]) for s, kind in found if kind is not None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "text"),
+    [
+        ("## Pro plan\n\nIt costs $25.", "heading", "Pro plan"),
+        ("Overview\n========\nIt costs $25.", "heading", "Overview"),
+        ("**What is phone support?**\nIt is part of it.", "heading", "**What is phone support?**"),
+        ("Here is what the docs say:\nIt costs $25.", "intro", "Here is what the docs say:"),
+        ("| Plan | Price |\n|---|---|\n| Pro | $25 |", "table_header", "Plan | Price"),
+        ("```python\nimport os\nx = 25\n```", "code", "import os"),
+        ("Hi Anna,\n\nIt costs $25.", "greeting", "Hi Anna,"),
+        ("It costs $25.\n\nI hope this helps!", "closing", "I hope this helps!"),
+        ("It costs $25.\n\nKind regards,\nThe Pro team", "closing", "Kind regards,\nThe Pro team"),
+        ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
+        ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
+    ],
+)
+def test_what_claims_nothing_is_set_apart(answer: str, kind: str, text: str) -> None:
+    assert asides(answer) == [(kind, text)]
+
+
+@pytest.mark.parametrize("shape", shapes.read("answers.toml"), ids=lambda shape: shape.id)
+def test_no_claim_of_a_right_answer_is_an_aside(shape: shapes.Shape) -> None:
+    finder = AsideFinder(shape.sources, shape.ids, None)
+    segments = segment(shape.answer, known=shape.ids)
+    for found, kind in finder.feed(shape.answer, segments, is_end=True):
+        if has_statement(shape.answer, found):
+            assert (kind is not None) == shape.is_marked(found.start, found.end)
+
+
+@pytest.mark.parametrize("shape", shapes.read("hostile.toml"), ids=lambda shape: shape.id)
+def test_a_fact_in_the_place_of_an_aside_is_a_claim(shape: shapes.Shape) -> None:
+    finder = AsideFinder(shape.sources, shape.ids, "What should I know?")
+    found = finder.feed(shape.answer, segment(shape.answer, known=shape.ids), is_end=True)
+    for start, end in shape.marked:
+        assert all(kind is None for s, kind in found if s.start < end and start < s.end)
+
+
+def test_a_title_that_may_be_the_answer_itself_is_a_claim() -> None:
+    answer = "**Pro**\n\nIt costs $25."
+    assert asides(answer) == [("heading", "**Pro**")]
+    assert asides(answer, "What does Pro cost?") == [("heading", "**Pro**")]
+    assert asides(answer, "Which one has phone support?") == []
+
+
+@pytest.mark.parametrize("shape", shapes.read("answers.toml")[::4], ids=lambda shape: shape.id)
+def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> None:
+    answer, found = shape.answer, []
+    segmenter, finder = Segmenter(shape.ids), AsideFinder(shape.sources, shape.ids, None)
+    for at in range(0, len(answer), 7):
+        found += finder.feed(answer[: at + 7], segmenter.feed(answer[at : at + 7]))
+    found += finder.feed(answer, segmenter.finish(), is_end=True)
+    whole = AsideFinder(shape.sources, shape.ids, None)
+    assert found == whole.feed(answer, segment(answer, known=shape.ids), is_end=True)
