@@ -105,7 +105,7 @@ def test_the_similarity_detector_marks_sentences_and_says_what_its_number_is() -
 def test_the_page_names_the_score(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     check("Nobody knows where he lived.", "--detector", "similarity:hash", "--html", page)
-    assert "<td>similarity 0." in page.read_text(encoding="utf-8")
+    assert "· similarity 0." in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.merge

@@ -146,7 +146,7 @@ def test_a_row_that_cannot_be_checked_does_not_fail_the_others(base: str) -> Non
             {"answer": "x"},
             row(""),
             row("\ud800"),
-            row(sources="one"),
+            row(sources=1),
             row(id=[1], answer="x"),
             row(operating_point="x" * 100),
             row(question="BOOM"),

@@ -136,6 +136,12 @@ def test_what_is_no_operating_point_is_refused(base: str, point: object) -> None
     assert len(reply.text) < 1_000
 
 
+@pytest.mark.parametrize("sources", ["Paris.", {"page_content": "Paris.", "metadata": {}}])
+def test_a_single_source_needs_no_list(base: str, sources: object) -> None:
+    reply = check(base, {"sources": sources, "answer": "Paris."})
+    assert (reply.status, reply.json()["coverage"]["offered_chars"]) == (200, 6)
+
+
 def test_sources_beyond_the_limits_of_the_tenant_are_told(base: str) -> None:
     two = {"sources": ["Paris is in France.", "Rome."], "answer": "Paris is nice."}
     assert check(base, two).json()["outcome"] == "grounded"
@@ -222,7 +228,7 @@ def test_a_source_that_cannot_be_read_is_named(
         ({"sources": []}, "answer"),
         ({"answer": "x"}, "sources"),
         (BODY | {"answer": 1}, "answer"),
-        (BODY | {"sources": "one"}, "sources"),
+        (BODY | {"sources": 1}, "sources"),
         (BODY | {"question": ["x"]}, "question"),
         (BODY | {"opreating_point": 1}, "opreating_point"),
         ({"request": CHAT}, "response"),

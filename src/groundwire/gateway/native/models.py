@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 from groundwire.gateway.native.route import SHAPES
@@ -26,8 +26,17 @@ _SOURCE: list[dict[str, Any]] = [
     },
 ]
 _DATA = {"type": "array", "description": "Any JSON data.", "items": {}}
+
+
+def _sources(value: object) -> object:
+    if not isinstance(value, list | dict | str):
+        raise ValueError("it should be a list of sources, or one: a text or an object")
+    return value
+
+
 Sources = Annotated[
-    list[Any] | dict[str, Any] | str,
+    Any,
+    AfterValidator(_sources),
     WithJsonSchema({"anyOf": [{"type": "array", "items": {"anyOf": [*_SOURCE, _DATA]}}, *_SOURCE]}),
     Field(description="What the answer may rest on: texts, or JSON data. Without any, `[]`."),
 ]
