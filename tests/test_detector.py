@@ -666,3 +666,68 @@ def test_a_closed_detector_says_that_it_is_closed() -> None:
     detector.close()
     with pytest.raises(DetectionError, match=r"This detector is closed\. Load another"):
         detector.detect(sources=["Paris is in France."], answer="Paris is in France.")
+
+
+# What is read badly, and what nothing speaks for.
+
+GERMAN = "Die Probezeit beträgt sechs Monate. Die Frist ist vier Wochen."
+
+
+@pytest.mark.parametrize(
+    "answer", ["Nach der Probezeit von 6 Monaten gilt eine Frist.", GERMAN, "It is 6 Monate."]
+)
+def test_a_claim_or_evidence_in_another_language_is_partial(
+    detector: Detector, answer: str
+) -> None:
+    result = detector.detect(sources=[GERMAN], answer=answer)
+    assert (result.outcome, set(result.coverage.reasons)) == (Outcome.PARTIAL, {Reason.LANGUAGE})
+    assert {(c.label, c.probability) for c in result.claims} == {(Label.UNCHECKED, None)}
+
+
+@pytest.mark.parametrize(("figure", "found"), [("7", ["7"]), ("6", [])])
+def test_a_figure_that_differs_is_found_in_any_language(figure: str, found: list[str]) -> None:
+    number = Conflict(0, 1, ConflictKind.NUMBER, Label.CONTRADICTED, 0.6, 0.0)
+    judge = FixedJudge(doubtful={"Probezeit": 0.9}, conflicts={figure: number}, name="similarity")
+    answer = f"Die Probezeit ist {figure} Monate und nicht mehr."
+    result = Detector(judge).detect(sources=[GERMAN], answer=answer)
+    assert [span.text for span in result.spans] == found  # "sechs" is written out there
+
+
+def test_a_loaded_checkpoint_reads_any_language() -> None:
+    result = Detector(FixedJudge(doubtful={})).detect(sources=[GERMAN], answer=GERMAN)
+    assert result.outcome is Outcome.GROUNDED
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ("Bananas grow.", Outcome.PARTIAL),
+        ("The towers stand.", Outcome.GROUNDED),
+        ("I do not know the price.", Outcome.GROUNDED),
+        ("Yes.", Outcome.GROUNDED),
+        ("You're welcome!", Outcome.SKIPPED),
+    ],
+)
+def test_a_claim_without_a_word_of_the_evidence_is_not_grounded(
+    answer: str, outcome: Outcome
+) -> None:
+    result = Detector(FixedJudge(doubtful={})).detect(sources=[TOWER], answer=answer)
+    assert result.outcome is outcome
+    assert (Reason.UNRELATED in result.coverage.reasons) == (outcome is Outcome.PARTIAL)
+
+
+@pytest.mark.parametrize("step", [1, 5])
+def test_a_stream_sets_the_same_asides_apart(step: int) -> None:
+    judge = FixedJudge(doubtful={"red": 0.9})
+    answer = "Hi Anna,\n\n## Tower\n\n| Tower | Height |\n|---|---|\n| A | red |\n\nCheers!"
+    stream = Detector(judge).stream(sources=[TOWER])
+    for at in range(0, len(answer), step):
+        stream.feed(answer[at : at + step])
+    found = stream.finish()
+    assert found == Detector(judge).detect(sources=[TOWER], answer=answer)
+    assert [aside.kind for aside in found.asides] == [
+        "greeting",
+        "heading",
+        "table_header",
+        "closing",
+    ]

@@ -110,6 +110,11 @@ class Stream:
         origins = {origin.text: origin for origin in reading.evidence.origins}
         texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
         self._finder = AsideFinder(texts, source_ids, question)
+        self._foreign_ids = frozenset(
+            origin.id
+            for origin in origins.values()
+            if reads_english_only and is_foreign(origin.text)
+        )
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -326,8 +331,10 @@ class Stream:
         """Whether a claim, or the line it is compared with, is in a language that is read badly."""
         if not self._reads_english_only or scores.reason is not None:
             return False
-        line = scores.evidence[0].text if scores.evidence else ""
-        return is_foreign(self.text[segment.start : segment.end]) or is_foreign(line)
+        if is_foreign(self.text[segment.start : segment.end]):
+            return True
+        best = scores.evidence[:1]
+        return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
         """Scores by figures that differ; of a language it cannot read, the model knows no more."""

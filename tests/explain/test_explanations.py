@@ -320,3 +320,17 @@ def test_an_explanation_as_json() -> None:
         "is_false_positive": False,
         "reason": None,
     }
+
+
+def test_a_heading_is_not_quoted() -> None:
+    found, given = detected("The garden ⟦closes at noon⟧.", "# The garden", "The garden is large.")
+    (addition,) = explain(found, given, lambda *_: NEUTRAL)
+    assert addition.evidence is not None
+    assert addition.evidence.text == "The garden is large."
+
+
+def test_a_line_about_something_else_contradicts_nothing() -> None:
+    found, given = detected("The tower was opened in ⟦1950⟧.", "Lunch costs less since 1987.")
+    (year,) = explain(found, given, lambda *_: CONTRADICTED)
+    assert (year.label, year.counterpart) == (Label.UNSUPPORTED, None)
+    assert "the source says" not in year.text

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verify.claims import VerifiableClaim, read_claims
+from groundwire.detection.example import Source
+from groundwire.verify.claims import ReadAnswer, VerifiableClaim, read_answer, read_claims
 from groundwire.verify.errors import NotVerifiedError
 
 CURLY = r"\{(?P<id>\w+)\}"
@@ -229,3 +230,25 @@ def test_every_claim_has_words_and_every_cited_span_is_there(
         assert claim.raw_text in answer
         assert set(claim.cites) <= {"S0", "S1", "intro"}
         assert len(claim.raw_cites) >= len(claim.unknown)
+
+
+def answered(answer: str) -> ReadAnswer:
+    spans = [Source(id="S0", text="Tokens last for 60 minutes."), Source(id="S1", text="x")]
+    return read_answer(answer, spans, claim_split="sentences", citation_regex=None)
+
+
+def test_what_claims_nothing_is_not_verified() -> None:
+    found = answered("## Tokens\n\nTokens last for 60 minutes [S0].\n\nSources: [S0]\n\nCheers!")
+    assert [claim.text for claim in found.claims] == ["Tokens last for 60 minutes."]
+    assert [kind for kind, _ in found.asides] == ["heading", "sources", "closing"]
+
+
+def test_an_unknown_id_in_a_list_of_sources_is_a_claim() -> None:
+    found = answered("Tokens last for 60 minutes [S0].\n\nSources: [S9]")
+    assert [claim.unknown for claim in found.claims] == [(), ("S9",)]
+
+
+def test_beside_a_known_id_in_round_brackets_unknown_ones_cite_too() -> None:
+    found = answered("It is so (S0). It is not so (S9). It is in class (A1).")
+    assert [claim.cites for claim in found.claims] == [("S0",), (), ()]
+    assert [claim.unknown for claim in found.claims] == [(), ("S9",), ()]

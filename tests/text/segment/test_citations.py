@@ -2,7 +2,14 @@
 
 import pytest
 
-from groundwire.text.segment import MAX_CITED_IDS, Citation, Segment, parse_citations, segment
+from groundwire.text.segment import (
+    MAX_CITED_IDS,
+    Citation,
+    Segment,
+    Segmenter,
+    parse_citations,
+    segment,
+)
 from tests.text.segment.pieces import claims
 
 
@@ -104,3 +111,33 @@ def test_offsets_of_segments_and_citations_count_in_the_whole_text() -> None:
         Segment(start=2, end=6),
         Segment(start=10, end=21, citations=(Citation(start=16, end=20, ids=("S0",)),)),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("It is tall (S0).", [("S0",)]),
+        ("It is tall (see S0, S1). It is old. (Source: S1)", [("S0", "S1"), ("S1",)]),
+        ("Its third sound (S3) is heard in class (1) of 2 (2).", []),
+        ("It is tall (S0, S3).", []),
+        ("`f(S0)`", []),
+    ],
+)
+def test_round_brackets_cite_the_sources_that_are_known(
+    text: str, ids: list[tuple[str, ...]]
+) -> None:
+    found = segment(text, known=["S0", "1"])
+    assert [citation.ids for each in found for citation in each.citations] == ids
+    assert not any(each.citations for each in segment(text))
+
+
+def test_round_citations_stay_with_their_sentence_however_they_arrive() -> None:
+    text = "It closed. (S0) It was sold.\n(S1)\nIt is (S0"
+    segmenter, known = Segmenter(["S0", "S1"]), ["S0", "S1"]
+    found = [piece for char in text for piece in segmenter.feed(char)] + segmenter.finish()
+    assert tuple(found) == segment(text, known=known)
+    assert [text[each.start : each.end] for each in found] == [
+        "It closed. (S0)",
+        "It was sold.\n(S1)",
+        "It is (S0",
+    ]

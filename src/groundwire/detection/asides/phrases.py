@@ -40,6 +40,9 @@ _INTRO = re.compile(
     r"documents?))\b",
     re.IGNORECASE,
 )
+_HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
+#: Most words beside those of an intro.
+_MAX_ANNOUNCED = 4
 #: Verbs of what is said about the reader.
 _ADDRESSED = re.compile(
     r"\byou(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)\b", re.IGNORECASE
@@ -115,7 +118,8 @@ class Phrases:
         """Whether a text only announces what follows."""
         lead = _COURTESY.match(text)
         bare = text[lead.end() :].lstrip(" ,!.—–-") if lead else text
-        if not _INTRO.match(bare):
+        # "According to the firm, ..." with a full stop is a statement.
+        if not (_INTRO if bare.rstrip(MARKS).endswith(":") else _HERE).match(bare):
             return False
         found = words_in(bare)
         left = [word for word in found if word not in _INTRO_WORDS]
@@ -123,7 +127,8 @@ class Phrases:
             if (count in _COUNTS or re.fullmatch("[2-9]|10", count)) and counted in _COUNTED:
                 left.remove(count)
                 break
-        if len(found) > 20 or sum(word in _BE for word in found) > 1:
+        content = [word for word in left if word not in FUNCTION_WORDS]
+        if len(content) > _MAX_ANNOUNCED or sum(word in _BE for word in found) > 1:
             return False
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
