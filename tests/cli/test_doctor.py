@@ -58,7 +58,7 @@ def test_a_self_check_that_fails_is_a_finding_and_no_crash(
 ) -> None:
     result = run_with(FixedDetector(fails_on="1950"))("doctor")
     assert result.exit_code == 2
-    assert "  no  self-check    DetectionError: The detector failed on '1950'." in result.stdout
+    assert "  no  self-check        DetectionError: The detector failed on '1950'." in result.stdout
     assert result.stdout.endswith("Answers cannot be checked; see the lines marked no.\n")
 
 
@@ -73,7 +73,7 @@ def test_a_missing_model_is_told(run: CommandLine, models: Path) -> None:
     (models / "reader" / "manifest.json").unlink()
     result = run("doctor")
     assert result.exit_code == 2
-    assert "  no  model reader  not there\n      Install the package again" in result.stdout
+    assert "  no  model reader      not there\n      Install the package again" in result.stdout
 
 
 def test_a_broken_package_is_told_with_the_next_step(

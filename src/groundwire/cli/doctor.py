@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
 _NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
 #: Extras for developers, and the sum of the others.
-_INNER_EXTRAS = {"all", "browser", "clients", "dev", "docs", "instructor", "notebooks"}
+_INNER_EXTRAS = ("all", "browser", "clients", "dev", "docs", "instructor", "notebooks", "openai2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,7 @@ def _lines(findings: Sequence[Checkup], *, works: bool) -> Iterator[str]:
     yield f"groundwire {__version__}"
     for finding in findings:
         sign = {True: "ok", False: "no", None: "--"}[finding.ok]
-        yield f"  {sign}  {finding.name:<14}{finding.detail}"
+        yield f"  {sign}  {finding.name:<18}{finding.detail}"
         if finding.ok is False:
             yield f"      {finding.fix}"
     yield ""
