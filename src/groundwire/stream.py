@@ -106,7 +106,8 @@ class Stream:
         self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
         self._reads_english_only = reads_english_only
-        self._segmenter = Segmenter(source_ids)
+        places = (f"S{place}" for place in range(len(source_ids)))
+        self._segmenter = Segmenter([*source_ids, *places])
         origins = {origin.text: origin for origin in reading.evidence.origins}
         texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
         self._finder = AsideFinder(texts, source_ids, question)

@@ -27,7 +27,7 @@ from tests.tiers import costly
 pytestmark = pytest.mark.merge
 
 FACT = "The Eiffel Tower was completed in 1889 and is 330 metres tall."
-BODY: dict[str, Any] = {"sources": ["Paris."], "answer": "It is wrong."}
+BODY: dict[str, Any] = {"sources": ["Wrong."], "answer": "It is wrong."}
 CHAT = {
     "messages": [{"role": "user", "content": "How tall is it?"}],
     "metadata": {"grounding.sources": [FACT]},
@@ -143,7 +143,7 @@ def test_a_single_source_needs_no_list(base: str, sources: object) -> None:
 
 
 def test_sources_beyond_the_limits_of_the_tenant_are_told(base: str) -> None:
-    two = {"sources": ["Paris is in France.", "Rome."], "answer": "Paris is nice."}
+    two = {"sources": ["Paris is in France.", "Nice."], "answer": "Paris is nice."}
     assert check(base, two).json()["outcome"] == "grounded"
     found = check(base, two, **{"X-Test-Tenant": "small"}).json()
     assert found["outcome"] == "partial"
@@ -154,7 +154,7 @@ def test_sources_beyond_the_limits_of_the_tenant_are_told(base: str) -> None:
 
 def test_the_limits_of_the_configuration_hold_for_all() -> None:
     with fixed_pipeline(limits=SourceLimits(max_sources=1)) as pipeline, native(pipeline) as base:
-        found = check(base, {"sources": ["a b", "c d"], "answer": "Fine."}).json()
+        found = check(base, {"sources": ["Fine.", "c d"], "answer": "Fine."}).json()
     assert found["coverage"]["reasons"] == {"dropped_over_cap": 1}
 
 

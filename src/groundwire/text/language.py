@@ -88,13 +88,16 @@ def is_foreign(text: str) -> bool:
     (True, False)
     """
     text = unicodedata.normalize("NFC", text[:MAX_CHARS])
+    flowing = list(_FLOWING.finditer(text))
     found = {
         match[1].casefold().replace("’", "'")
-        for match in _FLOWING.finditer(text)
+        for match in flowing
         if match[1].islower()
         or _SENTENCE_START.search(text[max(0, match.start() - 2) : match.start()])
     }
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
+    # A word with an accent, which is no name, is a sign as a small word is.
+    most += any(match[1].islower() and not match[1].isascii() for match in flowing)
     return most >= _MIN_FOREIGN and most > 2 * len(found & WORDS["en"])
 
 
