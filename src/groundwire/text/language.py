@@ -47,6 +47,9 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
 #: Different small words of another language that a foreign text has at least. On sixty short texts,
 #: two set all of seven languages apart from English ones with names, code and quotes of them.
 _MIN_FOREIGN = 2
+#: The same of a text with more than so many characters, which may have lists of names in it.
+_MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
+_SMALL_CHARS = 3
 
 
 def identify(text: str) -> str | None:
@@ -96,9 +99,14 @@ def is_foreign(text: str) -> bool:
         or _SENTENCE_START.search(text[max(0, match.start() - 2) : match.start()])
     }
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
-    # A word with an accent, which is no name, is a sign as a small word is.
-    most += any(match[1].islower() and not match[1].isascii() for match in flowing)
-    return most >= _MIN_FOREIGN and most > 2 * len(found & WORDS["en"])
+    is_short = len(text) <= _SHORT_CHARS
+    # A longer word with an accent, which is no name, is a sign as a small word is.
+    most += is_short and any(
+        match[1].islower() and not match[1].isascii() and len(match[1]) > _SMALL_CHARS
+        for match in flowing
+    )
+    least = _MIN_FOREIGN if is_short else _MIN_FOREIGN_LONG
+    return most >= least and most > 2 * len(found & WORDS["en"])
 
 
 def writes_out(text: str, figure: str) -> bool:
