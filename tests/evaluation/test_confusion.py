@@ -90,3 +90,11 @@ def test_what_was_not_read_is_not_complete() -> None:
         (judged,) = compared(detector, [labelled("It is good. Unlesbar ist das.")])
     assert not judged.is_complete
     assert not judged.error
+
+
+def test_an_answer_that_shares_no_word_with_its_sources_was_read_and_has_a_verdict() -> None:
+    with Detector(FixedJudge(doubtful={})) as detector:
+        (judged,) = compared(detector, [labelled("Trains arrive hourly.")])
+    assert judged.has_verdict
+    assert not judged.is_flagged
+    assert not judged.is_complete

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from groundwire.detection.detection_json import detection_of
-from groundwire.detection.values import Claim, Detection, Label, Span
+from groundwire.detection.values import Claim, Detection, Label, Reason, Span
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.metrics import Overlap, Range, count_characters, count_pairs
@@ -112,8 +112,11 @@ def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
 
 
 def is_judged(detection: Detection) -> bool:
-    """Whether any claim was checked: an answer without one has passed nothing."""
-    return any(claim.label is not Label.UNCHECKED for claim in detection.claims)
+    """Whether any claim was read: an answer without one has passed nothing."""
+    return any(
+        claim.label is not Label.UNCHECKED or claim.reason is Reason.UNRELATED
+        for claim in detection.claims
+    )
 
 
 def _doubt(claim: Claim) -> float:

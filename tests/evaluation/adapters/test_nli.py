@@ -28,7 +28,7 @@ def model(tmp_path: Path) -> Path:
 def test_each_sentence_is_a_hypothesis_and_all_sources_are_the_premise(model: Path) -> None:
     answer = "Paris is big. Rome is big. Berlin is big."
     with adapter(f"nli:{model}", threads=1) as detector:
-        found = detector.detect(sources=["Paris is in Italy.", "What?"], answer=answer)
+        found = detector.detect(sources=["Paris, which is big, is in Italy.", "What?"], answer=answer)
     assert found.outcome is Outcome.HALLUCINATED
     assert [claim.label for claim in found.claims] == [
         *(Label.SUPPORTED, Label.CONTRADICTED, Label.UNSUPPORTED)
@@ -42,7 +42,7 @@ def test_each_sentence_is_a_hypothesis_and_all_sources_are_the_premise(model: Pa
 
 
 def test_sources_longer_than_a_pass_are_read_to_their_end(model: Path) -> None:
-    sources = ["what " * 200 + "italy"]  # 64 word pieces fit
+    sources = ["what " * 200 + "big italy"]  # 64 word pieces fit
     with adapter(f"nli:{model}", threads=1) as detector:
         found = detector.detect(sources=sources, answer="Paris is big.")
     assert found.outcome is Outcome.GROUNDED

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection.values import DetectorInfo, Label, Score
+from groundwire.detection.values import DetectorInfo, Label, Reason, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
 from groundwire.evaluation.metrics import Bools, Floats
@@ -194,10 +194,13 @@ def _counted(rows: Iterable[JudgedRow], counts: RowCounts) -> Iterator[JudgedRow
 
 
 def _is_judged(row: JudgedRow) -> bool:
-    """Whether any claim of an answer was checked."""
+    """Whether any claim of an answer was read."""
     if row.error is not None or row.detection is None:
         return False
-    return any(claim["label"] != Label.UNCHECKED for claim in row.detection["claims"])
+    return any(
+        claim["label"] != Label.UNCHECKED or claim["reason"] == Reason.UNRELATED
+        for claim in row.detection["claims"]
+    )
 
 
 def _nothing(rows: RowCounts) -> str:
