@@ -14,7 +14,7 @@ def labelled(
         id=id_,
         task=task,
         context_id=context,
-        example=Example.of(sources=["A source of what is good, right, wrong or odd."], answer=answer),
+        example=Example.of(sources=["What is good, right, wrong or odd."], answer=answer),
         spans=tuple(
             GoldSpan(start=start, end=start + len(words), label=Label.UNSUPPORTED)
             for start, words in zip(starts, marked, strict=True)
