@@ -44,7 +44,7 @@ def test_a_row_says_what_was_judged_and_what_is_known(results: Path) -> None:
     assert data["detection"]["outcome"] == "hallucinated"
     assert data["seconds"] == 0.0015
     (source,) = data["sources"]
-    assert (source["chars"], len(source["sha256"])) == (len("A source."), 64)
+    assert (source["chars"], len(source["sha256"])) == (len(answer.example.sources[0].text), 64)
     assert JudgedRow.from_dict(json.loads(json.dumps(data))) == row
 
 
