@@ -67,7 +67,7 @@ def base(pipeline: Pipeline) -> Iterator[str]:
 
 
 def row(answer: str = "Fine.", **more: object) -> dict[str, Any]:
-    return {"sources": ["Paris."], "answer": answer, **more}
+    return {"sources": ["Fine or wrong."], "answer": answer, **more}
 
 
 def send(base: str, body: bytes, kind: str = LINES, **headers: str) -> Reply:
@@ -172,7 +172,7 @@ def test_rows_have_the_other_names_of_sources_and_conversations(base: str) -> No
             base,
             lines(
                 {"context": "Paris.", "answer": "wrong"},
-                {"source": ["a", "b"], "answer": "Fine."},
+                {"source": ["a", "It is fine."], "answer": "Fine."},
                 {"id": "chat", "request": chat, "response": said},
             ),
         )
@@ -197,7 +197,7 @@ def test_an_operating_point_that_is_none_is_refused_once(base: str, point: objec
 
 
 def test_limits_are_those_of_the_tenant(base: str) -> None:
-    body = lines({"sources": ["a", "b"], "answer": "Fine."})
+    body = lines({"sources": ["It is fine.", "b"], "answer": "Fine."})
     (found,) = results(send(base, body, **{"X-Test-Tenant": "small"}))
     assert found["coverage"]["reasons"] == {"dropped_over_cap": 1}
 

@@ -31,7 +31,7 @@ from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
 #: A scripted endpoint listens for each of them.
 pytestmark = pytest.mark.merge
 
-SOURCES = ["The bridge was opened in 1932."]
+SOURCES = ["The green bridge was opened in 1932."]
 ANSWER = "The bridge was opened in 1932. It was painted green in 1950. It is no bridge."
 KEY = "sk-secret-of-a-test"
 FAST = {"retry_after_ms": "1"}
