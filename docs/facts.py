@@ -83,6 +83,7 @@ def sentences() -> str:
     everything = BASE.table("flag everything, F1")["all"]
     balanced, precision = points["`balanced`"], points["`precision`"]
     pairs, small = _pairs(BASE, "pairs_base"), _pairs(SMALL, "pairs_small")
+    answers = _pairs(BASE, "pairs_base", "answers")
     return (
         f"- **Blocking.** The default threshold, `balanced`, finds "
         f"{_found(balanced)} of hallucinated answers. `precision`, which is for blocking, "
@@ -94,6 +95,10 @@ def sentences() -> str:
         f"{_share(pairs['flagged'], pairs['n'])} of the same claims without the mistake; "
         f"reader-small {_share(small['found'], small['n'])} and "
         f"{_share(small['flagged'], small['n'])}.\n"
+        f"- **Subtle errors mostly pass.** Of {answers['n']} answers in the style of RAG, each "
+        f"with one subtle error, by the same two people, reader-base finds "
+        f"{_share(answers['found'], answers['n'])}; of the same answers without it, it flags "
+        f"{_share(answers['flagged'], answers['n'])}.\n"
     )
 
 
@@ -134,15 +139,15 @@ def _results(name: str) -> dict[str, Any]:
     return read
 
 
-def _pairs(card: Card, name: str) -> dict[str, int]:
-    """How plain errors in short claims were counted, with the weights that ship."""
+def _pairs(card: Card, name: str, kind: str = "claims") -> dict[str, int]:
+    """How plain errors in claims or answers were counted, with the weights that ship."""
     results = _results(name)
     if results["detector"]["revision"] != Manifest.read(card.folder).revision:
         raise SystemExit(
             f"{name}.json was counted with other weights. Count again: python -m tests.cases "
             f"--model {card.folder.relative_to(ROOT)} --json benchmarks/results/{name}.json"
         )
-    counts: dict[str, int] = results["claims"]["all"]
+    counts: dict[str, int] = results[kind]["all"]
     return counts
 
 

@@ -93,7 +93,9 @@ def test_when_text_leaves_is_a_tenants_own(tmp_path: Path) -> None:
 def test_records_name_the_detector_that_judged(tmp_path: Path) -> None:
     tenants = {"default": Overrides(detector="similarity:hash", similarity_threshold=0.9)}
     with gateway(tmp_path, "check: {action: header}", tenants=tenants) as own:
-        own.upstream.otherwise(Script.json(completion("The Eiffel Tower is a hat that bananas wear in Ecuador.")))
+        own.upstream.otherwise(
+            Script.json(completion("The Eiffel Tower is a hat that bananas wear in Ecuador."))
+        )
         own.post(request())
         (found,) = own.wait_for_events(1)
         assert found["payload"]["detector"] == "similarity:hash"
@@ -140,7 +142,9 @@ def test_a_detector_that_the_admin_plane_gives_a_tenant_judges_its_next_answer(
     tmp_path: Path,
 ) -> None:
     with plane(tmp_path, "check: {action: header}") as own:
-        own.upstream.otherwise(Script.json(completion("The Eiffel Tower is a hat that bananas wear in Ecuador.")))
+        own.upstream.otherwise(
+            Script.json(completion("The Eiffel Tower is a hat that bananas wear in Ecuador."))
+        )
         assert own.chat().headers["x-groundwire-outcome"] == "grounded"
         policy = {"detector": "similarity:hash", "similarity_threshold": 0.9}
         assert own.ask("PUT", "/tenants/default/policy", policy).status == 200

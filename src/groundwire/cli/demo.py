@@ -53,7 +53,7 @@ def demo(
         opens: Whether the page is opened in a browser, if there is one.
         keeps: Go on serving after the walk, and print addresses, the key and a request to try.
     """
-    require_gateway()
+    require_gateway("`groundwire demo`")
     # All of this is heavy, and --help needs none of it.
     from groundwire.gateway.demo.model import scripted_model
     from groundwire.gateway.demo.serving import Gateways

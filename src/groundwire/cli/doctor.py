@@ -238,7 +238,7 @@ def _lines(findings: Sequence[Checkup], *, works: bool) -> Iterator[str]:
     yield f"groundwire {__version__}"
     for finding in findings:
         sign = {True: "ok", False: "no", None: "--"}[finding.ok]
-        yield f"  {sign}  {finding.name:<18}{finding.detail}"
+        yield f"  {sign}  {finding.name:<17} {finding.detail}"
         if finding.ok is False:
             yield f"      {finding.fix}"
     yield ""

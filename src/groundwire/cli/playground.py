@@ -34,7 +34,7 @@ def playground(
         0  it was told to stop
         2  it could not start
     """
-    require_gateway()
+    require_gateway("`groundwire playground`")
     # All of this is heavy, and --help needs none of it.
     from groundwire.config import parse
     from groundwire.detector import Detector

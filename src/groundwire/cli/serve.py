@@ -119,13 +119,16 @@ def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions))
     run(config, is_local_demo=options.is_local_demo)
 
 
-def require_gateway() -> None:
+def require_gateway(what: str = "The gateway") -> None:
     """Check that the extra is installed.
+
+    Args:
+        what: What needs it, for the message.
 
     Raises:
         MissingExtraError: If it is not.
     """
-    require(PACKAGES, "The gateway", "gateway")
+    require(PACKAGES, what, "gateway")
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
