@@ -1,7 +1,8 @@
 """Answers in the shapes that language models write, with the parts that claim nothing marked.
 
 ``answers.toml`` has right ones: ``«...»`` marks what claims nothing. In ``hostile.toml`` it marks
-wrong facts that stand where usually nothing is claimed.
+wrong facts that stand where usually nothing is claimed. Each has a twin by another author, who had
+not seen how asides are found.
 """
 
 import re

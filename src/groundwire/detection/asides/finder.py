@@ -153,6 +153,8 @@ class AsideFinder:
             return AsideKind.CLOSING
         if shape.leads and self._phrases.is_intro(text):
             return AsideKind.INTRO
+        if not shape.is_item and shape.begins_line and self._phrases.is_question(text):
+            return AsideKind.CLOSING
         is_new = self._asks and not self._has_claim
         if shape.is_title and self._phrases.is_title(text, is_new=is_new):
             return AsideKind.HEADING

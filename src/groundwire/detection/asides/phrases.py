@@ -28,11 +28,11 @@ _AUXILIARY = words(
 )
 _TITLE_LEAD = re.compile(
     r"(?:q|a|question|(?:table|figure|step|part|section|chapter|option|example|question|day) "
-    r"\d{1,2})\s*(?:[:.–—-]\s*|$)",
+    r"\d{1,2})\s*(?:[:.–—-]\s*|$)|\d{1,2}[.)]\s+",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:what|when|where|why|how|who|which|whose|is|are|can|does|do)\b", re.IGNORECASE
+    r"(?:what|when|where|why|how|who|which|whose|is|are|can|does|do|did)\b", re.IGNORECASE
 )
 _INTRO = re.compile(
     r"(?:here|below|according|based|the (?:following|relevant|sources?|docs|documents?|answer|"
@@ -43,9 +43,11 @@ _INTRO = re.compile(
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
 #: Most words beside those of an intro.
 _MAX_ANNOUNCED = 4
-#: Verbs of what is said about the reader.
+#: Verbs of what is said about the reader, or offered.
 _ADDRESSED = re.compile(
-    r"\byou(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)\b", re.IGNORECASE
+    r"\b(?:you(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)|"
+    r"so (?:that )?(?:I|we) (?:can|could))\b",
+    re.IGNORECASE,
 )
 _BE = frozenset(("is", "are", "here's", "here’s", "that's", "that’s", "what's", "what’s"))
 _OBJECT = re.compile(
@@ -71,7 +73,7 @@ _PHRASES = tuple(
         (AsideKind.INTRO, "intros"),
     )
 )
-_CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
+_CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
 
 
 class Phrases:
@@ -86,8 +88,13 @@ class Phrases:
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
         ]
         kinds = [self._phrase_of(clause, asks=text.endswith("?")) for clause in clauses]
-        if clauses and self.is_intro(clauses[-1]) and ":" in text[-3:]:
+        end = ":" if ":" in text[-3:] else ""
+        if clauses and self.is_intro(clauses[-1] + end) and (end or len(clauses) > 1):
             kinds[-1] = AsideKind.INTRO
+            kinds[:-1] = [
+                kind or (AsideKind.INTRO if self.is_intro(f"{clause}:") else None)
+                for kind, clause in zip(kinds, clauses, strict=True)
+            ][:-1]
         return kinds[-1] if kinds and all(kinds) else None
 
     def farewell(self, text: str) -> AsideKind | None:
@@ -133,8 +140,22 @@ class Phrases:
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
             left.remove(last[1])  # the subject, which the answer may name as it likes
+        elif found[-1] in left and _is_lower(found[-1], bare) and bare.rstrip(MARKS).endswith(":"):
+            left.remove(found[-1])  # "Here are the opening hours:"
         return not any(map(asserts, left)) and all(
             is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
+        )
+
+    def is_question(self, text: str) -> bool:
+        """Whether a text asks the reader something, and tells nothing about the sources' matter."""
+        found = [word for word in words_in(text) if word not in FUNCTION_WORDS]
+        free = [word for word in found if not is_plain(word) and word not in _AUXILIARY]
+        return (
+            text.endswith("?")
+            and bool(_ASKS.match(text))
+            and len(free) <= 1
+            and all(_is_lower(word, text) and not asserts(word) for word in free)
+            and not any(map(self._known.has, free))
         )
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
