@@ -63,6 +63,14 @@ def test_what_structure_sets_apart_is_evidence(shape: str, text: str) -> None:
     assert "ow tall" not in found
 
 
+def test_an_email_is_evidence_with_its_head_whatever_its_greeting_and_first_person() -> None:
+    said = "Hi Sam,\nnotice has to reach us 9 months before the end.\nBest, Lena"
+    head = "From: Lena Vogt\nSent: Tuesday, 4 March 2025\nSubject: Office lease"
+    for before in ("", "When is notice due? See below.\n\n-----Original Message-----\n"):
+        assert evidence(f"{before}{head}\n\n{said}") == [f"{head}\n\n{said}"]
+    assert evidence(f"{head}\n\n{said}\n\nWhen is notice due?") == [f"{head}\n\n{said}"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

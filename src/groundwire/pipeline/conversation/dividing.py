@@ -165,7 +165,8 @@ class _Walk:
             return behind
         block = structure.tag_at(start) if first == "<" else None
         if block is None and first in "`~\"'":
-            block = structure.fence_at(self._line_start(start) if first in "`~" else start)
+            line_start = self._text.rfind("\n", 0, start) + 1
+            block = structure.fence_at(line_start if first in "`~" else start)
             if block is None and first in "`~":
                 return None
         if block is None:
@@ -184,9 +185,6 @@ class _Walk:
         self._flush(start)
         self._add_block(block)
         return block.end
-
-    def _line_start(self, start: int) -> int:
-        return self._text.rfind("\n", 0, start) + 1
 
     def _read_rule(self, position: int, line_end: int) -> int | None:
         found = self._structure.rule_at(position)
@@ -413,7 +411,9 @@ class _Walk:
 
     def _read_by_wording(self, start: int, end: int) -> None:
         text = self._text[start:end]
-        if is_data(text):
+        if is_mail := self._structure.is_head_of_mail(text):
+            self._enter(Role.INFORM, is_structured=True)
+        if is_mail or is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
         is_bare = self._is_user and not self._is_structured and len(text) <= _MAX_ASIDE_CHARS
@@ -432,11 +432,10 @@ class _Walk:
                 announced = role if announced is not Role.INFORM else announced
                 wording = Wording.INSTRUCTS
             wordings.append((start + first, start + last, wording))
-        informs = all(each[2] is Wording.INFORMS for each in wordings)
         words = text.lower().split()
         is_apart = self._is_structured or (self._is_user and not speaks_of_us(words))
-        is_long = len(words) >= self._wanted(text)
-        is_marked = informs and is_apart and is_long and states_something(words)
+        is_fact = len(words) >= self._wanted(text) and states_something(words)
+        is_marked = is_apart and is_fact and all(each[2] is Wording.INFORMS for each in wordings)
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(wording, ranges[0][0], ranges[-1][1], is_marked=is_marked)

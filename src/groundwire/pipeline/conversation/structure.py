@@ -26,6 +26,10 @@ _END_LINE = re.compile(
     re.MULTILINE,
 )
 _QUOTES = ('"""', "'''")
+_MAIL_FIELD = re.compile(
+    r"(?i)[ \t>*]*(?:(?P<subject>subject|betreff|objet)"
+    r"|from|to|cc|sent|date|von|an|gesendet|datum|de|à|envoyé)\**:\**[ \t]+\S"
+)
 _CODE_LINE = re.compile(
     r"^[ \t]*(?:def |class |import |from \w+ import|return\b|for \(|if \(|while \(|function\b"
     r"|const |let |var |public |private |#include|SELECT |INSERT |@\w+|\}|#!|\$ "
@@ -90,6 +94,14 @@ class Structure:
         if "end" in (lowered := text.lower()) or "[/" in lowered:
             for name, span in _end_lines(text):
                 self._ends[name].append(span)
+
+    @staticmethod
+    def is_head_of_mail(text: str) -> bool:
+        """Whether lines are the head of an e-mail, behind which the mail itself stands."""
+        fields = [_MAIL_FIELD.match(line) for line in text.strip().splitlines()]
+        return (
+            all(fields) and len(fields) > 1 and any(field and field["subject"] for field in fields)
+        )
 
     def tag_at(self, position: int) -> Block | None:
         """The block of the tag that begins here, if it is closed and holds something."""
