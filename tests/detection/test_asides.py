@@ -72,6 +72,21 @@ def test_a_fact_in_the_place_of_an_aside_is_a_claim(shape: shapes.Shape) -> None
         assert all(kind is None for s, kind in found if s.start < end and start < s.end)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Is the warranty void?",
+        "What is the price after the fraud?",
+        "Does the report show the fraud?",
+        "I'm not an employee of the bankrupt plant.",
+        "I'm not a fan of the plant in Hamburg.",
+        "Here are the lawsuits:\n\n- It costs $25.",
+    ],
+)
+def test_questions_disclaimers_and_intros_with_a_new_word_are_claims(answer: str) -> None:
+    assert asides(answer, "What should I know?") == []
+
+
 def test_a_title_that_may_be_the_answer_itself_is_a_claim() -> None:
     answer = "**Pro**\n\nIt costs $25."
     assert asides(answer) == [("heading", "**Pro**")]

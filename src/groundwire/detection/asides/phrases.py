@@ -140,22 +140,19 @@ class Phrases:
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
             left.remove(last[1])  # the subject, which the answer may name as it likes
-        elif found[-1] in left and _is_lower(found[-1], bare) and bare.rstrip(MARKS).endswith(":"):
-            left.remove(found[-1])  # "Here are the opening hours:"
         return not any(map(asserts, left)) and all(
             is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
         )
 
     def is_question(self, text: str) -> bool:
-        """Whether a text asks the reader something, and tells nothing about the sources' matter."""
-        found = [word for word in words_in(text) if word not in FUNCTION_WORDS]
-        free = [word for word in found if not is_plain(word) and word not in _AUXILIARY]
+        """Whether a text asks the reader something, in words that tell nothing."""
         return (
             text.endswith("?")
             and bool(_ASKS.match(text))
-            and len(free) <= 1
-            and all(_is_lower(word, text) and not asserts(word) for word in free)
-            and not any(map(self._known.has, free))
+            and all(
+                word in FUNCTION_WORDS or word in _AUXILIARY or is_plain(word)
+                for word in words_in(text)
+            )
         )
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
