@@ -51,10 +51,10 @@ def opened(
     **options: Any,  # noqa: ANN401 - of a context
 ) -> Iterator["Page"]:
     """A page in a fresh profile; it must stay quiet and ask its own server alone."""
+    # Types of Playwright are known only where it is installed, so they are not named here.
+    options |= {"color_scheme": scheme}
     context = browser.new_context(
-        viewport={"width": width, "height": 844 if width < 500 else 800},
-        color_scheme=scheme,  # type: ignore[arg-type]
-        **options,
+        viewport={"width": width, "height": 844 if width < 500 else 800}, **options
     )
     page = context.new_page()
     page.set_default_timeout(TIMEOUT_MS)
