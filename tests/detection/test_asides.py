@@ -103,3 +103,18 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
     found += finder.feed(answer, segmenter.finish(), is_end=True)
     whole = AsideFinder(shape.sources, shape.ids, None)
     assert found == whole.feed(answer, segment(answer, known=shape.ids), is_end=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You can do this by deleting the production database.",
+        "There are the following discounts for students.",
+        "Feel free to return shoes after a month of wear.",
+        "Please reach out to the court in Bremen.",
+        "I can explain that refunds go to charity.",
+        "Thanks for paying with gold bars.",
+    ],
+)
+def test_a_phrase_with_a_word_that_no_source_has_is_a_claim(text: str) -> None:
+    assert asides(f"It costs $25. {text}") == []

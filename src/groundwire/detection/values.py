@@ -43,7 +43,7 @@ class Reason(StrEnum):
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
-    LANGUAGE = "language"  # a script that the model cannot read
+    LANGUAGE = "language"  # a script or language that the model cannot read well
     TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
     UNRELATED = "unrelated"  # a claim without any word of the evidence: nothing speaks for it
     DROPPED_LONG = "dropped_long"  # a source over the length limit

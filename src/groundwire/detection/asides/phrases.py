@@ -18,6 +18,7 @@ from groundwire.detection.values import AsideKind
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
 _INTRO_WORDS = words(LISTS["intro_words"])
+_OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
 #: Words of the title of a question that need not be known.
@@ -112,12 +113,17 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Whether the free words of a phrase claim nothing."""
+        """Whether the free words of a phrase are general ones or those of the sources."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
             or any(map(str.isdigit, word))
-            or (word.endswith("ed") and not (is_plain(word) or self._known.has(word)))
+            or not (
+                word in FUNCTION_WORDS
+                or word in _OFFER_WORDS
+                or is_plain(word)
+                or self._known.has(word)
+            )
             for word in found
         )
 
