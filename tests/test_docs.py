@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
 from groundwire.engine.models import BASE_PACKAGE, READER_VARIABLE, list_models
+from groundwire.verify.backends import local_verifier
 from tests.gateway.page import examples_of, gateway_with
 
 ROOT = Path(__file__).parents[1]
@@ -43,11 +45,17 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 @pytest.fixture(autouse=True)
-def default_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def default_reader(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Pages show what users get who install both packages, as README does."""
     if request.node.get_closest_marker("merge"):
         pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
     monkeypatch.delenv(READER_VARIABLE, raising=False)
+    # A process keeps its verifier, which reads with the reader that was the default at first.
+    local_verifier.cache_clear()
+    yield
+    local_verifier.cache_clear()
 
 
 def slug(title: str) -> str:

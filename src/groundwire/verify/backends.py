@@ -49,12 +49,12 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
             yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
     else:
         with _loading:
-            embedded = _local()
+            embedded = local_verifier()
         yield embedded.within(scope)
 
 
 @cache
-def _local() -> "LocalVerifier":
+def local_verifier() -> "LocalVerifier":
     """The embedded verifier, which is loaded once and keeps what it has read."""
     from groundwire.verify.local import LocalVerifier
 
