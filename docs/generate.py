@@ -59,6 +59,7 @@ GUIDES = {
     "groundwire verify": ("Verify", "verify.md"),
     "groundwire serve": ("Gateway", "gateway.md"),
     "groundwire keys": ("Tenants", "tenants.md"),
+    "groundwire accounts": ("Console", "console.md"),
     "groundwire demo": ("Gateway", "gateway.md"),
     "groundwire evaluate": ("Evaluate", "evaluate.md"),
     "groundwire measure": ("Measure a model", "measure.md"),

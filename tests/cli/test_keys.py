@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-import groundwire.cli.keys
+import groundwire.cli.store_change
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store
 from groundwire.control.store.address import DatabaseAddress
@@ -291,7 +291,7 @@ def test_what_is_done_and_could_not_be_recorded_ends_with_1(
             "CREATE TRIGGER no BEFORE INSERT ON audit_records BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
     connection.close()
-    monkeypatch.setattr(groundwire.cli.keys, "RECORD_S", 0.5)
+    monkeypatch.setattr(groundwire.cli.store_change, "RECORD_S", 0.5)
     result = keys("create", "--admin", folder=tmp_path)
     assert result.exit_code == 1
     assert result.stdout.startswith("gwa_")

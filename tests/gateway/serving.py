@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 
 from groundwire.config import Config
-from groundwire.gateway.admin.app import create_admin_app
+from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import (
     Beside,
@@ -98,7 +98,7 @@ class Planes:
             control: What both share.
         """
         state = app.state
-        admin = create_admin_app(control, readiness=state.readiness, metrics=state.metrics)
+        admin = AdminPlane(control, readiness=state.readiness, metrics=state.metrics)
         (one,), (other,) = listen(config), listen(config, is_admin=True)
         self.url, self.admin_url = (
             f"http://127.0.0.1:{each.getsockname()[1]}" for each in (one, other)

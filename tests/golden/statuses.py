@@ -75,6 +75,8 @@ COMMANDS = (
     ("serve", "--config", "bad.yaml"),
     ("serve", "--no-such-option"),
     _MIGRATE,
+    ("accounts", "list", "--store", "sqlite:///own.db"),
+    ("accounts", "remove", "nobody", "--store", "sqlite:///own.db"),
     ("store", "migrate", "--store", "no-such-kind://x"),
     ("keys", "create", "--admin", "--store", "sqlite:///own.db"),
     ("keys", "list", "--admin", "--store", "sqlite:///own.db"),
@@ -91,6 +93,8 @@ BEFORE = {
     ("report", "results.jsonl"): _EVALUATE,
     ("keys", "create", "--admin", "--store", "sqlite:///own.db"): _MIGRATE,
     ("keys", "list", "--admin", "--store", "sqlite:///own.db"): _MIGRATE,
+    ("accounts", "list", "--store", "sqlite:///own.db"): _MIGRATE,
+    ("accounts", "remove", "nobody", "--store", "sqlite:///own.db"): _MIGRATE,
 }
 
 

@@ -27,6 +27,7 @@ LINES = {
     "verify": "Verify an answer claim by claim against what it cites.",
     "serve": "Stand before a language model, and check its answers.",
     "keys": "Make, list and revoke keys for the gateway.",
+    "accounts": "Say who may sign in to the console.",
     "demo": "Show the gateway at work; no key, no network.",
     "evaluate": "Score a detector on labelled answers.",
     "measure": "Measure how often language models hallucinate.",

@@ -4,11 +4,10 @@ It needs the database, and no gateway that runs; gateways that do take part at o
 the last admin key makes another.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,12 +16,12 @@ from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import argument, command, commands, group, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
-from groundwire.cli.status import ExitStatus
+from groundwire.cli.store_change import StoreChange, end, run
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit import AuditEvent, AuditLog
+    from groundwire.control.audit import AuditEvent
     from groundwire.control.audit.control_events import ControlEvents
     from groundwire.control.tenants.record import KeyRecord
     from groundwire.control.tenants.registry import Registry
@@ -31,9 +30,6 @@ _T = TypeVar("_T")
 
 _Work = Callable[["Registry"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
-
-#: Seconds for which a command tries to record a change.
-RECORD_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +58,6 @@ class OwnerOptions:
             raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
         require_gateway()
         return self.store.read(ctx)
-
-
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[_T]):
-    value: _T
-    is_recorded: bool = True
 
 
 @commands()
@@ -128,7 +118,7 @@ def create(
     whose = f"tenant {owner.tenant}" if owner.role is None else f"the role {owner.role}"
     say(f"A key of {whose}, {made.record.id}. It is shown this once:")
     click.echo(made.secret)
-    _end(ctx, done)
+    end(ctx, done)
 
 
 @command("list", short_help="List keys.", under=keys)
@@ -166,65 +156,16 @@ def revoke(
     )
     revoked = done.value
     say(f"Revoked {key_id}." if revoked.is_new else f"{key_id} was revoked before.")
-    _end(ctx, done)
+    end(ctx, done)
 
 
-def _end(ctx: click.Context, done: "_Done[Any]") -> None:
-    if not done.is_recorded:
-        say("warning: it is done, and could not be recorded in the audit log.")
-        ctx.exit(ExitStatus.FLAGGED)
-
-
-def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> "_Done[_T]":
+def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
     """Read or change the tenants and keys of a configuration, and record a change."""
-    return asyncio.run(_done(config, work, events))
-
-
-async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> "_Done[_T]":
-    from groundwire.control.audit.configured import audit_log
-    from groundwire.control.audit.control_events import COMMAND_LINE, ControlEvents
-    from groundwire.control.audit.own_trail import check_own
-    from groundwire.control.audit.redact import Redaction
-    from groundwire.control.store.opening import existing_store
     from groundwire.control.tenants.configured import ConfiguredTenants
     from groundwire.control.tenants.registry import Registry
 
-    # First the steps that can fail and would keep the change from being recorded.
-    keys = () if events is None else _signing_keys(config)
-    redact = Redaction.of(config.audit.redact).apply
-    async with existing_store(config) as store:
-        if keys and config.audit.path is None:
-            async with store.reading() as connection:
-                await check_own(connection, keys)
-        audit = audit_log(config, is_stored=True) if keys else None
-        done = await work(Registry(store, configured=ConfiguredTenants.of(config)))
-        made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
-        found = () if events is None else events(done, made)
-        if audit is not None and found:  # else not even a chain begins
-            return _Done(done, is_recorded=await _is_recorded(audit, found))
-        return _Done(done)
-
-
-def _signing_keys(config: "Config") -> Sequence[bytes]:
-    """Return the keys of the gateways, to sign the record with; none if there will be no record.
-
-    A new key is never made: to those who verify, a record signed with it would look forged.
-    """
-    if not config.audit.enabled:
-        return ()
-    if config.audit.path == "-":
-        say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
-        return ()
-    from groundwire.control.audit.signing import existing_keys
-
-    return existing_keys(config)
-
-
-async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
-    """Record a change, and return whether the record is on disk."""
-    await audit.open()
-    await audit.write(*events)
-    return await audit.close(timeout_s=RECORD_S) == 0
+    configured = ConfiguredTenants.of(config)
+    return run(config, lambda store: work(Registry(store, configured=configured)), events)
 
 
 def _data(record: "KeyRecord") -> dict[str, Any]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: What the gateway imports beyond the base installation.
 PACKAGES = (
-    *("aiohttp", "aiosqlite", "alembic", "asyncpg", "fastapi", "httptools", "msgspec"),
+    *("aiohttp", "aiosqlite", "alembic", "argon2", "asyncpg", "fastapi", "httptools", "msgspec"),
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
@@ -164,8 +164,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     """Serve until told to stop."""
     # All of this is heavy, and --help needs none of it.
     from groundwire.config.findings import ConfigWarning, findings
-    from groundwire.gateway.admin.app import create_admin_app
     from groundwire.gateway.app import create_app
+    from groundwire.gateway.console.app import AdminPlane
     from groundwire.gateway.control import ControlPlane
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.gateway.server import (
@@ -203,7 +203,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         )
         beside = None
         if admins:
-            admin_app = create_admin_app(
+            admin_app = AdminPlane(
                 control, readiness=app.state.readiness, metrics=app.state.metrics
             )
             where = _address(config.admin.host, admins)

@@ -288,6 +288,8 @@ def admin_endpoint_of(path: str) -> str:
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
     """
+    if path == "/console" or path.startswith("/console/"):
+        return "console"
     if not path.startswith("/v1/admin/"):
         return _ELSEWHERE.get(path, _OTHER)
     name = path.removeprefix("/v1/admin/")

@@ -67,6 +67,13 @@ ROWS: Mapping[str, Sequence[Row]] = {
         },
     ],
     "changes": [{"id": 1, "revision": 41}],
+    "accounts": [
+        {
+            **{"name": "anna", "password": "$argon2id$", "role": "admin", "created_at": 1},
+            "signed_in_at": None,
+        }
+    ],
+    "sessions": [{"sha256": "ab" * 32, "account": "anna", "expires_at": 2**53}],
     "audit_records": [
         {
             **{"writer": "ab" * 16, "seq": seq, "event_id": f"{seq:036}", "moment": 10**15 + seq},
@@ -218,6 +225,25 @@ async def test_what_an_earlier_revision_holds_is_there_after_an_upgrade(
                 found = await stored(connection, tables.metadata.tables[name])
                 assert [{key: row[key] for key in expected[0]} for row in found] == expected
         await require_references(store)
+
+
+@pytest.mark.asyncio
+async def test_a_database_of_the_first_revision_gets_the_tables_that_came_later(
+    store_url: str,
+) -> None:
+    address = ready(store_url)
+    await migrate(address)
+    engine = Engine.migrating(address, timeout_s=5)
+    async with engine.engine.begin() as connection:
+        made = await connection.run_sync(shape)
+        for name in ("sessions", "accounts"):
+            await connection.run_sync(tables.metadata.tables[name].drop)
+        await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0002'"))
+    assert await migrate(address) == "0002"
+    async with engine.engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+        assert await connection.run_sync(shape) == made
+    await engine.close()
 
 
 async def require_references(store: Store) -> None:

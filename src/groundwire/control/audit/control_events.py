@@ -1,4 +1,4 @@
-"""Builds the events of the control plane: changes of tenants and keys, and logins.
+"""Builds the events of the control plane: changes of tenants, keys and accounts, and logins.
 
 Events hold the ids of keys, never a key. Texts that people wrote, such as values of metadata, are
 redacted.
@@ -6,11 +6,12 @@ redacted.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
+from groundwire.control.accounts import Account, SavedAccount
 from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType, moment_text
 from groundwire.control.audit.redact import RedactionKind
-from groundwire.control.keys import Role
 from groundwire.control.tenants.record import (
     Changed,
     Deleted,
@@ -32,12 +33,17 @@ _PARTS = {
 }
 
 
+def account_actor(name: str) -> str:
+    """Return the actor of what somebody does who is signed in."""
+    return f"account:{name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvents:
     """Builds the events of one request.
 
     Attributes:
-        actor: The id of the key that the request came with.
+        actor: The id of the key that the request came with, or :func:`account_actor`.
         trace_id: The id of the request.
         redact: Redacts texts before they are kept.
     """
@@ -96,6 +102,20 @@ class ControlEvents:
             return ()
         return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
+    def account_saved(self, saved: SavedAccount) -> AuditEvent:
+        """Return the event of an account that was made, or has another role or password."""
+        account, before = saved.account, saved.role_before
+        payload: dict[str, Any] = {"account": account.name, "role": str(account.role)}
+        if before is None:
+            return self._event(EventType.ACCOUNT_CREATED, None, payload)
+        payload |= {"role_before": str(before), "has_new_password": saved.has_new_password}
+        return self._event(EventType.ACCOUNT_UPDATED, None, payload)
+
+    def account_removed(self, account: Account) -> AuditEvent:
+        """Return the event of an account that was removed."""
+        payload = {"account": account.name, "role": str(account.role)}
+        return self._event(EventType.ACCOUNT_REMOVED, None, payload)
+
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Return the event of an export of records."""
         told = {
@@ -136,13 +156,13 @@ class ControlEvents:
         return RedactionKind.SECRET.marker
 
 
-def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent:
-    """Build the event of an admin key that was not used from this address lately."""
+def login(actor: str, role: StrEnum, address: str, *, trace_id: str) -> AuditEvent:
+    """Build the event of somebody who signed in, or of a key not used from there lately."""
     return AuditEvent(
         type=EventType.ADMIN_LOGIN,
         tenant=NO_TENANT,
         trace_id=trace_id,
-        payload={"actor": key_id, "role": str(role), "address": address},
+        payload={"actor": actor, "role": str(role), "address": address},
     )
 
 

@@ -72,6 +72,28 @@ changes = Table(
     CheckConstraint("id = 1", name="single"),
 )
 
+#: People who sign in to the console. Of a password only the hash of Argon2 is kept.
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("password", Text, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("signed_in_at", Moment),
+)
+
+#: Who is signed in. The cookie has a random token, of which only the hash is kept.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("account", String(64), ForeignKey("accounts.name", ondelete="CASCADE"), nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Index(None, "account"),
+    Index(None, "expires_at"),
+)
+
 #: The audit trail: a row is only ever added, and removed by retention alone.
 audit_records = Table(
     "audit_records",

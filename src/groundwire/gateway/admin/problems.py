@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from groundwire.control.accounts import InvalidAccountError, UnknownAccountError
 from groundwire.control.audit.cursor import InvalidCursorError
 from groundwire.control.store import StoreError
 from groundwire.control.tenants.errors import (
@@ -20,6 +21,8 @@ from groundwire.gateway.http.problems import Problem, as_problem
 
 #: Error → status and code.
 _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
+    InvalidAccountError: (422, "invalid_account"),
+    UnknownAccountError: (404, "unknown_account"),
     InvalidTenantError: (422, "invalid_tenant"),
     InvalidKeyError: (422, "invalid_key"),
     UnknownTenantError: (404, "unknown_tenant"),

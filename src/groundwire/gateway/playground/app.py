@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.config.kinds import is_loopback_host
 from groundwire.detection.example import Example
@@ -23,35 +23,18 @@ from groundwire.detection.rows import RowError, parse_row, row_example
 from groundwire.detection.values import Outcome, read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
+from groundwire.gateway.http.pages import PagePolicy, asset
 from groundwire.gateway.middleware.auth import host_of
 from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
 from groundwire.gateway.playground.snippets import WRITERS
 from groundwire.pipeline.conversation import divide_transcript, read_request, read_response
 from groundwire.render.answer import AnswerView
-from groundwire.render.html import read_part, render
+from groundwire.render.html import render
 
 #: Bytes of a request's body; a longer one is refused.
 MAX_BODY_BYTES = 4_000_000
 #: Texts whose scores are kept.
 _KEPT_EXAMPLES = 16
-
-_ASSETS = {
-    "look.css": "text/css",
-    "playground.css": "text/css",
-    "answer.js": "text/javascript",
-    "playground.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +75,13 @@ class Playground:
         """
         routes = [
             Route("/", self._page),
-            Route("/assets/{name}", _asset),
+            Route("/assets/{name}", asset),
             Route("/check", self._check, methods=["POST"]),
             Route("/chat", _chat, methods=["POST"]),
             Route("/copy/{kind}", _copy, methods=["POST"]),
         ]
         app = Starlette(routes=routes, exception_handlers={GroundwireError: _refused})
-        return _Guarded(app, is_local=is_local)
+        return PagePolicy(_LocalOnly(app) if is_local else app)
 
     async def _page(self, request: Request) -> Response:
         known = examples()
@@ -139,13 +122,6 @@ class Playground:
         is_kept = kept is not None and self._detector.work == read
         view = AnswerView.of(detection, example.sources)
         return render("playground_result.html", view=view, is_kept=is_kept)
-
-
-async def _asset(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in _ASSETS:
-        return PlainTextResponse("There is no such file.", status_code=404)
-    return Response(read_part(name), media_type=_ASSETS[name])
 
 
 async def _chat(request: Request) -> Response:
@@ -206,25 +182,18 @@ def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=422)
 
 
-class _Guarded:
-    """Middleware: the policy of each response, and no requests by the name of another machine."""
+class _LocalOnly:
+    """Middleware: no requests by the name of another machine."""
 
-    def __init__(self, app: ASGIApp, *, is_local: bool) -> None:
-        self._app, self._is_local = app, is_local
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                pairs = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message["headers"], *pairs]
-            await send(message)
-
-        if scope["type"] == "http" and self._is_local:
+        if scope["type"] == "http":
             hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
             if not all(is_loopback_host(host_of(host)) for host in hosts):
                 text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
-                await PlainTextResponse(text, status_code=403)(scope, receive, send_with_headers)
+                await PlainTextResponse(text, status_code=403)(scope, receive, send)
                 return
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send)

@@ -1,0 +1,113 @@
+"""``groundwire accounts``: the people who may sign in to the console, in the database itself.
+
+It needs the database, and no gateway that runs; so it makes the first account, and helps whoever
+has lost a password.
+"""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.console import say
+from groundwire.cli.options import argument, command, commands, group, option
+from groundwire.cli.serve import require_gateway
+from groundwire.cli.settings import StoreOptions
+from groundwire.cli.store_change import end, run
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+
+
+@commands()
+def accounts() -> None:
+    """Make, change, list and remove the accounts of people who sign in to the console.
+
+    Works on the database itself: no gateway has to run. What is changed is recorded in the audit
+    trail, so it takes the gateways' audit.key: that of --config, GROUNDWIRE_AUDIT_KEY, or the file
+    in gateway.data_dir.
+
+    Examples:
+        groundwire accounts set anna --role admin
+        groundwire accounts set anna --new-password
+        groundwire accounts list
+        groundwire accounts remove anna
+
+    Exit status:
+        0  done
+        1  done, and could not be recorded in the audit trail
+        2  nothing was done
+    """
+
+
+@command("set", short_help="Make an account, or change its role or password.", under=accounts)
+def set_(
+    ctx: click.Context,
+    /,
+    *,
+    name: str = argument("NAME"),
+    role: str | None = option("--role", "ROLE", click.Choice(["viewer", "reviewer", "admin"])),
+    has_new_password: bool = option("--new-password"),
+    store: StoreOptions = group(StoreOptions),
+) -> None:
+    """Make an account, or give one another role or password, which ends its sessions.
+
+    The password of a new account is made, and printed on standard output, once.
+
+    Args:
+        role: What its owner may do: viewer (see everything), reviewer (also judge findings) or
+            admin (change everything).  [default of a new account: viewer]
+        has_new_password: Also make a password for an account that there is.
+    """
+    config = _config(ctx, store)
+    from groundwire.control.accounts import AccountRole, Accounts, new_password
+
+    password, own = new_password(), None if role is None else AccountRole(role)
+    done = run(
+        config,
+        lambda store: Accounts(store).save(
+            name, role=own, password=password, is_reset=has_new_password
+        ),
+        lambda saved, events: (events.account_saved(saved),),
+    )
+    say(f"{done.value.account.name} has the role {done.value.account.role}.")
+    if done.value.has_new_password:
+        say("The password is shown this once; the owner changes it in the console:")
+        click.echo(password)
+    end(ctx, done)
+
+
+@command("list", short_help="List accounts.", under=accounts)
+def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -> None:
+    """List all accounts by name, with role and last sign-in."""
+    config = _config(ctx, store)
+    from groundwire.control.accounts import Accounts
+
+    for each in run(config, lambda store: Accounts(store).all()).value:
+        last = each.signed_in_at
+        click.echo(f"{each.name}  {each.role}  {f'{last:%Y-%m-%d}' if last else 'never signed in'}")
+
+
+@command(short_help="Remove an account.", under=accounts)
+def remove(
+    ctx: click.Context,
+    /,
+    *,
+    name: str = argument("NAME"),
+    store: StoreOptions = group(StoreOptions),
+) -> None:
+    """Remove an account; its sessions end."""
+    config = _config(ctx, store)
+    from groundwire.control.accounts import Accounts
+
+    done = run(
+        config,
+        lambda store: Accounts(store).remove(name),
+        lambda account, events: (events.account_removed(account),),
+    )
+    say(f"Removed {done.value.name}.")
+    end(ctx, done)
+
+
+def _config(ctx: click.Context, store: StoreOptions) -> "Config":
+    require_gateway()
+    return store.read(ctx)

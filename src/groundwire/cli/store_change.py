@@ -1,0 +1,96 @@
+"""Changes of the database by commands, recorded as those of a gateway are."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import click
+
+from groundwire.cli.console import say
+from groundwire.cli.status import ExitStatus
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+    from groundwire.control.audit import AuditEvent, AuditLog
+    from groundwire.control.audit.control_events import ControlEvents
+    from groundwire.control.store import Store
+
+_T = TypeVar("_T")
+
+_Work = Callable[["Store"], Awaitable[_T]]
+_Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
+
+#: Seconds for which a command tries to record a change.
+RECORD_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChange(Generic[_T]):
+    """The result of reading or changing the database, and whether it is in the audit trail."""
+
+    value: _T
+    is_recorded: bool = True
+
+
+def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
+    """Read or change the database of a configuration.
+
+    Args:
+        config: The configuration.
+        work: Does it.
+        events: Builds the events to record; ``None``: nothing is changed.
+    """
+    return asyncio.run(_done(config, work, events))
+
+
+def end(ctx: click.Context, done: StoreChange[Any]) -> None:
+    """End with 1 if a change could not be recorded."""
+    if not done.is_recorded:
+        say("warning: it is done, and could not be recorded in the audit log.")
+        ctx.exit(ExitStatus.FLAGGED)
+
+
+async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> StoreChange[_T]:
+    from groundwire.control.audit.configured import audit_log
+    from groundwire.control.audit.control_events import COMMAND_LINE, ControlEvents
+    from groundwire.control.audit.own_trail import check_own
+    from groundwire.control.audit.redact import Redaction
+    from groundwire.control.store.opening import existing_store
+
+    # First the steps that can fail and would keep the change from being recorded.
+    keys = () if events is None else _signing_keys(config)
+    redact = Redaction.of(config.audit.redact).apply
+    async with existing_store(config) as store:
+        if keys and config.audit.path is None:
+            async with store.reading() as connection:
+                await check_own(connection, keys)
+        audit = audit_log(config, is_stored=True) if keys else None
+        done = await work(store)
+        made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
+        found = () if events is None else events(done, made)
+        if audit is not None and found:  # else not even a chain begins
+            return StoreChange(done, is_recorded=await _is_recorded(audit, found))
+        return StoreChange(done)
+
+
+def _signing_keys(config: "Config") -> Sequence[bytes]:
+    """Return the keys of the gateways, to sign the record with; none if there will be no record.
+
+    A new key is never made: to those who verify, a record signed with it would look forged.
+    """
+    if not config.audit.enabled:
+        return ()
+    if config.audit.path == "-":
+        say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
+        return ()
+    from groundwire.control.audit.signing import existing_keys
+
+    return existing_keys(config)
+
+
+async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
+    """Record a change, and return whether the record is on disk."""
+    await audit.open()
+    await audit.write(*events)
+    return await audit.close(timeout_s=RECORD_S) == 0

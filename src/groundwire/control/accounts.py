@@ -1,0 +1,271 @@
+"""Accounts of people who sign in to the console, and their sessions.
+
+Passwords are kept as Argon2 hashes, sessions as SHA-256 hashes of random tokens.
+"""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import ColumnElement, Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from groundwire.config.keys import key_hash
+from groundwire.control.store import Store
+from groundwire.control.store.moments import now
+from groundwire.control.store.tables import accounts, sessions
+from groundwire.errors import GroundwireError
+
+_T = TypeVar("_T")
+
+MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
+
+#: How long a session lasts.
+SESSION = timedelta(hours=12)
+
+#: Passwords that are hashed at a time: each takes a processor and 64 MB for a moment.
+_MAX_HASHING = 2
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
+_HASHER = PasswordHasher()
+
+
+class AccountRole(StrEnum):
+    """The roles of people, each with the rights of those before it."""
+
+    VIEWER = "viewer"  # sees everything
+    REVIEWER = "reviewer"  # judges findings
+    ADMIN = "admin"  # changes everything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """An account.
+
+    Attributes:
+        name: The name to sign in with; it never changes.
+        role: What its owner may do.
+        created_at: When it was made.
+        signed_in_at: When its owner signed in last.
+    """
+
+    name: str
+    role: AccountRole
+    created_at: datetime
+    signed_in_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedAccount:
+    """The result of saving an account: the account, its role before, and what was changed."""
+
+    account: Account
+    role_before: AccountRole | None
+    has_new_password: bool
+
+
+class InvalidAccountError(GroundwireError, ValueError):
+    """An account cannot have this name or password."""
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}."
+
+
+class UnknownAccountError(GroundwireError):
+    """There is no account of this name."""
+
+    def __str__(self) -> str:
+        return "There is no account of this name. The list of people has their names."
+
+
+class Accounts:
+    """Reads and changes accounts and sessions. What fails raises StoreError."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._hashing = store, asyncio.Semaphore(_MAX_HASHING)
+
+    async def all(self) -> tuple[Account, ...]:
+        """Return all accounts by name."""
+        async with self._store.reading() as connection:
+            found = await connection.execute(select(accounts).order_by(accounts.c.name))
+            return tuple(map(_account, found))
+
+    async def save(
+        self,
+        name: str,
+        *,
+        role: AccountRole | None = None,
+        password: str | None = None,
+        is_new: bool = False,
+        is_reset: bool = True,
+        keeps_session: str = "",
+    ) -> SavedAccount:
+        """Make an account, or give one another role or password; its sessions end.
+
+        Args:
+            name: The name to sign in with.
+            role: The role; ``None`` leaves it, and is a viewer's for a new account.
+            password: The password; ``None`` leaves it. A new account needs one.
+            is_new: Whether there must be no account of this name yet.
+            is_reset: Whether the password is also for an account that there is.
+            keeps_session: The token of a session that goes on.
+
+        Raises:
+            InvalidAccountError: If name or password cannot be as asked.
+            UnknownAccountError: If there is no account, and no password for a new one.
+        """
+        name = read_name(name)
+        hashed = None
+        if password is not None:
+            hashed = await self._in_thread(lambda: _HASHER.hash(_read_password(password, name)))
+        async with self._store.writing() as connection:
+            row = (await connection.execute(select(accounts).where(_is(name)))).first()
+            before = None if row is None else _account(row)
+            if before is not None and is_new:
+                raise InvalidAccountError("There is an account of this name already")
+            old = before or Account(name=name, role=AccountRole.VIEWER, created_at=now())
+            account = replace(old, role=role or old.role)
+            values: dict[str, Any] = {"role": account.role}
+            if hashed is not None and (before is None or is_reset):
+                values["password"] = hashed
+            if before is not None:
+                await connection.execute(update(accounts).where(_is(name)).values(values))
+                others = sessions.c.sha256 != key_hash(keeps_session)
+                await connection.execute(delete(sessions).where(sessions.c.account == name, others))
+            elif hashed is None:
+                raise UnknownAccountError
+            else:
+                made = {"name": name, "created_at": account.created_at}
+                await connection.execute(insert(accounts).values(values | made))
+        return SavedAccount(
+            account=account,
+            role_before=None if before is None else before.role,
+            has_new_password="password" in values,
+        )
+
+    async def remove(self, name: str) -> Account:
+        """Remove an account; its sessions end.
+
+        Raises:
+            UnknownAccountError: If there is none.
+        """
+        async with self._store.writing() as connection:
+            account = await _known(connection, name)
+            await connection.execute(delete(sessions).where(sessions.c.account == name))
+            await connection.execute(delete(accounts).where(_is(name)))
+        return account
+
+    async def is_right(self, name: str, password: str) -> bool:
+        """Return whether this is the password of an account; an unknown name takes as long."""
+        async with self._store.reading() as connection:
+            stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
+        return await self._in_thread(
+            lambda: _matches(stored or _nobodys(), password[:MAX_PASSWORD_CHARS])
+        )
+
+    async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
+        """Begin a session; return the account and the token of the session.
+
+        ``None`` if there is no account of this name, or the password is not its.
+        """
+        if not await self.is_right(name, password):
+            return None
+        token, moment = secrets.token_urlsafe(32), now()
+        async with self._store.writing() as connection:
+            row = (await connection.execute(select(accounts).where(_is(name)))).first()
+            if row is None:  # removed a moment ago
+                return None
+            await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
+            session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}
+            await connection.execute(insert(sessions).values(session))
+            await connection.execute(update(accounts).where(_is(name)).values(signed_in_at=moment))
+        return _account(row), token
+
+    async def signed_in(self, token: str) -> Account | None:
+        """Return the account of a session; ``None`` if it has ended."""
+        query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
+        of_token = sessions.c.sha256 == key_hash(token)
+        async with self._store.reading() as connection:
+            where = query.where(of_token, sessions.c.expires_at > now())
+            row = (await connection.execute(where)).first()
+        return None if row is None else _account(row)
+
+    async def sign_out(self, token: str) -> None:
+        """End a session."""
+        async with self._store.writing() as connection:
+            await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        async with self._hashing:
+            return await asyncio.to_thread(work)
+
+
+def new_password() -> str:
+    """Make a password of 20 characters."""
+    return secrets.token_urlsafe(15)
+
+
+def read_name(raw: str) -> str:
+    """Read the name of an account, in small letters.
+
+    Raises:
+        InvalidAccountError: If it is none.
+    """
+    name = raw.strip().lower()
+    if not _NAME.fullmatch(name):
+        raise InvalidAccountError(
+            "A name has 1 to 64 letters without accents, digits and any of . _ @ + -, and a "
+            "letter or digit first",
+        )
+    return name
+
+
+def _read_password(password: str, name: str) -> str:
+    if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
+        raise InvalidAccountError(
+            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters",
+        )
+    if password.lower() == name:
+        raise InvalidAccountError("The password must not be the name")
+    return password
+
+
+@cache
+def _nobodys() -> str:
+    """Return the hash of a password that nobody has."""
+    return _HASHER.hash(secrets.token_urlsafe(32))
+
+
+def _matches(hashed: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(hashed, password)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+async def _known(connection: AsyncConnection, name: str) -> Account:
+    row = (await connection.execute(select(accounts).where(_is(name)))).first()
+    if row is None:
+        raise UnknownAccountError
+    return _account(row)
+
+
+def _is(name: str) -> ColumnElement[bool]:
+    return accounts.c.name == name
+
+
+def _account(row: Row[Any]) -> Account:
+    return Account(
+        name=row.name,
+        role=AccountRole(row.role),
+        created_at=row.created_at,
+        signed_in_at=row.signed_in_at,
+    )

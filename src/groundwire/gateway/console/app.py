@@ -1,0 +1,93 @@
+"""The console as an app below ``/console`` of the admin plane."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire.control.accounts import Accounts
+from groundwire.errors import GroundwireError
+from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
+from groundwire.gateway.admin.problems import admin_problem
+from groundwire.gateway.console import people, sign_in
+from groundwire.gateway.console.services import ConsoleServices
+from groundwire.gateway.console.visit import HOME, SECTIONS, Visit, person_of, screen
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.http.pages import PagePolicy, asset
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.counting import Counting
+from groundwire.gateway.middleware.limits import RequestLimits
+from groundwire.gateway.middleware.readiness import Readiness
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.middleware.trace import Tracing
+
+
+class AdminPlane:
+    """All that the admin port serves: the admin API, and the console for browsers."""
+
+    def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
+        """Make both apps.
+
+        Args:
+            control: The control plane, which the lifespan of the data plane opens.
+            readiness: The readiness of the data plane.
+            metrics: The counters of both planes.
+        """
+        self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
+        app: ASGIApp = _pages(control, readiness)
+        app = RequestLimits(
+            app, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+        )
+        app = Tracing(PagePolicy(app, posts_forms=True))
+        self._console = Counting(app, began=lambda: None, ended=metrics.admin_request_ended)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        app: ASGIApp = self._api
+        path = scope.get("path", "")
+        if path == HOME or path.startswith(f"{HOME}/"):
+            app = self._console
+        elif path == "/" and any(b"text/html" in value for _, value in scope["headers"]):
+            app = RedirectResponse(HOME)  # a browser
+        await app(scope, receive, send)
+
+
+def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
+    app = Starlette(
+        routes=[
+            Route(f"{HOME}/assets/{{name}}", asset),
+            *sign_in.routes,
+            *people.routes,
+            Route(HOME, screen(_first)),
+            Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
+        ],
+        exception_handlers=dict.fromkeys(
+            (Problem, GroundwireError, HTTPException, Exception), _tell
+        ),
+    )
+    app.state.console = ConsoleServices(
+        control=control, readiness=readiness, accounts=Accounts(control.store)
+    )
+    return app
+
+
+async def _first(visit: Visit) -> Response:
+    return RedirectResponse(SECTIONS[0][0])
+
+
+async def _nothing(visit: Visit) -> Response:
+    raise Problem(404, "unknown_path", message=f"There is no page {visit.request.url.path:.100}.")
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    problem = admin_problem(error)
+    # Without the database nobody knows who asks.
+    person = await person_of(request) if problem.status < 500 else None
+    page = Visit(request=request, person=person).page(
+        "problem", status=problem.status, problem=problem, trace=trace_id(request)
+    )
+    page.headers.update(problem.headers)
+    return page

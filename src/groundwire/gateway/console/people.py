@@ -1,0 +1,98 @@
+"""The people who may sign in: their accounts, which those with the role admin change."""
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from groundwire.control.accounts import (
+    AccountRole,
+    InvalidAccountError,
+    SavedAccount,
+    new_password,
+)
+from groundwire.gateway.console.visit import HOME, Visit, screen
+from groundwire.gateway.http.problems import Problem
+
+PEOPLE = f"{HOME}/people"
+
+
+async def _list(visit: Visit) -> Response:
+    return await _page(visit)
+
+
+async def _page(
+    visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
+) -> Response:
+    """Give the list of people; ``made`` is a name with a password that is shown this once."""
+    return visit.page(
+        "people",
+        status=status,
+        people=await visit.own.accounts.all(),
+        roles=list(AccountRole),
+        name=visit.form.get("name", ""),
+        problem=problem,
+        made=made,
+    )
+
+
+async def _add(visit: Visit) -> Response:
+    password = new_password()
+    try:
+        saved = await _save(
+            visit, visit.form.get("name", ""), role=_role(visit), password=password, is_new=True
+        )
+    except InvalidAccountError as error:
+        return await _page(visit, status=422, problem=str(error))
+    return await _page(visit, made=(saved.account.name, password))
+
+
+async def _change(visit: Visit) -> Response:
+    assert visit.person is not None
+    name, what = visit.part("name"), visit.form.get("do")
+    if name == visit.person.name:
+        raise Problem(
+            409,
+            "own_account",
+            message="Nobody changes their own role, or removes their own account.",
+            next_step="Somebody else with the role admin can. Your password is under Account.",
+        )
+    if what == "remove":
+        await visit.control.change(
+            lambda _: visit.own.accounts.remove(name),
+            lambda account: (visit.events.account_removed(account),),
+        )
+        return RedirectResponse(f"{PEOPLE}?done=removed", 303)
+    if what == "password":
+        password = new_password()
+        await _save(visit, name, password=password)
+        return await _page(visit, made=(name, password))
+    await _save(visit, name, role=_role(visit))
+    return RedirectResponse(f"{PEOPLE}?done=saved", 303)
+
+
+async def _save(
+    visit: Visit,
+    name: str,
+    *,
+    role: AccountRole | None = None,
+    password: str | None = None,
+    is_new: bool = False,
+) -> SavedAccount:
+    return await visit.control.change(
+        lambda _: visit.own.accounts.save(name, role=role, password=password, is_new=is_new),
+        lambda saved: (visit.events.account_saved(saved),),
+    )
+
+
+def _role(visit: Visit) -> AccountRole:
+    try:
+        return AccountRole(visit.form.get("role", ""))
+    except ValueError:
+        known = ", ".join(AccountRole)
+        raise Problem(422, "role", message=f"A role is one of {known}.") from None
+
+
+routes = [
+    Route(PEOPLE, screen(_list)),
+    Route(PEOPLE, screen(_add, needs=AccountRole.ADMIN), methods=["POST"]),
+    Route(f"{PEOPLE}/{{name}}", screen(_change, needs=AccountRole.ADMIN), methods=["POST"]),
+]

@@ -1,0 +1,65 @@
+"""The services that all pages of the console share."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import cast
+
+from cachetools import TTLCache
+from starlette.requests import Request
+
+from groundwire.control.accounts import Accounts
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.middleware.readiness import Readiness
+
+#: Wrong passwords for a name from an address, and from an address for any names, in the window.
+MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
+WINDOW_S = 900
+_MAX_SEEN = 20_000
+
+
+class Throttle:
+    """Limits how often somebody may try passwords."""
+
+    def __init__(self) -> None:
+        self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
+
+    def is_over(self, name: str, address: str) -> bool:
+        """Note one more try; return whether it is one too many, so that it must not be made.
+
+        Tries count before their result is known: many at once are as many as one by one.
+        """
+        is_over = False
+        for key, limit in (((name, address), MAX_OF_NAME), ((address,), MAX_OF_ADDRESS)):
+            n_tries = self._tries.get(key, 0)
+            is_over = is_over or n_tries >= limit
+            if n_tries < limit:
+                self._tries[key] = n_tries + 1
+        return is_over
+
+    def forget(self, name: str, address: str) -> None:
+        """Forget the tries for a name: its password was right."""
+        self._tries.pop((name, address), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleServices:
+    """The services of the console.
+
+    Attributes:
+        control: The control plane.
+        readiness: The state of models and upstreams.
+        accounts: The accounts of people.
+        throttle: Limits how often somebody may try passwords.
+        demo_secret: The secret of the one session of a local demo, which needs no account.
+    """
+
+    control: ControlPlane
+    readiness: Readiness
+    accounts: Accounts
+    throttle: Throttle = field(default_factory=Throttle)
+    demo_secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
+
+
+def services_of(request: Request) -> ConsoleServices:
+    """Return the services of the console."""
+    return cast(ConsoleServices, request.app.state.console)

@@ -1,0 +1,212 @@
+"""One request to the console: who asks, what they may do, and the page they get."""
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from groundwire.control.accounts import AccountRole
+from groundwire.control.audit.control_events import ControlEvents, account_actor
+from groundwire.gateway.admin.auth import LOCAL_DEMO
+from groundwire.gateway.console.services import ConsoleServices, services_of
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.middleware.auth import check_is_local
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.render.html import render
+
+HOME = "/console"
+SIGN_IN = f"{HOME}/sign-in"
+COOKIE = "groundwire_session"
+_FORM = "application/x-www-form-urlencoded"
+_RANKS = list(AccountRole)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who is signed in.
+
+    Attributes:
+        name: The name of the account.
+        actor: The name in audit events.
+        role: What they may do.
+        secret: The secret of the session, of which the token of its forms is made.
+    """
+
+    name: str
+    actor: str
+    role: AccountRole
+    secret: str = field(repr=False)
+
+    @property
+    def form_token(self) -> str:
+        """The text that every form of this session has, and no other website knows."""
+        return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
+
+    def may(self, role: AccountRole) -> bool:
+        """Return whether they may do what needs a role."""
+        return _RANKS.index(self.role) >= _RANKS.index(role)
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether they may change things."""
+        return self.may(AccountRole.ADMIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request to the console.
+
+    Attributes:
+        request: The request.
+        person: Who asks; ``None``: nobody is signed in.
+        form: The fields of the form that was sent, if one was.
+    """
+
+    request: Request
+    person: Person | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own(self) -> ConsoleServices:
+        """The services of the console."""
+        return services_of(self.request)
+
+    @property
+    def control(self) -> ControlPlane:
+        """The control plane."""
+        return self.own.control
+
+    @property
+    def events(self) -> ControlEvents:
+        """The builder of events about what this person does."""
+        assert self.person is not None
+        return self.control.events(self.person.actor, trace_id=trace_id(self.request))
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query of the address."""
+        return self.request.query_params
+
+    def part(self, name: str) -> str:
+        """Return a part of the path."""
+        return str(self.request.path_params[name])
+
+    def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:  # noqa: ANN401
+        """Give a page.
+
+        Args:
+            template: The template ``console_TEMPLATE.html``.
+            status: The status of the response.
+            values: Its variables.
+        """
+        person, title = self.person, template.replace("_", " ")
+        html = render(
+            f"console_{template}.html",
+            title=values.pop("title", title),
+            person=person,
+            path=self.request.url.path,
+            token="" if person is None else person.form_token,
+            has_session=not self.control.is_local_demo,
+            said=DONE.get(self.query.get("done", ""), ""),
+            SECTIONS=SECTIONS,
+            **values,
+        )
+        return HTMLResponse(html, status_code=status)
+
+
+#: The pages of the navigation.
+SECTIONS = ((f"{HOME}/people", "People"),)
+
+#: The messages of a page after a change, by the value of ``done`` in its address.
+DONE = {
+    "saved": "Saved. It holds from now on.",
+    "same": "Nothing was changed.",
+    "removed": "Removed.",
+    "revoked": "Revoked. The key is refused from now on.",
+    "password": "Your password is changed, and your other sessions have ended.",
+}
+
+Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+def screen(handler: Handler, *, needs: AccountRole = AccountRole.VIEWER) -> Endpoint:
+    """Make the endpoint of a page for people who are signed in.
+
+    Args:
+        handler: Answers the visit.
+        needs: The role that it takes; others get 403.
+    """
+    return partial(_answer, handler, needs)
+
+
+async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Response:
+    person = await person_of(request)
+    if person is None:
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        after = f"?next={quote(asked, safe='')}" if request.method == "GET" else ""
+        return RedirectResponse(SIGN_IN + after, 303)
+    if not person.may(needs):
+        raise Problem(
+            403,
+            "role",
+            message=f"This takes the role {needs}, and {person.name} has the role {person.role}.",
+            next_step="Ask somebody with the role admin.",
+        )
+    form: Mapping[str, str] = {}
+    if request.method == "POST":
+        form = await read_form(request)
+        if not hmac.compare_digest(form.get("token", "").encode(), person.form_token.encode()):
+            raise Problem(
+                403,
+                "form_token",
+                message="The form is of another session, or was sent by another website.",
+                next_step="Go back, load the page again, and send it again.",
+            )
+    return await handler(Visit(request=request, person=person, form=form))
+
+
+async def person_of(request: Request) -> Person | None:
+    """Return who is signed in, if anybody is."""
+    own = services_of(request)
+    if own.control.is_local_demo:
+        check_is_local(request.scope)
+        secret = own.demo_secret
+        return Person(name=LOCAL_DEMO, actor=LOCAL_DEMO, role=AccountRole.ADMIN, secret=secret)
+    await own.control.require_open()
+    token = request.cookies.get(COOKIE, "")
+    account = await own.accounts.signed_in(token) if token else None
+    if account is None:
+        return None
+    actor = account_actor(account.name)
+    return Person(name=account.name, actor=actor, role=account.role, secret=token)
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Read a form that a page of ours has sent.
+
+    Raises:
+        Problem: If another website sent it, or it is no form.
+    """
+    headers = request.headers
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    is_foreign = site not in ("same-origin", "none")
+    if site is None:  # an old browser, or plain HTTP on another machine
+        is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
+    if is_foreign:
+        raise Problem(
+            403,
+            "foreign_form",
+            message="Another website sent this form.",
+            next_step="Open the console itself, and send it from there.",
+        )
+    if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        raise Problem(415, "no_form", message="What was sent is no form.")
+    body = (await request.body()).decode("utf-8", errors="replace")
+    return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=200))

@@ -1,0 +1,56 @@
+"""What the servers of pages share: the policy of every response, and the files of the look."""
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.render.html import read_part
+
+_ASSETS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+class PagePolicy:
+    """Middleware: pages load what is theirs alone, stand in no frame, and are not cached."""
+
+    def __init__(self, app: ASGIApp, *, posts_forms: bool = False) -> None:
+        """Wrap an app.
+
+        Args:
+            app: The app.
+            posts_forms: Whether its pages send forms; otherwise scripts alone send anything.
+        """
+        form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
+        headers = {
+            "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+            f"img-src 'self'; connect-src {connect}; base-uri 'none'; form-action {form}; "
+            "frame-ancestors 'none'",
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin" if posts_forms else "no-referrer",
+            "cross-origin-opener-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+            "cache-control": "no-store",
+        }
+        self._app = app
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+async def asset(request: Request) -> Response:
+    """Give a file of the folder of templates, but no template."""
+    name = request.path_params["name"]
+    kind = _ASSETS.get(name.rpartition(".")[2])
+    if kind is None or "/" in name:
+        return PlainTextResponse("There is no such file.", status_code=404)
+    try:
+        return Response(read_part(name), media_type=kind)
+    except (OSError, ValueError):
+        return PlainTextResponse("There is no such file.", status_code=404)

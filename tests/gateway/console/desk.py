@@ -1,0 +1,92 @@
+"""A console in this process, and somebody who sits before it."""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2 as httpx
+
+from groundwire.control.accounts import AccountRole, Accounts
+from groundwire.gateway.console.app import AdminPlane
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.readiness import Readiness
+from tests.gateway.admin.plane import config_of, recorded
+
+PASSWORD = "right horse battery"
+_TOKEN = re.compile(r'name="token" value="([0-9a-f]{64})"')
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """Somebody before a browser without scripts.
+
+    Attributes:
+        control: The control plane of the console.
+        run: Runs a coroutine in the loop of the console.
+        client: The browser, with its cookies.
+        token: The token of forms of the last page.
+    """
+
+    control: ControlPlane
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    client: httpx.AsyncClient
+    token: str = field(default="", init=False)
+
+    def get(self, path: str = "", **settings: Any) -> httpx.Response:  # noqa: ANN401
+        """Load a page; ``path`` begins after ``/console``."""
+        return self._seen(self.run(self.client.get(f"/console{path}", **settings)))
+
+    def post(
+        self,
+        path: str,
+        form: Mapping[str, str] | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> httpx.Response:
+        """Send a form, with the token of the last page unless the form has one."""
+        data = {"token": self.token, **(form or {})}
+        return self._seen(self.run(self.client.post(f"/console{path}", data=data, **settings)))
+
+    def add(self, name: str, role: AccountRole = AccountRole.ADMIN) -> None:
+        """Make an account."""
+        self.run(Accounts(self.control.store).save(name, role=role, password=PASSWORD))
+
+    def sign_in(self, name: str = "anna", password: str = PASSWORD) -> httpx.Response:
+        """Sign in, and load the first page."""
+        answer = self.post("/sign-in", {"name": name, "password": password})
+        if answer.status_code == 303:
+            self.get("/account")
+        return answer
+
+    def events(self, *types: str) -> list[dict[str, Any]]:
+        """The events of the audit trail so far, of some types."""
+        self.run(self.control.audit.settle([]))
+        return recorded(self.control.store.url.render_as_string(hide_password=False), *types)
+
+    def _seen(self, answer: httpx.Response) -> httpx.Response:
+        if found := _TOKEN.search(answer.text):
+            self.token = found[1]
+        return answer
+
+
+@contextmanager
+def desk(folder: Path, yaml: str = "", *, is_local_demo: bool = False) -> Iterator[Desk]:
+    """A console whose files are in a folder, with the accounts anna, rita and vic by role."""
+    config = config_of(folder, yaml)
+    with asyncio.Runner() as runner:
+        control = ControlPlane(config, is_local_demo=is_local_demo)
+        app = AdminPlane(control, readiness=Readiness(), metrics=Metrics())
+        transport = httpx.ASGITransport(app=app)
+        client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8090")
+        runner.run(control.begin())
+        try:
+            yield Desk(control=control, run=runner.run, client=client)
+        finally:
+            runner.run(client.aclose())
+            runner.run(control.close())
