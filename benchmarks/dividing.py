@@ -30,6 +30,7 @@ _ORDERS = (
     "- Never guess; say that you do not know.\nBe friendly, and keep your reply short.\n"
 )
 _ORDERS_PIECES = 40
+_KEYS_PIECES = 12
 
 
 def prompts(n_context: int) -> dict[str, str]:
@@ -37,6 +38,9 @@ def prompts(n_context: int) -> dict[str, str]:
     sources = corpus.synthesize(n_context, seed=0).sources
     found = {name: shape.format("\n\n".join(sources)) for name, shape in SHAPES.items()}
     found["one line"] = SHAPES["one line"].format(" ".join(" ".join(sources).split()))
+    found["configuration"] = "services:\n" + "".join(
+        f"  s{i}:\n    memory: {i}\n    context: ./x{i}\n" for i in range(n_context // _KEYS_PIECES)
+    )
     return found | {"nothing but orders": _ORDERS * (n_context // _ORDERS_PIECES)}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.labels import Label, is_filled, label_at
+from groundwire.pipeline.conversation.material import PastedMaterial
 from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import states_something
 
@@ -24,8 +25,8 @@ class Pair:
 class AnsweredQuestions:
     """All questions of a prompt that it answers itself."""
 
-    def __init__(self, text: str, names: Names) -> None:
-        self._pairs = list(_answered_questions(text, names)) if ":" in text else []
+    def __init__(self, text: str, names: Names, material: PastedMaterial) -> None:
+        self._pairs = list(_answered_questions(text, names, material)) if ":" in text else []
         self._starts = [pair.start for pair in self._pairs]
         #: Where the last of them ends.
         self.end = self._pairs[-1].end if self._pairs else 0
@@ -36,8 +37,8 @@ class AnsweredQuestions:
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
 
-def _answered_questions(text: str, names: Names) -> Iterator[Pair]:
-    labels = list(_labels_of(text, names))
+def _answered_questions(text: str, names: Names, material: PastedMaterial) -> Iterator[Pair]:
+    labels = list(_labels_of(text, names, material))
     last_question = max((each.start for each in labels if each.role is Role.ASK), default=-1)
     last_context = max((each.start for each in labels if each.role is Role.INFORM), default=-1)
     group: list[Label] = []
@@ -67,10 +68,13 @@ def _cites(text: str, labels: list[Label]) -> bool:
     return bool(line) and not states_something(line)
 
 
-def _labels_of(text: str, names: Names) -> Iterator[Label]:
+def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[Label]:
     """The lines that begin with the label of a question, an answer or a context."""
     position = 0
     while position < len(text):
+        if (pasted := material.at(position)) is not None:
+            position = pasted.end
+            continue
         line_end = text.find("\n", position)
         line_end = len(text) if line_end < 0 else line_end
         line = text[position:line_end]

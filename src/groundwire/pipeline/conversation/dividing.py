@@ -9,7 +9,6 @@ No shape is known as a whole: a template that nobody has seen is read by the sam
 is linear in the text.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -17,38 +16,52 @@ from operator import itemgetter
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
 from groundwire.pipeline.conversation.labels import (
     Label,
-    first_label,
     inline_labels,
     introduction_before,
+    is_in_capitals,
+    is_labelled,
     label_at,
+    level_of,
+)
+from groundwire.pipeline.conversation.material import Material, PastedMaterial
+from groundwire.pipeline.conversation.paragraph import (
+    states_nothing,
+    told,
+    wanted_words,
+    wordings_of,
 )
 from groundwire.pipeline.conversation.parts import Part, joined
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.structure import Block, Structure, is_code, is_data
+from groundwire.pipeline.conversation.second_pass import (
+    close_gaps,
+    mark_what_is_pointed_at,
+    settle_asides,
+    settle_drafts,
+    without_examples,
+)
+from groundwire.pipeline.conversation.structure import (
+    Block,
+    Structure,
+    is_code,
+    is_data,
+    is_salutation,
+)
 from groundwire.pipeline.conversation.wording import (
     Wording,
+    asks_for_work,
     concerns_the_task,
-    goes_on,
     informs_as_block,
     instructs_the_model,
     is_form,
     is_judged,
     n_before_question,
-    points_back,
     sentences_of,
     speaks_of_us,
     states_something,
-    wording_of,
 )
 
 #: A longer paragraph is no short question or order at the edge of a section.
 _MAX_ASIDE_CHARS = 300
-#: A paragraph that only states something is evidence from so many words on.
-_OWN_WORDS = 8
-#: Such a paragraph with a figure in it counts from so many words on.
-_OWN_WORDS_WITH_FIGURE = 5
-#: Such a paragraph below a heading of a user counts from so many words on.
-_HEADED_WORDS = 3
 #: How many paragraphs later a question may ask whether a paragraph is true.
 _JUDGED_CHARS = 40
 #: How lines of JSON begin, which have colons and no labels.
@@ -75,8 +88,14 @@ class _Walk:
         self._text, self._is_user, self._names = text, is_user, names
         self._structure = Structure(text, names)
         self._parts: list[Part] = []
-        self._pairs = AnsweredQuestions(text, names)
+        self._material = PastedMaterial(text, names)
+        self._pairs = AnsweredQuestions(text, names, self._material)
+        # Parts that are evidence or not, by what is asked about them.
+        self._drafts: list[int] = []
+        self._code: list[int] = []
+        self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
+        self._section_start, self._had_evidence = 0, False
         self._asides: list[int] = []  # parts of this section that may be a question beside it
         self._has_evidence = False
         self._enter(Role.OPEN)
@@ -98,6 +117,7 @@ class _Walk:
             is_structured: Whether something sets it apart from what stands before.
         """
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
+        self._is_template = self._is_template or role is not Role.OPEN
         self._is_structured = is_structured
         self._is_pending = True  # nothing of it was read
         self._level = 0  # of the heading that it stands under
@@ -112,8 +132,11 @@ class _Walk:
             position = self._read_line(position)
         self._flush(n)
         self._leave_asides()
-        self._mark_what_is_pointed_at()
-        return tuple(joined(self._without_examples(), self._text))
+        if self._is_user and not (self._is_template or self._drafts or self._code):
+            close_gaps(self._parts, self._text)
+        settle_drafts(self._parts, self._text, self._drafts, self._code)
+        mark_what_is_pointed_at(self._parts, self._text)
+        return tuple(joined(without_examples(self._parts, self._pairs), self._text))
 
     # Methods that read one line.
 
@@ -127,6 +150,10 @@ class _Walk:
             self._flush(position)
             return line_end + 1
         is_whole = position == 0 or text[position - 1] == "\n"
+        if is_whole and (material := self._pasted(position)) is not None:
+            self._flush(position)
+            self._add_material(material)
+            return material.end
         if (behind := self._read_block(start, line_end)) is not None:
             return behind
         if is_whole and (behind := self._read_rule(position, line_end)) is not None:
@@ -142,6 +169,19 @@ class _Walk:
         if is_json or (self._role is not Role.INFORM and self._read_inline(start, line_end)):
             return line_end + 1
         return self._to_tag_within(start, line_end)
+
+    def _pasted(self, position: int) -> Material | None:
+        """Lines that begin here and are material by their shape, if it may stand here."""
+        is_open = self._is_user and self._role is Role.OPEN
+        return self._material.at(position) if is_open or self._role is Role.INFORM else None
+
+    def _add_material(self, material: Material) -> None:
+        if self._structure.is_head_of_mail(self._text[material.start : material.end]):
+            self._enter(Role.INFORM, is_structured=True)
+        elif material.is_draft and self._role is Role.OPEN:
+            self._drafts.append(len(self._parts))
+        self._add(Wording.INFORMS, material.start, material.end, is_marked=True)
+        self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
         """The next line, or a tag within this one that opens a block of evidence."""
@@ -176,6 +216,10 @@ class _Walk:
         if block.is_tag and (block.role in _TRANSPARENT or structure.has_roles_within(block)):
             if self._role is Role.INFORM and block.role is None:
                 return None  # tags of the evidence itself
+            if self._is_user and block.role is None and structure.is_markup(block):
+                self._flush(start)
+                self._add_material(Material(block.start, block.end, is_draft=True))
+                return block.end
             self._flush(start)
             role = Role.INSTRUCT if block.role is Role.INSTRUCT else Role.OPEN
             self._enter(role, is_structured=True)
@@ -198,8 +242,8 @@ class _Walk:
         role = self._role
         if role in (Role.HISTORY, Role.EXAMPLE):
             return end
-        if block is not None and self._label_of(block) is None:
-            text = self._text[block.inner : block.inner_end]
+        text = self._text[block.inner : block.inner_end] if block is not None else ""
+        if block is not None and not is_labelled(text, self._names):
             is_told = self._is_announced and instructs_the_model(text)
             is_evidence = role is Role.INFORM and not is_told
             if is_evidence or (was is not Role.INSTRUCT and self._informs(block)):
@@ -211,17 +255,15 @@ class _Walk:
             self._enter(Role.OPEN)
         return end
 
-    def _label_of(self, block: Block) -> Label | None:
-        """The label with which the text of a block begins, unless it names evidence."""
-        label = first_label(self._text, block.inner, block.inner_end, self._names)
-        return None if label is None or label.role in (Role.INFORM, Role.OPEN) else label
-
     def _add_block(self, block: Block) -> None:
         role = block.role
         if role is None or role is Role.OPEN:
             role = self._role
             if role not in (Role.INFORM, Role.EXAMPLE, Role.HISTORY):
+                is_told = role is Role.INSTRUCT
                 role = Role.INFORM if self._informs(block) else Role.INSTRUCT
+                if self._is_user and not is_told and not block.is_tag:
+                    self._may_be_reported(block)
         elif self._role is Role.EXAMPLE and self._pairs.at(block.start) is not None:
             role = Role.EXAMPLE
         elif self._role is Role.HISTORY and not block.is_tag:
@@ -229,6 +271,14 @@ class _Walk:
         does = {Role.INFORM: Wording.INFORMS, Role.ASK: Wording.ASKS}.get(role, Wording.INSTRUCTS)
         self._add(does, block.inner, block.inner_end, is_marked=True, attributes=block.attributes)
         self._enter(Role.OPEN)
+
+    def _may_be_reported(self, block: Block) -> None:
+        """Note a fenced program or configuration: what is asked tells whether it is evidence."""
+        text = self._text[block.inner : block.inner_end]
+        if block.is_code or is_code(text):
+            self._code.append(len(self._parts))
+        elif self._material.at(block.inner + 1) is not None:
+            self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
         """Whether the text of a block without a name states something."""
@@ -244,6 +294,8 @@ class _Walk:
     def _label(self, start: int, line_end: int) -> Label | None:
         """The label that a line begins with, if it begins another section here."""
         label = label_at(self._text, start, line_end, self._names)
+        if label is None and self._is_in_capitals and is_in_capitals(self._text[start:line_end]):
+            label = Label(start, line_end, Role.OPEN, "", is_heading=True)
         if label is None:
             return None
         role = self._role
@@ -251,10 +303,13 @@ class _Walk:
             if label.role is Role.INFORM:
                 is_given = self._is_pending or not label.is_heading
                 return label if self._is_announced and is_given else None
-            if label.role is Role.OPEN or self._is_within_evidence(label):
-                return None
+            pair = self._pairs.at(label.start)
+            if label.role is Role.OPEN or (pair is not None and not pair.has_context):
+                return None  # as is a question that the evidence itself answers
+            if label.is_heading and label.name.lower() == "history":
+                return None  # of what the evidence is about
             is_told = label.is_heading and concerns_the_task(label.name)
-            is_next = 0 < self._level_of(label) <= self._level
+            is_next = 0 < level_of(self._text, label) <= self._level
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
@@ -263,16 +318,6 @@ class _Walk:
         if role is Role.HISTORY and label.name.lower() in ("human", "user", "system"):
             return None
         return label
-
-    def _is_within_evidence(self, label: Label) -> bool:
-        """Whether it is a question that the evidence itself answers, as a list of them does."""
-        pair = self._pairs.at(label.start)
-        return pair is not None and not pair.has_context
-
-    def _level_of(self, label: Label) -> int:
-        """The level of a heading with signs of number, such as 2 of ``## Rules``; else 0."""
-        text = self._text[label.start : label.value]
-        return len(text) - len(text.lstrip("#"))
 
     def _follow(self, label: Label) -> None:
         is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
@@ -284,9 +329,12 @@ class _Walk:
             is_once=is_once,
             is_structured=True,
         )
-        self._level = self._level_of(label)
+        self._level = level_of(self._text, label)
+        self._is_in_capitals = self._is_in_capitals or (label.is_heading and label.name.isupper())
         if label.is_heading and label.role is not Role.INFORM and concerns_the_task(label.name):
             self._add(Wording.INSTRUCTS, label.start, label.value)
+        elif label.is_heading and "?" in label.name:
+            self._add(Wording.ASKS, label.start, label.value)
 
     def _read_inline(self, start: int, line_end: int) -> bool:
         """Follow labels within a line: "Be brief. Context: ..."."""
@@ -351,7 +399,7 @@ class _Walk:
             return
         is_introduced = of_task[0] and text.lstrip().lower().startswith("you are ")
         is_short = len(text) <= _MAX_ASIDE_CHARS and len(ranges) <= 3 and not is_introduced
-        if is_short and self._states_nothing(ranges):
+        if is_short and states_nothing(self._text, ranges, is_user=self._is_user):
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
@@ -364,93 +412,57 @@ class _Walk:
             if not self._announce(ranges[first_of_task][0], end):
                 self._enter(Role.OPEN)
             return
-        if self._is_announced and len(ranges) > 1 and self._states_nothing(ranges):
+        if (
+            self._is_announced
+            and len(ranges) > 1
+            and states_nothing(self._text, ranges, is_user=self._is_user)
+        ):
             self._add(Wording.INSTRUCTS, start, end)
             return
         n_told = n_before_question(self._text, ranges)
-        self._add_told(start, ranges[:n_told], of_task[:n_told])
+        for does, first, last in told(start, ranges[:n_told], of_task):
+            self._add(does, first, last, is_marked=does is Wording.INFORMS)
         if n_told < len(ranges):
             # It belongs to the evidence if that goes on, and else is what is asked about it.
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
         self._is_pending = False
 
-    def _add_told(self, start: int, ranges: list[tuple[int, int]], of_task: list[bool]) -> None:
-        """Add sentences of evidence, and single ones between them that speak to the model."""
-        if not ranges:
-            return
-        first = start
-        for (begin, last), is_of_task in zip(ranges, of_task, strict=True):
-            if is_of_task:
-                self._add(Wording.INFORMS, first, begin, is_marked=True)
-                self._add(Wording.INSTRUCTS, begin, last)
-                first = last
-        self._add(Wording.INFORMS, first, ranges[-1][1], is_marked=True)
-
-    def _states_nothing(self, ranges: list[tuple[int, int]]) -> bool:
-        """Whether sentences may be the question, or orders, beside the evidence."""
-        sentences = (self._text[first:last] for first, last in ranges)
-        wordings = (wording_of(each, is_user=self._is_user) for each in sentences)
-        return all(each is not Wording.INFORMS for each in wordings)
-
     def _leave_asides(self) -> None:
-        """A section ends: questions and orders at its edges are no evidence."""
-        asides, self._asides = set(self._asides), []
-        if not asides:
-            return
-        informing = [
-            i
-            for i in range(self._section_start, len(self._parts))
-            if self._parts[i].does is Wording.INFORMS and i not in asides
-        ]
-        last = informing[-1] if informing else -1
-        is_first = not self._had_evidence and min(asides) == self._section_start
-        for i in asides:
-            if i > last or (is_first and i == self._section_start):
-                self._parts[i] = replace(self._parts[i], does=Wording.ASKS, is_marked=False)
+        settle_asides(self._parts, self._asides, self._section_start, first=not self._had_evidence)
+        self._asides = []
 
     def _read_by_wording(self, start: int, end: int) -> None:
         text = self._text[start:end]
-        if is_mail := self._structure.is_head_of_mail(text):
+        is_mail = self._structure.is_head_of_mail(text) or self._is_letter(start, text)
+        if is_mail:
             self._enter(Role.INFORM, is_structured=True)
         if is_mail or is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
         is_bare = self._is_user and not self._is_structured and len(text) <= _MAX_ASIDE_CHARS
         is_claim = is_bare and is_judged(text, self._text[end : end + _JUDGED_CHARS])
-        announced: Role | None = None
-        wordings: list[tuple[int, int, Wording]] = []
-        for first, last in sentences_of(text):
-            sentence = text[first:last]
-            wording = wording_of(sentence, is_user=self._is_user)
-            if wording is Wording.INFORMS and is_claim:
-                wording = Wording.ASKS
-            if wording is None or (wording is Wording.INFORMS and wordings and goes_on(sentence)):
-                wording = wordings[-1][2] if wordings else Wording.INSTRUCTS
-            role = self._names.announced_role(sentence)
-            if role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY):
-                announced = role if announced is not Role.INFORM else announced
-                wording = Wording.INSTRUCTS
-            wordings.append((start + first, start + last, wording))
+        wordings, announced = wordings_of(
+            text, self._names, is_user=self._is_user, is_claim=is_claim
+        )
         words = text.lower().split()
         is_apart = self._is_structured or (self._is_user and not speaks_of_us(words))
-        is_fact = len(words) >= self._wanted(text) and states_something(words)
+        wanted = wanted_words(text, is_user=self._is_user, is_structured=self._is_structured)
+        is_fact = len(words) >= wanted and states_something(words)
         is_marked = is_apart and is_fact and all(each[2] is Wording.INFORMS for each in wordings)
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
-            self._add(wording, ranges[0][0], ranges[-1][1], is_marked=is_marked)
+            self._add(wording, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
         if announced is Role.INFORM:
             self._enter(Role.INFORM, is_announced=True)
         elif announced is not None and announced is not Role.HISTORY:
             self._enter(announced, is_announced=True, is_once=True)
 
-    def _wanted(self, text: str) -> int:
-        """The number of words from which a paragraph that states something is evidence."""
-        if not self._is_user:
-            return _OWN_WORDS
-        if self._is_structured:
-            return _HEADED_WORDS
-        return _OWN_WORDS_WITH_FIGURE if any(map(str.isdigit, text)) else _OWN_WORDS
+    def _is_letter(self, start: int, text: str) -> bool:
+        """Whether a letter begins here, behind what a user asks about it."""
+        if not (self._is_user and self._parts and is_salutation(text)):
+            return False
+        return not asks_for_work(self._text[self._parts[-1].start : start])
 
     # Helpers that make parts.
 
@@ -467,29 +479,3 @@ class _Walk:
             self._parts.append(
                 Part(does=does, start=start, end=end, is_marked=is_marked, attributes=attributes)
             )
-
-    def _mark_what_is_pointed_at(self) -> None:
-        """Take for evidence what "the context above" speaks of, where nothing else marks any."""
-        if any(part.does is Wording.INFORMS and part.is_marked for part in self._parts):
-            return
-        for i, part in enumerate(self._parts):  # noqa: B007 - the walk back begins there
-            if part.does is Wording.INSTRUCTS and points_back(self._text[part.start : part.end]):
-                break
-        else:
-            return
-        while i and self._may_be_pointed_at(self._parts[i - 1]):
-            i -= 1
-            part = self._parts[i]
-            self._parts[i] = replace(part, does=Wording.INFORMS, is_marked=True)
-
-    def _may_be_pointed_at(self, part: Part) -> bool:
-        text = self._text[part.start : part.end]
-        return part.does is not Wording.ASKS and not concerns_the_task(text)
-
-    def _without_examples(self) -> Iterator[Part]:
-        """The parts; a question that the prompt answers itself is an example, with its context."""
-        for part in self._parts:
-            pair = self._pairs.at(part.start)
-            is_evidence = part.is_marked and part.does is Wording.INFORMS
-            is_example = pair is not None and (pair.has_context or not is_evidence)
-            yield replace(part, does=Wording.INSTRUCTS) if is_example else part

@@ -11,7 +11,12 @@ from groundwire.pipeline.conversation.messages import Message
 from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.wording import Wording, has_figure, n_informing_words
+from groundwire.pipeline.conversation.wording import (
+    Wording,
+    has_figure,
+    is_attributed,
+    n_informing_words,
+)
 from groundwire.text.cues import common_words, plain, words
 
 #: Half a surrogate pair is no valid text; where it matters, it is refused with its place. Tokens of
@@ -124,7 +129,9 @@ def _told(
         wanted = _LOOSE_WORDS_OF_USER
         if _LOOSE_WORDS_ASKED_ABOUT <= n_words < wanted:
             stated = _stems(text[part.start : part.end] for part in told)
-            wanted = wanted if stated.isdisjoint(_stems(asked)) else _LOOSE_WORDS_ASKED_ABOUT
+            is_about = not stated.isdisjoint(_stems(asked))
+            if is_about or any(is_attributed(text[part.start : part.end]) for part in told):
+                wanted = _LOOSE_WORDS_ASKED_ABOUT
     return told if n_words >= wanted else []
 
 

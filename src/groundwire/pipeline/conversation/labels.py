@@ -74,12 +74,18 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     return None
 
 
-def first_label(text: str, start: int, end: int, names: Names) -> Label | None:
-    """The heading or label that the first line of a part begins with."""
-    inside = text[start:end]
-    start += len(inside) - len(inside.lstrip())
-    line_end = text.find("\n", start, end)
-    return label_at(text, start, end if line_end < 0 else line_end, names)
+def is_labelled(text: str, names: Names) -> bool:
+    """Whether a text begins with the label of a part that is no evidence."""
+    start = len(text) - len(text.lstrip())
+    line_end = text.find("\n", start)
+    label = label_at(text, start, len(text) if line_end < 0 else line_end, names)
+    return label is not None and label.role not in (Role.INFORM, Role.OPEN)
+
+
+def level_of(text: str, label: Label) -> int:
+    """The level of a heading with signs of number, such as 2 of ``## Rules``; else 0."""
+    line = text[label.start : label.value]
+    return len(line) - len(line.lstrip("#"))
 
 
 def introduction_before(text: str, label: int) -> int:
@@ -102,6 +108,13 @@ def is_heading(line: str, names: Names) -> bool:
         return True
     is_bare_name = bare.isupper() and not any(map(str.isdigit, bare)) and len(bare) > 1
     return is_bare_name and len(words_of(bare)) <= 4 and names.role_of(bare) is not None
+
+
+def is_in_capitals(line: str) -> bool:
+    """Whether a line is a few words in capitals, as a heading beside others of that kind."""
+    bare = line.strip(_DECORATION)
+    has_figure = any(map(str.isdigit, bare))
+    return bare.isupper() and len(bare) > 3 and not has_figure and len(words_of(bare)) <= 4
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:

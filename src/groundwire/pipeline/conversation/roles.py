@@ -138,7 +138,8 @@ class Names:
                 found.update(self._roles_near(reversed(words[max(0, i - 4) : i]), stops=False))
                 found.update(self._roles_near(words[i + 1 : i + 3], stops=True))
             elif pointer in listed("ahead") or (pointer in listed("here") and has_colon):
-                named = list(self._roles_near(words[i + 1 : i + 10], stops=True))
+                is_clause = words[i][-1] not in ",.;"
+                named = list(self._roles_near(words[i + 1 : i + 10], stops=True)) * is_clause
                 # "Here is what I found:" and "Using this:" name nothing, and give something.
                 gives = pointer.startswith("here") or (
                     i == len(words) - 1

@@ -30,6 +30,10 @@ _MAIL_FIELD = re.compile(
     r"(?i)[ \t>*]*(?:(?P<subject>subject|betreff|objet)"
     r"|from|to|cc|sent|date|von|an|gesendet|datum|de|à|envoyé)\**:\**[ \t]+\S"
 )
+_SALUTATION = re.compile(
+    r"(?i)(?:dear|sehr geehrte[rs]?|liebe[rs]?|estimad[oa]s?|ch(?:er|ère)s?|gentile|egregio"
+    r"|prezad[oa]s?)\b[^\n.?!:]{1,60}[,:][ \t\r]*(?:\n|$)"
+)
 _CODE_LINE = re.compile(
     r"^[ \t]*(?:def |class |import |from \w+ import|return\b|for \(|if \(|while \(|function\b"
     r"|const |let |var |public |private |#include|SELECT |INSERT |@\w+|\}|#!|\$ "
@@ -130,6 +134,12 @@ class Structure:
         }
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
+    def is_markup(self, block: Block) -> bool:
+        """Whether a block is XML for a program: tags within tags, none of them named as a part."""
+        inside = self._text[block.inner : block.inner_end]
+        names = _CLOSING_TAG.findall(inside)
+        return bool(names) and all(self._names.role_of(name) is None for name in names)
+
     def closing_tag_at(self, position: int) -> int | None:
         """The end of the closing tag that begins here."""
         match = _CLOSING_TAG.match(self._text, position)
@@ -182,6 +192,11 @@ class Structure:
             return None
         closing = _next(self._ends[name], line_end)
         return None if closing is None else Block(line_start, line_end, *closing, role)
+
+
+def is_salutation(text: str) -> bool:
+    """Whether a text begins as a letter does, with a line such as "Dear Ms Vogt,"."""
+    return _SALUTATION.match(text.lstrip()) is not None
 
 
 def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:

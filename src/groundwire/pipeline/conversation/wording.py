@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import pairwise
 
 import re2
 
@@ -68,6 +69,8 @@ _ASKING_CLAUSE = re.compile(
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 #: What stands for something that is to be filled in: ``<source>``, ``${index}``, ``{{name}}``, [1].
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
+#: What may precede an order that is put as a question or a wish.
+_ASKING_FOR = frozenset({"can", "could", "would", "you", "i", "want", "need", "to", "me", "help"})
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
@@ -242,6 +245,53 @@ def states_something(words: list[str]) -> bool:
         or has_figure(words)
         or any(len(word) > 4 and word.endswith("ed") for word in words)
     )
+
+
+def is_told(text: str) -> bool:
+    """Whether a text orders something, or speaks to the model."""
+    for start, end in sentences_of(text):
+        words = _words(text[start:end])
+        if words and (is_imperative(words) or not listed("model").isdisjoint(words)):
+            return True
+    return concerns_the_task(text)
+
+
+def is_attributed(text: str) -> bool:
+    """Whether a text says what a document says: "The page says that..."."""
+    words = _words(text)
+    return any(
+        word in listed("says") and before in listed("inform") for before, word in pairwise(words)
+    )
+
+
+def asks_for_work(text: str) -> bool:
+    """Whether something new is asked for: "Fix this", but not "Write a summary"."""
+    for start, end in sentences_of(text):
+        words = _words(text[start:end])
+        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
+            words = words[1:]
+        is_work = bool(words) and words[0] in listed("work")
+        if is_work and listed("reports").isdisjoint(words):
+            return True
+    return False
+
+
+def asks_for_a_report(text: str) -> bool:
+    """Whether what stands there is asked for: "Explain this", "Which port is it?"."""
+    for start, end in sentences_of(text):
+        words = _words(text[start:end])
+        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
+            words = words[1:]
+        if not words:
+            continue
+        first, last = words[0], text[start:end].rstrip()[-1:]
+        if first in listed("reporting") or not listed("reports").isdisjoint(words):
+            return True
+        if first == "how" and len(words) > 1 and words[1] in listed("measures"):
+            return True
+        if last in "?？" and first in listed("question words") - {"how", "why", "can", "could"}:
+            return True
+    return False
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:

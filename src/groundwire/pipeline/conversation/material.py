@@ -1,0 +1,179 @@
+"""Material that a user pastes without any mark: records, configuration, logs, quotes, transcripts.
+
+A person sees by its shape that such lines are no words to the model: each begins with a key, a
+time, the sign of a quote, or the name of who speaks. A template has lines of that shape too
+(``Question: ...``); there, most of the keys are names of parts.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from groundwire.pipeline.conversation.roles import Names, Role, listed
+
+_LINE = re.compile(
+    r"^(?P<indent>[ \t]*+)"
+    r"(?:(?P<time>[\[(]?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2}:\d{2}\b))"
+    r"|(?:- +)?+[*_]{0,2}(?P<key>[\w\"'./][\w \"'./()#-]{0,38}?)[*_]{0,2}[ \t]*+:"
+    r"(?=[ \t\r*_]|$)[*_]{0,2}(?P<value>[^\n]*)"
+    r"|(?P<blank>$)|(?P<item>[-+] )|(?P<quote>>[ \t>]*(?:\S+[ \t]+){2}\S|>[ \t]*$))?",
+    re.MULTILINE,
+)
+_MIN_LINES = 3
+_MAX_KEY_WORDS = 3
+_MIN_PROSE = 3
+_MAX_BESIDE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Some whole lines of a prompt.
+
+    ``is_draft`` tells that somebody may want it changed, as a configuration: no log is.
+    """
+
+    start: int
+    end: int
+    is_draft: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    end: int
+    indent: int
+    is_timed: bool = False
+    is_quoted: bool = False
+    key: str = ""
+    value: str = ""
+    is_blank: bool = False
+
+
+class PastedMaterial:
+    """All material of one prompt."""
+
+    def __init__(self, text: str, names: Names) -> None:
+        self._text, self._names = text, names
+        self._roles: dict[str, Role | None] = {}
+        self._found = [each for group in self._groups() for each in self._of_group(group)]
+        self._starts = [each.start for each in self._found]
+
+    def at(self, position: int) -> Material | None:
+        """The material that begins with the line here."""
+        i = bisect_left(self._starts, position)
+        return self._found[i] if self._starts[i : i + 1] == [position] else None
+
+    def _groups(self) -> Iterator[list[_Line]]:
+        """Lines with keys or times that follow one another, with those that continue them."""
+        group: list[_Line] = []
+        for line in _lines(self._text):
+            is_record = line.is_timed or line.is_quoted or bool(line.key)
+            goes_on = group and (line.is_blank or (line.indent and not group[-1].is_blank))
+            if is_record or goes_on:
+                group.append(line)
+                continue
+            yield group
+            group = []
+        yield group
+
+    def _of_group(self, group: list[_Line]) -> Iterator[Material]:
+        lines = self._without_ends(group)
+        if not lines:
+            return
+        if self._is_transcript(lines):
+            yield Material(lines[0].start, lines[-1].end, is_draft=False)
+            return
+        for is_blank, run in groupby(lines, key=lambda line: line.is_blank):
+            part = list(run)
+            if is_blank:
+                continue
+            if sum(line.is_timed for line in part) > 1 or any(line.is_quoted for line in part):
+                yield Material(part[0].start, part[-1].end, is_draft=False)
+            elif self._is_record(part):
+                yield Material(part[0].start, part[-1].end, is_draft=True)
+
+    def _without_ends(self, group: list[_Line]) -> list[_Line]:
+        """A group without the label of the template above it, and from the next one on."""
+        first = 0
+        while first < len(group) and (group[first].is_blank or self._is_above(group, first)):
+            first += 1
+        seen: set[str] = set()
+        last = first  # behind the lines whose keys come again
+        for i, line in enumerate(group):
+            last = i + 1 if line.key in seen else last
+            seen.update([line.key] if line.key else [])
+        while last < len(group) and not self._begins_another_part(group[last]):
+            last += 1
+        while last > first and group[last - 1].is_blank:
+            last -= 1
+        return group[first:last]
+
+    def _begins_another_part(self, line: _Line) -> bool:
+        """Whether a line is the label of a question or an order behind the material."""
+        if not line.key or line.indent or self._role_of(line.key) is None:
+            return False
+        is_prose = len(line.value.split()) > _MIN_PROSE or line.value.rstrip().endswith("?")
+        return self._names.ends_evidence(line.key) and (is_prose or not line.value.strip())
+
+    def _is_above(self, group: list[_Line], i: int) -> bool:
+        """Whether a line is the label of what follows, or a question about it."""
+        line = group[i]
+        if not line.key or line.indent:
+            return False
+        if self._role_of(line.key) is Role.INFORM and self._names.is_plain(line.key):
+            return True
+        return line.value.rstrip().endswith("?") and i + 1 < len(group) and group[i + 1].is_blank
+
+    def _role_of(self, key: str) -> Role | None:
+        if key not in self._roles:
+            self._roles[key] = self._names.role_of(key)
+        return self._roles[key]
+
+    def _is_transcript(self, lines: Sequence[_Line]) -> bool:
+        """Whether lines are what several speakers say in turn; the last says something."""
+        turns = [line for line in lines if line.key and not line.indent]
+        speakers = {line.key for line in turns}
+        is_in_turn = 1 < len(speakers) < len(turns)
+        if not is_in_turn or not lines[-1].value.strip():
+            return False
+        if sum(len(line.value.split()) >= _MIN_PROSE for line in turns) * 2 < len(turns):
+            return False
+        if all(self._role_of(name) is not None for name in speakers):
+            # A chat with a model is no evidence, unless it is what is to be summarized.
+            start, end = lines[0].start, lines[-1].end
+            beside = self._text[max(0, start - _MAX_BESIDE) : start]
+            beside += self._text[end : end + _MAX_BESIDE]
+            return not listed("transform").isdisjoint(re.findall(r"\w+", beside.lower()))
+        return True
+
+    def _is_record(self, lines: Sequence[_Line]) -> bool:
+        keyed = [line for line in lines if line.key]
+        if len(lines) < _MIN_LINES or len(keyed) < 2:
+            return False
+        top = min(line.indent for line in keyed)
+        outer = [line.key for line in keyed if line.indent == top]
+        return sum(self._role_of(key) is not None for key in outer) * 2 < len(outer)
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    if ":" not in text:
+        return
+    for match in _LINE.finditer(text):
+        start = match.start()
+        end = text.find("\n", match.end())
+        end = len(text) if end < 0 else end
+        key = (match["key"] or "").strip("\"' ")
+        if len(key.split()) > _MAX_KEY_WORDS:
+            key = ""
+        yield _Line(
+            start,
+            end,
+            len(match["indent"]) + bool(match["item"]),
+            is_timed=match["time"] is not None,
+            is_quoted=match["quote"] is not None,
+            key=key,
+            value=match["value"] or "",
+            is_blank=match["blank"] is not None,
+        )

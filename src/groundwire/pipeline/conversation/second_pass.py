@@ -1,0 +1,131 @@
+"""What the parts of a prompt are for, where only the whole prompt tells."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from groundwire.pipeline.conversation.answered import AnsweredQuestions
+from groundwire.pipeline.conversation.parts import Part
+from groundwire.pipeline.conversation.wording import (
+    Wording,
+    asks_for_a_report,
+    asks_for_work,
+    concerns_the_task,
+    is_told,
+    points_back,
+)
+
+
+def settle_asides(
+    parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
+) -> None:
+    """A section of evidence ends: questions and orders at its edges are no evidence.
+
+    Args:
+        parts: All parts so far; changed in place.
+        asides: Which of them ask or order.
+        section_start: Where the section begins among them.
+        first: Whether no evidence stands before the section.
+    """
+    if not asides:
+        return
+    of_edge = set(asides)
+    informing = [
+        i
+        for i in range(section_start, len(parts))
+        if parts[i].does is Wording.INFORMS and i not in of_edge
+    ]
+    last = informing[-1] if informing else -1
+    is_first = first and min(asides) == section_start
+    for i in asides:
+        if i > last or (is_first and i == section_start):
+            parts[i] = replace(parts[i], does=Wording.ASKS, is_marked=False)
+
+
+def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
+    """Take for evidence what "the context above" speaks of, where nothing else marks any."""
+    if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
+        return
+    for i, part in enumerate(parts):  # noqa: B007 - the walk back begins there
+        if part.does is Wording.INSTRUCTS and points_back(text[part.start : part.end]):
+            break
+    else:
+        return
+    while i and _may_be_pointed_at(parts[i - 1], text):
+        i -= 1
+        parts[i] = replace(parts[i], does=Wording.INFORMS, is_marked=True)
+
+
+def _may_be_pointed_at(part: Part, text: str) -> bool:
+    is_of_task = concerns_the_task(text[part.start : part.end])
+    return part.does is not Wording.ASKS and not is_of_task
+
+
+def close_gaps(parts: list[Part], text: str) -> None:
+    """Take all that stands between a question and the end of the material for material.
+
+    Where a user asks in the first or the last paragraph, and what is between them states
+    something, then a question and a heading in it belong to it too. What speaks to the model does
+    not.
+    """
+    marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
+    first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
+    if not marked or first_end < 0:
+        return
+    start, end = marked[0].start, marked[-1].end
+    if parts[0].does is not Wording.INFORMS and parts[0].start < first_end < start:
+        start = first_end
+    if parts[-1].does is not Wording.INFORMS and parts[-1].start >= last_start > end:
+        end = last_start
+    inside = [part for part in parts if start <= part.start and part.end <= end]
+    others = [part for part in inside if not (part.does is Wording.INFORMS and part.is_marked)]
+    n_others = sum(part.end - part.start for part in others)
+    if n_others * 2 > end - start or any(part.attributes for part in inside):
+        return
+    if any(is_told(text[part.start : part.end]) for part in others):
+        return
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end = start + len(text[start:end].rstrip())
+    whole = Part(does=Wording.INFORMS, start=start, end=end, is_marked=True)
+    i = parts.index(inside[0])
+    parts[i : i + len(inside)] = [whole]
+
+
+def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
+    """Take a configuration or a program for evidence if it is to be reported on.
+
+    "Which port is it?" and "explain this" ask for what stands there. "Fix this" and "write a test
+    for it" ask for something new. A program counts only where something asks for a report, or
+    where other material stands beside it.
+
+    Args:
+        parts: All parts; changed in place.
+        text: The prompt.
+        drafts: Which of them are configurations and records.
+        code: Which of them are programs.
+    """
+    if not drafts and not code:
+        return
+    others = {*drafts, *code}
+    said = [
+        text[part.start : part.end]
+        for i, part in enumerate(parts)
+        if i not in others and not (part.does is Wording.INFORMS and part.is_marked)
+    ]
+    is_work = any(map(asks_for_work, said))
+    is_evidence = not is_work and (
+        any(part.does is Wording.INFORMS and part.is_marked for part in parts)
+        or any(map(asks_for_a_report, said))
+    )
+    for wanted, does_inform in ((drafts, not is_work), (code, is_evidence)):
+        for i in wanted:
+            does = Wording.INFORMS if does_inform else Wording.INSTRUCTS
+            parts[i] = replace(parts[i], does=does, is_marked=does_inform)
+
+
+def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
+    """The parts; a question that the prompt answers itself is an example, with its context."""
+    for part in parts:
+        pair = pairs.at(part.start)
+        is_evidence = part.is_marked and part.does is Wording.INFORMS
+        is_example = pair is not None and (pair.has_context or not is_evidence)
+        yield replace(part, does=Wording.INSTRUCTS) if is_example else part

@@ -1,0 +1,72 @@
+"""What users paste without the marks of a template: logs, letters, configuration, transcripts."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire.pipeline.conversation import Conversation, read_request
+
+CASES = tomllib.loads(Path(__file__).with_name("pasted.toml").read_text(encoding="utf-8"))
+
+
+def read_user(said: str) -> Conversation:
+    return read_request({"messages": [{"role": "user", "content": said}]})
+
+
+def found_in(conversation: Conversation) -> str:
+    return "\n".join(source.text for source in conversation.sources)
+
+
+@pytest.mark.parametrize("prompt", CASES["prompt"], ids=lambda prompt: prompt["name"])
+def test_what_is_pasted_is_evidence_and_what_is_asked_is_not(prompt: dict[str, Any]) -> None:
+    messages = prompt.get("messages") or [
+        {"role": role, "content": prompt[role].strip()}
+        for role in ("system", "developer", "user")
+        if role in prompt
+    ]
+    found = found_in(read_request({"messages": messages}))
+    assert [fact for fact in prompt["facts"] if fact not in found] == []
+    assert [text for text in prompt["unwanted"] if text in found] == []
+
+
+@pytest.mark.parametrize("message", CASES["untold"])
+def test_what_asks_for_something_new_or_shows_a_form_gives_none(message: str) -> None:
+    assert read_user(message).sources == ()
+
+
+CODE = "```python\nheight = 330\nprint(height)\n```"
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_evidence"),
+    [
+        ("Explain this.", True),
+        ("Please summarise what it does:", True),
+        ("What height does it print?", True),
+        ("Write a commit message for it.", True),
+        ("Fix this:", False),
+        ("Can you refactor it?", False),
+        ("Why does it not work?", False),
+        ("How do I print it twice?", False),
+    ],
+)
+def test_a_program_is_evidence_where_it_is_to_be_reported_on(
+    asked: str, *, is_evidence: bool
+) -> None:
+    found = found_in(read_user(f"{asked}\n\n{CODE}"))
+    assert ("height = 330" in found) is is_evidence
+
+
+def test_a_chat_with_a_model_is_evidence_where_it_is_to_be_summarized() -> None:
+    chat = "User: how tall is the tower?\nAssistant: it is 330 m tall\nUser: thank you very much"
+    assert "330 m" not in found_in(read_user(f"{chat}\n\nHow old is it?"))
+    assert "330 m" in found_in(read_user(f"Summarize this chat.\n\n{chat}"))
+
+
+def test_a_question_and_a_label_end_a_record() -> None:
+    said = "Order: 5561\nCarrier: DHL\nStatus: lost\nQuestion: Where is my order now?"
+    conversation = read_user(said)
+    assert found_in(conversation) == "Order: 5561\nCarrier: DHL\nStatus: lost"
+    assert conversation.question == "Where is my order now?"
