@@ -105,13 +105,17 @@ BAD = {
     "invalid UTF-8": (b'{"answer": "\xff"}', "RowError", "The row is not UTF-8 text"),
     "no answer": (
         {"sources": [], "anwser": "a"},
-        "RowError",
+        "MissingColumnError",
         "Columns here: 'sources', 'anwser'. Did you mean 'anwser'? Name it with --column answer=",
     ),
     "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
     "answer is a number": ({"sources": [], "answer": 1}, "RowError", "the answer is a number"),
     "answer is null": ({"sources": [], "answer": None}, "RowError", "the answer is nothing"),
-    "no sources": ({"answer": "a", "src": "b"}, "RowError", "Columns here: 'answer', 'src'."),
+    "no sources": (
+        {"answer": "a", "src": "b"},
+        "MissingColumnError",
+        "Columns here: 'answer', 'src'.",
+    ),
     "a source is a number": (
         {"sources": [1], "answer": "a"},
         "InvalidSourceError",
@@ -149,7 +153,7 @@ def test_a_bad_row_is_an_error_in_its_place(
 
 
 def test_an_error_keeps_the_id_of_its_row(run: CommandLine, batch: Path) -> None:
-    batch.write_bytes(lines({"id": "a", "answer": ""}))
+    batch.write_bytes(lines({"id": "a", "sources": [], "answer": ""}))
     (found,) = results(run("check", "--batch", batch).stdout)
     assert (found["row"], found["id"]) == (1, "a")
 
@@ -691,3 +695,12 @@ def test_lines_of_a_stream_or_a_damaged_file_are_not_counted(tmp_path: Path) -> 
     path.write_bytes(gzip.compress(b"a")[:-1])
     assert count_lines(path) is None
     assert count_lines(Path("-")) is None
+
+
+def test_columns_that_the_first_row_lacks_are_told_once(run: CommandLine, tmp_path: Path) -> None:
+    batch = tmp_path / "in.csv"
+    batch.write_text("id,reply,docs\n1,A.,B.\n2,C.,D.\n")
+    result = run("check", "--batch", batch)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("Columns here") == 2  # of the answer, and of the sources
+    assert "No row was checked" in result.stderr

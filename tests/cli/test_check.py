@@ -165,13 +165,6 @@ def test_texts_and_files_can_be_mixed(run: CommandLine, tmp_path: Path) -> None:
     ]
 
 
-def test_a_text_is_never_taken_for_a_file(run: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "facts.txt").write_text(FACT)
-    result = run("check", "--source", str(tmp_path / "facts.txt"), "--answer", WRONG, "--json")
-    data = json.loads(result.stdout)
-    assert data["spans"][0]["evidence"][0]["text"] == str(tmp_path / "facts.txt")
-
-
 def test_a_dash_reads_standard_input(run: CommandLine) -> None:
     result = run("check", "--source", FACT, "--answer-file", "-", stdin=WRONG)
     assert result.stdout.startswith("  Paris has ⟦9 million⟧ inhabitants.\n")

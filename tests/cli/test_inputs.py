@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import pytest
 from groundwire.cli import cli
 from groundwire.cli.inputs import FiniteRange, unique_names
 from groundwire.text.files.reading import NotUtf8Error, decode
+from tests.cli.conftest import CommandLine
 
 
 @pytest.mark.parametrize(
@@ -71,3 +73,17 @@ def test_what_converts_utf_16_is_not_what_converts_other_texts(encoding: str) ->
 
 def test_a_byte_order_mark_inside_a_text_stays() -> None:
     assert decode(b"a\xef\xbb\xbf", "f") == "a\ufeff"
+
+
+@pytest.mark.parametrize("option", ["--source", "--answer", "--question"])
+@pytest.mark.parametrize("prefix", ["", "@"])
+def test_name_of_a_file_is_no_text(
+    run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, prefix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("facts of 2024.txt").write_text("The fee is 5 euros.")
+    options = {"--source": "A fee.", "--answer": "The fee is 5 euros."}
+    options[option] = f"{prefix}facts of 2024.txt"
+    result = run("check", *chain.from_iterable(options.items()))
+    assert result.exit_code == 2
+    assert f"{option}-file 'facts of 2024.txt'" in result.stderr

@@ -20,7 +20,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.rows import RowError, RowId, row_id
+from groundwire.detection.rows import MissingColumnError, RowError, RowId, row_id
 from groundwire.detection.values import Detection, DetectorInfo, Outcome
 from groundwire.errors import GroundwireError, InputError
 from groundwire.evaluation.datasets.files import table_lines
@@ -241,6 +241,9 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     if not first and not n_before:
         name = "Standard input" if files.batch == STDIN else files.batch
         raise InputError(f"{name} has no rows. A row has an answer and its sources.")
+    if first and not n_before and isinstance(first[0].content, MissingColumnError):
+        # Most likely no row has the column: one error says more than the same one for each row.
+        raise InputError(f"No row was checked. In the first one {first[0].content}")
     with (
         open_writer(files.output, resume=files.resume) as writer,
         progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,

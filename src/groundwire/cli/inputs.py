@@ -2,6 +2,7 @@
 
 import math
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -57,6 +58,8 @@ class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of c
 
 
 NAME = NameType()
+#: Longer texts are not looked up as the name of a file.
+_MAX_NAME_CHARS = 256
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
 READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
@@ -90,11 +93,25 @@ def read_text_option(
     """Read the value of a pair of options such as ``--answer`` and ``--answer-file``."""
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {file_option} exclude each other: give one of them.")
+    if text is not None:
+        refuse_file_name(text, option, file_option)
     return text if path is None else read_text(path)
+
+
+def refuse_file_name(text: str, option: str, file_option: str) -> None:
+    """Refuse the name of a file, with or without an ``@``, where its text was asked for."""
+    name = text.removeprefix("@")
+    if len(name) < _MAX_NAME_CHARS and os.path.isfile(name):  # noqa: PTH113  # no ValueError for NUL
+        raise click.UsageError(
+            f"{option} takes a text, and {name!r} is the name of a file. "
+            f"To read the file: {file_option} {shlex.quote(name)}"
+        )
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
     """Read the sources of the command line: texts are ``S0``, ``S1``..., files have their names."""
+    for text in texts:
+        refuse_file_name(text, "--source", "--source-file")
     ids = [f"S{number}" for number in range(len(texts))]
     ids += unique_names(paths, taken=ids)
     contents = [*texts, *map(read_text, paths)]

@@ -32,6 +32,10 @@ class RowError(InputError):
     """A row of a batch cannot be read."""
 
 
+class MissingColumnError(RowError):
+    """A row has no column for its answer or its sources."""
+
+
 class ConstantError(ValueError):
     """A number is NaN or an infinity, which are not valid JSON."""
 

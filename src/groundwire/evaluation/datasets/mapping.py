@@ -15,7 +15,14 @@ from groundwire.detection.example import (
     require_text,
     text_of,
 )
-from groundwire.detection.rows import ROW_KEYS, RowError, find_key, json_kind, lacking
+from groundwire.detection.rows import (
+    ROW_KEYS,
+    MissingColumnError,
+    RowError,
+    find_key,
+    json_kind,
+    lacking,
+)
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import AskedQuestion
@@ -167,8 +174,10 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
+            MissingColumnError: If a row has no column for one of them; all missing ones are named.
             InputError: If it cannot be read.
         """
+        self._require(row, "answer", "sources")
         answer = _text(self._need(row, "answer"), "answer")
         question = self._get(row, "question")
         return Example.of(
@@ -241,12 +250,20 @@ class ColumnMapping:
         return None if column is None else _value(row[column])
 
     def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
-        column = self._column(row, name)
-        if column is None or column not in row:
-            wanted = (column,) if column else COLUMNS[name]
-            problem = lacking(row, name, what="column", wanted=wanted)
-            raise RowError(f"{problem} Name it with --column {name}=COLUMN")
-        return row[column]
+        self._require(row, name)
+        return row[self._column(row, name)]
+
+    def _require(self, row: Mapping[str, Any], *names: str) -> None:
+        """Raise one error for all fields that a row has no column for."""
+        problems = []
+        for name in names:
+            column = self._column(row, name)
+            if column is None or column not in row:
+                wanted = (column,) if column else COLUMNS[name]
+                problem = lacking(row, name, what="column", wanted=wanted)
+                problems.append(f"{problem} Name it with --column {name}=COLUMN")
+        if problems:
+            raise MissingColumnError("; ".join(problems))
 
     def _means_hallucinated(self, label: object) -> bool:
         word = str(label).strip().lower().replace("_", " ").replace("-", " ")
