@@ -1,7 +1,7 @@
-"""Claims with citations, verified one by one, with an information budget in bits.
+"""Verifies the claims of an answer one by one against the spans of evidence that they cite.
 
-:func:`groundwire.detect_hallucination` joins the stages: ``claims`` reads what an answer claims and
-cites, ``hygiene`` keeps the lines of a span that are evidence, a verifier (``local``, ``openai`` or
-``service``) reads each claim with its evidence and without, ``budget`` measures the difference,
-``rule`` decides, and ``report`` holds the result.
+:func:`groundwire.detect_hallucination` joins the stages: ``claims`` divides an answer into claims
+and reads their citations, ``hygiene`` keeps the sentences of a span that are evidence, a verifier
+(``local``, ``openai`` or ``service``) reads each claim with its evidence and without, ``budget``
+measures the difference in bits of information, ``rule`` decides, and ``report`` holds the result.
 """

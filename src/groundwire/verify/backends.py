@@ -1,4 +1,4 @@
-"""Opens verifiers by name. A key in the environment alone opens none."""
+"""Opens verifiers by name. An API key in the environment alone never selects a verifier."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOCAL, OPENAI, SERVICE = "local", "openai", "service"
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-#: Setting → the variable that holds it, if it is not given.
+#: Setting → environment variable that is read if the setting has no value.
 URL_VARIABLES = {"base_url": "OPENAI_BASE_URL", "service_url": "BERRY_SERVICE_URL"}
 
 _loading = Lock()
@@ -26,15 +26,15 @@ _loading = Lock()
 
 @contextmanager
 def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
-    """Open the verifier ``local`` or ``openai``, for as long as it is needed.
+    """Open the verifier ``local`` or ``openai``, and close its connections afterwards.
 
     Args:
         settings: Settings of the verification.
         scope: Tenant of the claims, and when to stop.
 
     Raises:
-        NotVerifiedError: If it cannot be reached with the key and URL that are given.
-        MissingExtraError: If its extra is not installed.
+        NotVerifiedError: If the endpoint has no usable key, or its URL is not allowed.
+        MissingExtraError: If the extra that the verifier needs is not installed.
         ModelError: If the embedded model cannot be used.
     """
     if settings.verifier == OPENAI:
@@ -55,17 +55,17 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
 @cache
 def local_verifier() -> "LocalVerifier":
-    """The embedded verifier, which is loaded once and keeps what it has read."""
+    """Return the embedded verifier of this process. It is loaded once and caches spans it read."""
     from groundwire.verify.local import LocalVerifier
 
     return LocalVerifier.load()
 
 
 def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
-    """Read the key of an endpoint or a service.
+    """Return the API key of an endpoint or service, from the settings or ``OPENAI_API_KEY``.
 
     Raises:
-        NotVerifiedError: If there is none, or it cannot stand in an HTTP header.
+        NotVerifiedError: If there is no key, or it has characters that an HTTP header cannot have.
     """
     own = settings.api_key
     key = (own.reveal() if isinstance(own, Secret) else environ.get(KEY_VARIABLE, "")).strip()
@@ -81,15 +81,16 @@ def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
 
 
 def wanted_url(settings: Verify, name: str, environ: Mapping[str, str]) -> str | None:
-    """Read the URL that a setting has, or else a variable; ``None`` if there is none.
+    """Return the URL in a setting, or else in its environment variable; ``None`` without either.
 
     Args:
         settings: Settings of the verification.
         name: ``base_url`` or ``service_url``.
-        environ: The environment.
+        environ: The environment variables.
 
     Raises:
-        NotVerifiedError: If it is plain HTTP to another machine, or not a URL.
+        NotVerifiedError: If the text is not a URL, or is plain HTTP to another machine than
+            ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
     url = getattr(settings, name) or environ.get(variable, "").strip()

@@ -1,10 +1,10 @@
-"""Citations in brackets that only a list of spans can tell from prose.
+"""Finds citations in brackets that can be told from prose only if the ids of the spans are known.
 
-:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and the like in every text. Where the ids of the
-spans are known, more is certain: ``[intro]`` and ``[doc-1]`` name spans, ``[doc-9]`` has the shape
-of an id, and if one part of ``[S0, nope]`` names a span, the other is an id too, an unknown one. A
-range that is too long or runs backwards is one unknown id. One word alone is an id beside a
-citation and at the end of a sentence, except for the words of an editor such as ``[sic]``.
+:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and the like in every text. The ids of the spans
+show that more brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans, ``[doc-9]``
+if it has the shape of an id, and ``[S0, nope]`` if one part names a span; the other part is then an
+unknown id. A range that is too long or runs backwards is one unknown id. A single word is an id
+beside a citation or at the end of a sentence, except for an editor's words such as ``[sic]``.
 """
 
 import re
@@ -28,17 +28,19 @@ _NAMED = (
 )
 _MAX_SHAPES = 100
 
-#: A word that may be an id, and words that editors put in brackets.
+#: A single word in brackets that may be an id.
 _WORD = re.compile(
     r"[A-Za-z]\w{0,63}|(?=\S*[A-Za-z])[\w.:/#-]{1,63}[0-9]|\w+\.[a-z]{1,8}", re.ASCII
 )
+#: Words that editors put in brackets, which are no ids.
 _EDITORIAL = re.compile(
     "sic|notes?|nb|emphasis|applause|laughter|laughs|crosstalk|inaudible|unintelligible|redacted|"
     "deleted|omitted|censored|expletive|blank|name|edit|edited|updated?|translat(?:ed|ion)|"
     "paraphrased|abridged|link|here|pdf|video|audio|image|figure|table|ok|x",
     re.IGNORECASE,
 )
-# Citations are masked by NUL here. list[str] is code: a blank has to stand before the bracket.
+# These patterns are matched against text in which NUL characters replace the known citations.
+# A blank has to stand before the bracket: list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)
@@ -48,7 +50,7 @@ _BEFORE_CITATION = re.compile(r"[ \t\u00a0]*\0")
 def bracketed(
     text: str, known: frozenset[str], *, taken: Sequence[Citation]
 ) -> tuple[Citation, ...]:
-    """Find the citations in brackets that are not citations in every text.
+    """Find the citations in brackets that ``parse_citations`` does not find.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -56,7 +58,7 @@ def bracketed(
     Args:
         text: The answer.
         known: Ids of the spans.
-        taken: The citations that :func:`~groundwire.text.segment.parse_citations` found in it.
+        taken: Citations that :func:`~groundwire.text.segment.parse_citations` found in the answer.
     """
     if "[" not in text:
         return ()
@@ -78,7 +80,13 @@ def bracketed(
 
 
 def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
-    """Replace citations, which are in order, by as many fill characters: other offsets stay."""
+    """Replace each citation by fill characters of the same length, so that offsets stay valid.
+
+    Args:
+        text: The text.
+        citations: Its citations, in order.
+        fill: The fill character.
+    """
     parts, position = [], 0
     for each in citations:
         parts += [text[position : each.start], fill * (each.end - each.start)]
@@ -87,7 +95,7 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Whether a bracket stands beside a citation, after a sentence or at the end of one."""
+    """Return whether a bracket stands beside a citation, or after or at the end of a sentence."""
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
         return not hidden[match.end() : match.end() + 1].isalnum()
@@ -99,7 +107,7 @@ def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
 @lru_cache(maxsize=16)
 def _grammar(known: frozenset[str]) -> "_Grammar":
     ids = sorted(each for each in known if not each.isdecimal())
-    # Ids that differ in their numbers have the same shape.
+    # Ids that differ only in their numbers share one shape.
     shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
     named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
     numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"
@@ -114,14 +122,14 @@ def _grammar(known: frozenset[str]) -> "_Grammar":
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """Expressions for ids where the ids of the spans are known.
+    """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
     Attributes:
         plain: The map from written ids to spans.
-        named: Matches text that only an id looks like, perhaps with a place in it (``S1: p. 3``),
-            or a range.
-        one: Matches one id, numbers included.
-        several: A range of such ids.
+        named: Matches an id that cannot be an ordinary word, perhaps with a place in its source
+            (``S1: p. 3``), or a range of such ids.
+        one: Matches one id; a plain number is one too.
+        several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 
     plain: IdMap
@@ -130,14 +138,18 @@ class _Grammar:
     several: re.Pattern[str]
 
     def ids(self, inside: str) -> tuple[str, ...]:
-        """The ids that a bracket names; empty if it is no citation, or may be prose."""
+        """Return the ids that a bracket names; empty if it may be prose.
+
+        Args:
+            inside: The text between the brackets.
+        """
         if inside.strip() in self.plain.known:
             return (inside.strip(),)
         parts = self._parts(_LED_BY.sub("", _tidy(inside), count=1))
         if not parts or not self._is_citation(parts):
             return ()
         ids = tuple(dict.fromkeys(id_ for part in parts for id_ in self._written_out(part)))
-        # Beyond what one citation may name, ranges stay as written: one unknown id each.
+        # With more ids than one citation may have, each range stays one unknown id, as written.
         return ids if len(ids) <= MAX_CITED_IDS else tuple(dict.fromkeys(parts))
 
     def _parts(self, inside: str) -> list[str]:
@@ -162,7 +174,11 @@ class _Grammar:
 
 
 def _tidy(inside: str) -> str:
-    """Leave out invisible characters and what follows a dagger, and compose digits of any width."""
+    """Normalize the text of a bracket, so that ids can be compared.
+
+    Full-width characters become plain ones; invisible characters, carets before ids (``^1``) and
+    text after a dagger (``1†source``) are removed.
+    """
     plain = unicodedata.normalize("NFKC", inside)
     seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")
     return " ".join(re.sub(r"†[^,;]*|(?<![^\s,;])\^", "", seen).split())

@@ -5,10 +5,10 @@ the target τ; evidence that moves it from p₀ to p₁ brings KL(p₁ ‖ p₀)
 evidence against a claim brings bits as well, which is why :mod:`~groundwire.verify.rule` does not
 decide by it unless asked to.
 
-All bounds are true ones: whatever the probabilities in the given intervals are, the result lies
-between them. The divergence is convex in both and 0 where they are equal, so its least value over a
-box is 0 if the intervals overlap, and otherwise lies at the corner where they are nearest; its
-greatest lies at one of the four corners.
+Probabilities are given as intervals, and results as bounds: whichever values in the intervals are
+the true ones, the result lies between its bounds. The divergence is convex in both probabilities
+and 0 where they are equal. So its least value is 0 if the intervals overlap, and otherwise lies
+where the two probabilities are nearest; its greatest lies at a pair of ends of the intervals.
 """
 
 from collections.abc import Callable
@@ -37,32 +37,32 @@ class Units(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A range of an amount of information, from ``min`` to ``max``, both possible."""
+    """Bounds of an amount of information: it is at least ``min`` and at most ``max``."""
 
     min: float
     max: float
 
 
 def kl(to: float, start: float, units: Units = Units.BITS) -> float:
-    """KL(to ‖ start): the information that moves one probability to another; 0 or more.
+    """Return KL(to ‖ start): the information that moves ``start`` to ``to``; 0 or more.
 
     >>> round(kl(0.95, 0.3), 3), round(kl(0.5, 0.5), 3)
     (1.389, 0.0)
     """
     a, b, log_of = _clipped(to), _clipped(start), units.log
-    # Rounding can take the sum of two terms that cancel out below 0.
+    # Where the two terms cancel out, rounding can make their sum negative.
     return max(0.0, a * log_of(a / b) + (1 - a) * log_of((1 - a) / (1 - b)))
 
 
 def kl_bits(to: float, start: float) -> float:
-    """:func:`kl` in bits."""
+    """Return KL(to ‖ start) in bits; see :func:`kl`."""
     return kl(to, start)
 
 
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:
-    """The information that the evidence brings: KL(p₁ ‖ p₀) over the box of both ranges.
+    """Return bounds of the information that the evidence brings, KL(p₁ ‖ p₀).
 
     >>> observed(ProbabilityInterval.exactly(0.97), ProbabilityInterval.exactly(0.97)).max
     0.0
@@ -73,20 +73,22 @@ def observed(
 
 
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
-    """The information that a claim needs: KL(τ ‖ p₀).
+    """Return bounds of the information that a claim needs, KL(τ ‖ p₀).
 
-    Where the prior is above the target it grows again, with the wrong sign.
+    A prior above the target needs no information, but KL has no sign: it grows there as well.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 
 
 def gap(needed: Amount, brought: Amount) -> Amount:
-    """The information that is missing; a value below 0 means that there is enough."""
+    """Return bounds of the information that is missing; negative if there is more than enough."""
     return Amount(needed.min - brought.max, needed.max - brought.min)
 
 
 def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) -> Amount:
-    """The gain in log-odds of the claim by its evidence: logit(p₁) − logit(p₀), in nats, signed.
+    """Return bounds of how much the evidence raises the log-odds of a claim, in nats.
+
+    The gain is logit(p₁) − logit(p₀), and negative if the evidence lowers the log-odds.
 
     >>> gain = log_odds_gain(ProbabilityInterval.exactly(0.01), ProbabilityInterval.exactly(0.99))
     >>> round(gain.min, 2)
@@ -99,7 +101,7 @@ def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) ->
 
 
 def log_odds(probability: float) -> float:
-    """ln(p / (1 − p))."""
+    """Return ln(p / (1 − p)); 0 and 1 are clipped, so the result is finite."""
     p = _clipped(probability)
     return log(p) - log(1 - p)
 

@@ -1,4 +1,4 @@
-"""Answers of endpoints, kept in this process so that the same call is not made twice."""
+"""Caches the answers of endpoints in this process, so that the same call is not made twice."""
 
 import hashlib
 import secrets
@@ -8,22 +8,22 @@ from cachetools import LRUCache
 
 from groundwire.verify.verifier import Readout
 
-#: Calls that are kept; the least recently used goes first.
+#: Most calls in a cache; beyond that, the least recently used call is dropped.
 MAX_CALLS = 4096
 
-# The key of the hashes belongs to this process, so a cache key reveals no API key.
+# Cache keys are hashed with a random secret of this process, so they reveal no API key.
 _SALT = secrets.token_bytes(32)
 
 
 class CallCache:
-    """A bounded cache of calls; safe to share between threads. Prompts are not kept."""
+    """Caches the answers of a limited number of calls, without prompts. Threads may share it."""
 
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         self._kept: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(max_calls)
         self._lock = Lock()
 
     def get(self, key: bytes) -> tuple[Readout, ...] | None:
-        """The answers of a call, if it is kept."""
+        """Return the answers of a call; ``None`` if they are not in the cache."""
         with self._lock:
             return self._kept.get(key)
 
@@ -43,5 +43,9 @@ SHARED = CallCache()
 
 
 def key_of(*parts: object) -> bytes:
-    """A key made of all parts that an answer depends on. It reveals nothing about them."""
+    """Return a cache key for a call; it reveals nothing about the parts.
+
+    Args:
+        parts: All values that the answer depends on, such as tenant, model and prompt.
+    """
     return hashlib.blake2b(repr(parts).encode(), key=_SALT, digest_size=32).digest()

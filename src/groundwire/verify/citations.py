@@ -1,6 +1,7 @@
-"""Findings about citations, by rules over the probabilities of a claim with different spans.
+"""Rules that find what is wrong with the citations of a claim.
 
-:mod:`groundwire.verify.forensics` reads these probabilities.
+They compare the probabilities of the claim with different sets of spans, which
+:mod:`groundwire.verify.forensics` gets from a verifier.
 """
 
 from collections.abc import Mapping
@@ -18,13 +19,13 @@ class CitationStatus(StrEnum):
     """Status of the citations of a claim."""
 
     SUPPORTED = "supported"
-    DECORATIVE = "decorative"  # supported, and a span that it cites adds nothing
-    PARTIAL = "partial"  # the spans that it cites support a part of it
-    MISATTRIBUTED = "misattributed"  # another span supports it, and the cited ones do not
-    CONTRADICTED = "contradicted"  # the spans that it cites say otherwise
-    UNSUPPORTED = "unsupported"  # no span supports it
-    FABRICATED_ID = "fabricated_id"  # it cites an id that no span has
-    UNCITED = "uncited"
+    DECORATIVE = "decorative"  # the claim is supported, but a cited span adds nothing
+    PARTIAL = "partial"  # the cited spans support a part of the claim, an uncited span the rest
+    MISATTRIBUTED = "misattributed"  # an uncited span supports the claim, the cited ones do not
+    CONTRADICTED = "contradicted"  # the cited spans contradict the claim
+    UNSUPPORTED = "unsupported"  # no span supports the claim
+    FABRICATED_ID = "fabricated_id"  # the claim cites an id that no span has
+    UNCITED = "uncited"  # the claim cites nothing
     UNCHECKED = "unchecked"  # the verifier failed
 
 
@@ -33,15 +34,15 @@ class CitationThresholds:
     """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
 
     Attributes:
-        supports: P(YES) from which the cited spans support a claim; the documented target, so that
-            a claim passes if its citations support it. A verification takes its own target.
-        adds_bits: A cited span that moves the claim by fewer bits adds nothing.
-        corroborates: P(YES) from which a span that could be left out supports the claim by itself,
-            and so is no decoration.
-        attributes: Bits by which another span alone has to raise the log-odds of the claim, to be
-            what it should have cited.
-        completes: Bits by which another span has to raise the log-odds of the claim beside what it
-            cites *and* what it cites beside that one, for each to be a part.
+        supports: Least P(YES) at which spans support a claim. The default is the documented target
+            of a verification; a verification with another target uses that one here.
+        adds_bits: Bits; a cited span that moves the probability by less adds nothing.
+        corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
+            although it adds nothing to the other cited spans.
+        attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
+            for the claim to be misattributed.
+        completes: Least gain in log-odds, in nats, of the cited spans and an uncited span together
+            over each of the two alone, for the claim to be partly supported by its citations.
     """
 
     supports: float = 0.95
@@ -56,10 +57,10 @@ DEFAULTS = CitationThresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """P(YES) of a claim with different sets of spans, as far as it was read.
+    """P(YES) of a claim with different sets of spans, as far as the verifier was asked.
 
     Attributes:
-        cited: P(YES) with all spans that it cites.
+        cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
         says_no: Whether the verifier says that the cited spans contradict it.
         without: Id of a cited span → P(YES) with the other cited spans.
         alone: Id of a span → P(YES) with this span alone.
@@ -90,8 +91,8 @@ class CitationFinding(JsonRecord):
             negative if the claim is likelier without it.
         unsupported: Stretches of the claim that its citations do not support; empty if the verifier
             does not read word by word.
-        probability: P(YES) with what it cites; ``None`` if that was not read.
-        error: Why it could not be checked.
+        probability: P(YES) with all cited spans; ``None`` if the verifier gave none.
+        error: Why the citations could not be checked; ``None`` if they were.
     """
 
     idx: int
@@ -113,7 +114,7 @@ class CitationFinding(JsonRecord):
 def classify(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
-    """Decide what is wrong with the citations of a claim, by its readings alone."""
+    """Decide what is wrong with the citations of a claim, from its probabilities alone."""
     bits = _added_bits(readings)
     best = _best_support(claim, readings, thresholds)
 
@@ -154,10 +155,10 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Make a finding agree with the status of its claim: a refuted claim is nowhere supported.
+    """Make a finding agree with the status of its claim: a claim that failed is not "supported".
 
-    With other spans than those it cites (``context_mode``) a claim may fail that its citations
-    support.
+    The two can disagree where ``context_mode`` adds uncited spans to the evidence: a claim that
+    its cited spans support may fail with all of them.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,
@@ -170,7 +171,7 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
 
 
 def _added_bits(readings: ClaimProbabilities) -> dict[str, float]:
-    """The bits that each cited span adds to the others, with their sign."""
+    """Return the bits that each cited span adds to the others; negative if it adds doubt."""
     with_all = readings.cited
     if with_all is None:
         return {}
@@ -186,10 +187,10 @@ def _decorative(
     bits: Mapping[str, float],
     thresholds: CitationThresholds,
 ) -> tuple[str, ...]:
-    """Cited spans that add nothing and would not carry the claim by themselves.
+    """Return the cited spans that add nothing to the others and do not support the claim alone.
 
-    Of two spans that both say it, neither adds anything to the other, and neither is decoration.
-    Where none of them says it alone, and each could be left out, all stay.
+    Two spans that both state the claim add nothing to each other, but each supports it alone, so
+    neither is decorative. If this leaves no other cited span, none is called decorative.
     """
     idle = tuple(
         sid
@@ -203,7 +204,10 @@ def _decorative(
 def _completing(
     readings: ClaimProbabilities, cited: float, thresholds: CitationThresholds
 ) -> str | None:
-    """Find the uncited span that, together with the cited ones, supports the claim."""
+    """Return the uncited span that supplies what the cited spans lack; ``None`` if none does.
+
+    The span and the cited spans together must make the claim clearly likelier than either alone.
+    """
     if not readings.beside:
         return None
     best = max(readings.beside, key=lambda sid: readings.beside[sid])
@@ -215,7 +219,7 @@ def _completing(
 def _best_support(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """The span, other than the cited ones, that supports the claim best by itself, if one does."""
+    """Return the uncited span that alone supports the claim best; empty if none supports it."""
     alone = {sid: p for sid, p in readings.alone.items() if sid not in claim.cites}
     best = max(alone, key=lambda sid: alone[sid], default=None)
     return () if best is None or alone[best] < thresholds.supports else (best,)

@@ -1,9 +1,10 @@
-"""From the ids that a claim writes to the ids of the spans that it cites.
+"""Maps the ids that an answer writes in its citations to the ids of spans.
 
-An id means the span of that name. ``[12]`` may also mean ``S12``, and ``[S12]`` the span ``12``. If
-there is none, ``[12]`` counted from 1 may mean ``S11``, but only if nothing in the answer speaks
-against it: spans count from ``S0``, all citations are plain numbers, and none of them names a span
-as it stands. Each id that is not taken literally is recorded.
+An id means the span with this id. If there is no such span, ``[12]`` may mean ``S12``, and
+``[S12]`` the span ``12``. If these do not exist either, ``[12]`` may be counted from 1 and mean
+``S11``. This is assumed only if there is a span ``S0``, all citations of the answer are plain
+numbers, and none of them names a span in one of the former ways. Each id that is not taken
+literally is recorded.
 """
 
 import re
@@ -16,7 +17,7 @@ _NAMED = re.compile(r"[Ss]([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """An id that was not taken literally."""
+    """A written id (``raw``) that was not taken literally, and the span's id (``resolved``)."""
 
     raw: str
     resolved: str
@@ -24,7 +25,7 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Cites:
-    """The spans that some written ids mean.
+    """The spans that the written ids of a claim mean.
 
     Attributes:
         ids: Ids of spans, each once, in order.
@@ -39,28 +40,37 @@ class Cites:
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """Reads the ids that one answer writes."""
+    """Maps the ids that one answer writes to spans.
+
+    Attributes:
+        known: Ids of the spans.
+        counts_from_one: Whether the answer counts the spans from 1, so that ``[1]`` means ``S0``.
+    """
 
     known: frozenset[str]
     counts_from_one: bool = False
 
     @classmethod
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
-        """Make the map for an answer. All ids in it decide whether it numbers the spans from 1.
+        """Make the map for an answer, and find out whether the answer counts the spans from 1.
 
         >>> IdMap.of(["S0", "S1"], ["2"]).read(["2"]).ids
         ('S1',)
         >>> IdMap.of(["S0", "S1"], ["1", "2"]).read(["1", "2"])
         Cites(ids=('S1',), normalizations=(Normalization(raw='1', resolved='S1'),), unknown=('2',))
+
+        Args:
+            known: Ids of the spans.
+            written: All ids that the answer writes.
         """
         names = frozenset(known)
         plain = cls(names)
-        # If any id means a span without renumbering, the answer does not number from 1.
+        # If any id means a span without renumbering, the answer does not count from 1.
         is_free = all(_NUMBER.fullmatch(each) and not plain.meaning(each) for each in written)
         return cls(names, is_free and "S0" in names)
 
     def meaning(self, written: str) -> str | None:
-        """The id of the span that a written id means; ``None`` if there is none."""
+        """Return the id of the span that a written id means; ``None`` if it means no span."""
         if written in self.known:
             return written
         if number := _NUMBER.fullmatch(written):
@@ -74,7 +84,7 @@ class IdMap:
         return next((each for each in candidates if each in self.known), None)
 
     def read(self, written: Collection[str]) -> Cites:
-        """Read the ids of one claim."""
+        """Map the written ids of one claim to spans."""
         ids: dict[str, None] = {}
         normalizations: dict[Normalization, None] = {}
         unknown: dict[str, None] = {}

@@ -1,10 +1,10 @@
-"""The claims of an answer, with the spans that they cite.
+"""Divides an answer into claims, and finds the spans that each claim cites.
 
-Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in; after
-the full stop to the sentence before it, alone on a line to the line before. ``[S0]``, ``[1]``,
-``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
-:mod:`groundwire.verify.brackets` reads. A regular expression with a group ``id`` replaces all of
-these.
+Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in. If it
+follows a full stop, it belongs to the sentence before it; alone on a line, to the line before.
+``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
+:mod:`groundwire.verify.brackets` reads. A caller may replace all these forms by a regular
+expression with a group ``id``.
 """
 
 import re
@@ -22,14 +22,14 @@ from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
-#: Memory of a compiled pattern: much for a citation, and little enough to let strangers choose it.
+#: Most memory of a compiled citation pattern: ample for citations, yet safe for untrusted patterns.
 _MAX_PATTERN_BYTES = 2**20
-# "[S1]: https://..." at the foot of a text says where a source is, and nothing of its own.
+# A line such as "[S1]: https://..." is the address of a source: neither a claim nor a citation.
 _DEFINITION = re.compile(
     r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-# Brackets of other scripts, read as those that citations usually have.
+# East Asian brackets are read as square brackets.
 _AS_BRACKETS = str.maketrans("【】［］", "[][]")
 _ROUND_ID = re.compile(r"\b[A-Za-z_]{1,16}[0-9]{1,6}\b")
 _VARIABLE = re.compile(r"(?<!\w)[b-z]$")
@@ -43,14 +43,14 @@ class VerifiableClaim:
     """One statement of an answer, or one step of a trace.
 
     Attributes:
-        idx: Its number, from 0; of a step, the number it was given.
+        idx: Number of the claim, counted from 0; for a step, the number that the caller gave it.
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
         raw_cites: The ids as written.
         normalizations: Ids that were not taken literally.
         unknown: Ids that name no span.
-        target: The probability it has to reach, if it has one of its own.
+        target: Probability that this claim has to reach; ``None`` for the default target.
     """
 
     idx: int
@@ -64,11 +64,11 @@ class VerifiableClaim:
 
     @property
     def has_citations(self) -> bool:
-        """Whether it cites anything, known or not."""
+        """Whether the claim cites anything, be it a span or an unknown id."""
         return bool(self.raw_cites)
 
     def resolved(self, ids: IdMap) -> Self:
-        """The claim with the spans that its written ids mean."""
+        """Return the claim with its written ids mapped to spans."""
         found = ids.read(self.raw_cites)
         return replace(
             self, cites=found.ids, normalizations=found.normalizations, unknown=found.unknown
@@ -77,12 +77,12 @@ class VerifiableClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAnswer:
-    """An answer, divided.
+    """An answer, divided into claims and asides.
 
     Attributes:
-        claims: Its claims, in order.
-        asides: Its parts that claim nothing, such as headings, each with its kind; nothing in them
-            is verified.
+        claims: The claims, in order.
+        asides: Parts that claim nothing, such as headings, each with its kind. They are not
+            verified.
     """
 
     claims: tuple[VerifiableClaim, ...]
@@ -113,7 +113,7 @@ def read_claims(
         span_ids: Ids of the spans that may be cited.
         claim_split: ``sentences`` or ``lines``.
         citation_regex: Pattern of a citation, with a group ``id`` (RE2's syntax, whose time grows
-            with the length of the answer alone); ``None``: as described above.
+            with the length of the answer alone); ``None``: the forms that this module describes.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -160,10 +160,14 @@ def _as_claims(
 
 
 def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """The text without some stretches, its spaces tidied.
+    """Remove citations from a text, together with brackets and spaces that they leave behind.
 
     >>> bare_text("It is tall [S0].", [(11, 15)])
     'It is tall.'
+
+    Args:
+        text: The text.
+        marks: Start and end of each citation.
     """
     parts, position = [], 0
     for start, end in sorted(marks):
@@ -185,7 +189,7 @@ def find_citations(
         return tuple(_matches(text, citation_regex))
     plain = parse_citations(text, known=_round_ids(text, known))
     found = [*plain, *bracketed(text, known, taken=plain)]
-    # The index of a variable, x[0], names an element of it.
+    # The bracket in x[0] is the index of a variable, not a citation.
     return tuple(
         _with_outer_brackets(text, each)
         for each in sorted(found, key=lambda each: each.start)
@@ -194,7 +198,10 @@ def find_citations(
 
 
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
-    """The ids that count in round brackets: beside a known one, unknown ones of the same form."""
+    """Return the ids that are citations if they stand in round brackets.
+
+    They are the ids of spans, and unknown ids with the same letters as an id that the text cites.
+    """
     ids = round_ids(known)
     letters = {
         id_.rstrip("0123456789") for each in parse_citations(text, known=ids) for id_ in each.ids
@@ -203,7 +210,7 @@ def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _with_outer_brackets(text: str, mark: Citation) -> Citation:
-    """A citation with the brackets around it, as of ``[[S1]]`` and ``[[1]](https://...)``."""
+    """Extend a citation by brackets around it, as in ``[[S1]]`` and ``[[1]](https://...)``."""
     wraps = _WRAPS.match(text, mark.end) if text[mark.start - 1 : mark.start] == "[" else None
     if wraps is None:
         return mark
@@ -242,7 +249,10 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
-    """Give each citation to the piece it stands in, else to that before, unless it opens a line."""
+    """Give each citation to the piece that it stands in, or else to the piece before it.
+
+    A citation between two pieces that opens a line belongs to the piece after it.
+    """
     at = 0
     for mark in marks:
         while at < len(pieces) and pieces[at].end <= mark.start:
@@ -265,7 +275,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
-    """Keep pieces with words; the citations of others go to the piece before, or else after."""
+    """Drop pieces without words; their citations go to the piece before, or else after them."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:
@@ -298,10 +308,10 @@ def _matches(text: str, pattern: str) -> Iterator[Citation]:
 
 @lru_cache(maxsize=16)
 def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]]:
-    """The function that finds the citations a regular expression describes.
+    """Compile a pattern of citations, and return a function that finds its matches in a text.
 
     Raises:
-        NotVerifiedError: If it cannot be used.
+        NotVerifiedError: If the pattern is not valid, needs too much memory or has no group ``id``.
     """
     try:
         compiled = compile_pattern(pattern, is_case_sensitive=True, max_bytes=_MAX_PATTERN_BYTES)

@@ -1,7 +1,7 @@
-"""Calls of endpoints over HTTP by OpenAI's official client, with a bound on time and size.
+"""Calls endpoints over HTTP with OpenAI's official client, and limits the time and size of replies.
 
-The official client's timeout is that of one read, so an endpoint that sends a byte now and then
-would hold its caller. Here each try has a deadline for the whole body, and a reply a largest size.
+The official client's timeout is for one read, so an endpoint that sends a byte now and then could
+keep its caller waiting for ever. Here each try has a deadline for the whole reply.
 """
 
 import time
@@ -20,7 +20,7 @@ MAX_REPLY_BYTES = 16 * 2**20
 
 #: Names of the limit on the tokens of a reply.
 _LIMITS = ("max_tokens", "max_completion_tokens")
-#: Base URL and model → the name that it takes, where it refused the other.
+#: (Base URL, model) → name of the limit that the model accepts, if it refused the other name.
 _taken: dict[tuple[str, str], str] = {}
 
 NO_LOGPROBS = (
@@ -30,7 +30,7 @@ NO_LOGPROBS = (
 
 
 class ChatClient:
-    """Calls one endpoint, and goes nowhere but to its base URL. Safe to share between threads."""
+    """Calls one endpoint; it sends nothing to any other URL. Threads may share it."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ChatClient:
         what: str,
         scope: Scope = ANYONE,
     ) -> None:
-        """Open nothing yet.
+        """Prepare the client; connections are opened by the first call.
 
         Args:
             base_url: URL of the endpoint.
@@ -50,8 +50,8 @@ class ChatClient:
             timeout_s: Seconds that one try may take.
             max_retries: How often a call is repeated after 429, 5xx, and connections that fail or
                 take too long.
-            what: Feature that needs the client, for the error.
-            scope: Until when calls are sent: a try that failed is not repeated for nobody.
+            what: Feature that needs the official client, for the error if it is missing.
+            scope: Says when nobody waits for the answers any more; nothing is sent after that.
 
         Raises:
             MissingExtraError: If the official client is not installed.
@@ -85,8 +85,8 @@ class ChatClient:
     def create(self, body: Mapping[str, Any]) -> bytes:
         """Ask for a chat completion, and return the reply as it came.
 
-        A model that refuses ``max_tokens`` is asked anew with ``max_completion_tokens``, and from
-        then on with that alone; or the other way round.
+        If the model refuses ``max_tokens``, the call is repeated with ``max_completion_tokens``,
+        and later calls use this name from the start. The same holds the other way round.
 
         Raises:
             Exception: Whatever the official client raises.
@@ -121,14 +121,14 @@ class ChatClient:
 
 
 def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
-    """Rename the limit on the tokens of a reply, if there is one."""
+    """Rename the limit on the tokens of a reply in a request; ``None`` leaves it as it is."""
     if name is None:
         return body
     return {name if key in _LIMITS else key: value for key, value in body.items()}
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """The other name of the limit on tokens, if an endpoint refuses the one that was sent."""
+    """Return the other name of the limit on tokens if the endpoint refuses the sent name."""
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:
@@ -176,9 +176,9 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
 
 
 def call_failure(error: Exception, who: str) -> NotVerifiedError:
-    """The error that reports show for an exception of the official client.
+    """Return the error that reports show for an exception of the official client.
 
-    An endpoint's own words may quote the key or the evidence, so none of them are in it.
+    The error quotes nothing that the endpoint said, which may contain the key or the evidence.
 
     Args:
         error: The exception of the official client.

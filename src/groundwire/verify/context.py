@@ -1,4 +1,4 @@
-"""The evidence that a claim is read with, and the same evidence without the cited spans."""
+"""Chooses the evidence that a claim is read with, and the same evidence without cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ from groundwire.verify.verifier import ClaimQuestion, EvidenceText
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The spans of a verification, each cleaned once.
+    """The cleaned spans of a verification, from which the evidence of each claim is chosen.
 
     Attributes:
-        evidence: Id of a span → the span, in the order they were given.
-        mode: ``cited``, ``all``, or ``auto``: all for a claim that cites nothing.
-        placeholder: Text in place of evidence that is taken away.
+        evidence: Id of a span → the cleaned span, in the order they were given.
+        mode: Spans that a claim is read with: ``cited``, ``all``, or ``auto`` (the cited spans, or
+            all if the claim cites nothing).
+        placeholder: Text that prompts show in place of a span that was taken away.
     """
 
     evidence: Mapping[str, EvidenceText]
@@ -26,27 +27,30 @@ class Contexts:
 
     @classmethod
     def of(cls, spans: Iterable[Source], *, mode: str, placeholder: str) -> "Contexts":
-        """Clean the spans."""
+        """Clean the spans of a verification."""
         return cls({span.id: _evidence(span) for span in spans}, mode, placeholder)
 
     def sids(self, claim: VerifiableClaim) -> tuple[str, ...]:
-        """Ids of the spans that a claim is read with, in the order they were given."""
+        """Return the ids of the spans that a claim is read with, in the order they were given."""
         if self.mode == "all" or (self.mode == "auto" and not claim.has_citations):
             return tuple(self.evidence)
         cited = frozenset(claim.cites)
         return tuple(sid for sid in self.evidence if sid in cited)
 
     def has_evidence(self, claim: VerifiableClaim) -> bool:
-        """Whether the spans that a claim is read with have any evidence."""
+        """Return whether the spans that a claim is read with contain any evidence."""
         return any(self.evidence[sid].text for sid in self.sids(claim))
 
     def posterior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The question about the claim with its evidence."""
+        """Return the question whether the evidence of the claim supports it."""
         evidence = tuple(self.evidence[sid] for sid in self.sids(claim))
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The question about the claim without the spans it cites; without any if it cites none."""
+        """Return the same question with the cited spans taken away.
+
+        If the claim cites no span of the evidence, all its evidence is taken away.
+        """
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)
         evidence = tuple(
@@ -60,6 +64,6 @@ class Contexts:
 
 def _evidence(span: Source) -> EvidenceText:
     cleaned = clean(span.text)
-    # "..." says nothing, in any script.
+    # A text without letters and digits, such as "...", is no evidence.
     text = cleaned.text if ALNUM.search(cleaned.text) else ""
     return EvidenceText(sid=span.id, text=text, shown=cleaned.shown)

@@ -1,6 +1,6 @@
 """``detect_hallucination`` and ``audit_trace_budget``, which verify texts by their citations.
 
-Problems with the arguments of an agent, or with a verifier, are told in the report, which is then
+If an agent passes arguments that cannot be used, or a verifier fails, the report says so and is
 flagged. An error is raised only for a mistake in the calling program.
 """
 
@@ -22,8 +22,8 @@ class TraceArguments(TypedDict, total=False):
         verifier_model: Model that an endpoint or a service is asked for; ``local`` has its own.
         default_target: Probability that a claim must reach, above 0 and below 1.
         require_citations: Whether a claim without citations is flagged.
-        context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (all if it
-            cites nothing).
+        context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (all if
+            the claim cites nothing).
         timeout_s: Seconds for one call of an endpoint or a service.
         verifier: ``local`` (the embedded model; nothing leaves this machine), ``openai`` (an
             endpoint with logprobs), ``service``, or a verifier of your own.
@@ -31,20 +31,20 @@ class TraceArguments(TypedDict, total=False):
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
-        min_log_odds_gain: Gain that the evidence must bring, in nats, 0 or more.
+        min_log_odds_gain: Least gain in log-odds that the evidence must bring, in nats, 0 or more.
         temperature: Temperature of an endpoint, 0 to 2.
-        top_logprobs: Tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: Calls at a time, 1 to 64.
+        top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
+        max_concurrency: Most calls at a time, 1 to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
-        max_group_size: Claims in such a call, 1 to 64.
-        max_group_prompt_chars: Characters in such a call, 1000 or more.
+        max_group_size: Most claims in a shared call, 1 to 64.
+        max_group_prompt_chars: Most characters of the prompt of a shared call, 1000 or more.
         include_prompts: Whether the report holds the prompts.
-        max_prompt_chars: Characters of each prompt in the report.
+        max_prompt_chars: Most characters of each prompt in the report.
         base_url: URL of an endpoint; ``None``: ``OPENAI_BASE_URL``, or OpenAI's.
         service_url: URL of a service; ``None``: ``BERRY_SERVICE_URL``.
-        plain_http_host: Host to which either may be asked over plain HTTP, beside this machine.
-        api_key: Key of endpoint or service; ``None``: ``OPENAI_API_KEY``.
+        plain_http_host: Host to which plain HTTP is allowed, besides this machine.
+        api_key: Key of the endpoint or service; ``None``: ``OPENAI_API_KEY``.
     """
 
     verifier_model: str | None
@@ -77,7 +77,7 @@ class AnswerArguments(TraceArguments, total=False):
     """Arguments of the verification of an answer.
 
     Attributes:
-        max_claims: Claims that are verified; more claims flag the report.
+        max_claims: Most claims that are verified; the report of an answer with more is flagged.
         claim_split: Whether claims are ``sentences`` or ``lines``.
     """
 
@@ -88,7 +88,7 @@ class AnswerArguments(TraceArguments, total=False):
 def detect_hallucination(
     answer: str, spans: Sequence[Mapping[str, Any]], **arguments: Unpack[AnswerArguments]
 ) -> VerificationReport:
-    """Verify an answer claim by claim: does its evidence state each claim, and is it needed?
+    """Verify an answer claim by claim: does the evidence state each claim, and is it needed?
 
     Each claim is read with its evidence (the posterior) and with the cited evidence taken away (the
     prior). By the rule ``signed`` it passes if the posterior reaches the target and the prior does
@@ -101,7 +101,7 @@ def detect_hallucination(
         arguments: See :class:`AnswerArguments`. The default verifier is ``local``.
 
     Returns:
-        The report. It is flagged, with ``error`` and ``error_type``, if there is no verification.
+        The report. If nothing was verified, it is flagged and has ``error`` and ``error_type``.
 
     Raises:
         SettingError: A ``ValueError``, if ``verifier``, ``rule``, ``max_group_size`` or

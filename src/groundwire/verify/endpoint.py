@@ -1,4 +1,4 @@
-"""One call of an endpoint that speaks chat completions, for the verifier ``openai``."""
+"""Sends one prompt to an endpoint with chat completions, for the verifier ``openai``."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ _NEWER_NAME = "api.openai.com"
 
 
 def max_tokens_key(base_url: str) -> str:
-    """The name of the argument that limits the tokens an endpoint writes."""
+    """Return the name of the argument that limits the tokens an endpoint writes."""
     is_newer = urlsplit(base_url).hostname == _NEWER_NAME
     return "max_completion_tokens" if is_newer else "max_tokens"
 
@@ -33,8 +33,8 @@ class Completion:
     """The answer of an endpoint.
 
     Attributes:
-        text: Its text.
-        positions: Its tokens.
+        text: Text of the answer.
+        positions: Tokens of the answer, in order, with their logprobs.
         prompt_tokens: Tokens read, as the endpoint counts them; 0 if it does not say.
         completion_tokens: Tokens written.
     """
@@ -62,10 +62,10 @@ def open_endpoint(*, base_url: str, api_key: str, timeout_s: float, scope: Scope
 
 
 def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Verify) -> Completion:
-    """Call an endpoint.
+    """Send a prompt to an endpoint, and return its answer.
 
     Raises:
-        NotVerifiedError: If there is no answer with logprobs.
+        NotVerifiedError: If the call fails, or the answer has no logprobs.
     """
     body: dict[str, Any] = {
         "model": model,
@@ -123,6 +123,6 @@ def _read(content: bytes) -> Completion:
 
 
 def token_count(value: object) -> int:
-    """Read a number of tokens as an endpoint reports it; 0 if it reports none."""
+    """Return a number of tokens that an endpoint reports; 0 if the value is no valid count."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number

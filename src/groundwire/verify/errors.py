@@ -2,7 +2,9 @@
 
 
 class NotVerifiedError(ValueError):
-    """Nothing was verified. Reports show type and message, which quote no claim, evidence or key.
+    """Raised if nothing could be verified.
+
+    Reports show its type and message, which quote no claim, evidence or key.
 
     Attributes:
         error_type: The kind of problem in one word, such as ``no_spans`` or ``timeout``.
@@ -18,5 +20,5 @@ class NotVerifiedError(ValueError):
 
 
 def invalid_argument(message: str) -> NotVerifiedError:
-    """The error for a value that an argument cannot have."""
+    """Return the error for an argument with an invalid value."""
     return NotVerifiedError("invalid_argument", message)

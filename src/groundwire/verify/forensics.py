@@ -1,8 +1,9 @@
-"""Looks into the citations of claims: which span supports what, and which adds nothing.
+"""Checks the citations of claims: which spans support a claim, and which cited spans add nothing.
 
-A claim is read with the spans it cites, and with each of these left out. If they do not support it,
-or it cites no known span, it is read with every other span, alone and beside those it cites. The
-rules over the answers are in :mod:`groundwire.verify.citations`.
+A verifier reads a claim with all its cited spans, without each of them, and with each of them
+alone. If the cited spans do not support the claim, it reads the claim with each uncited span too,
+alone and together with the cited spans. A claim without citations or with an unknown id is read
+with each uncited span alone. :mod:`groundwire.verify.citations` decides by the answers.
 """
 
 from collections import Counter
@@ -37,15 +38,15 @@ class CitationReport:
     """The findings about the citations of the claims that were scored.
 
     Attributes:
-        findings: One for each claim, in their order.
-        cost: Cost of these findings, beside that of the claims.
+        findings: One finding for each claim, in the order of the claims.
+        cost: Cost of the questions about citations, without the cost of verifying the claims.
     """
 
     findings: tuple[CitationFinding, ...]
     cost: CallCost = FREE
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data."""
+        """Return the report as JSON data."""
         return {
             "statuses": dict(sorted(Counter(str(f.status) for f in self.findings).items())),
             "verifier_api_calls_estimated": round(self.cost.calls, 6),
@@ -72,7 +73,7 @@ def check_citations(
         thresholds: Thresholds of the findings.
 
     Returns:
-        One finding for each claim, in their order. A verifier that fails leaves it ``unchecked``.
+        One finding for each claim, in their order; ``unchecked`` if the verifier failed.
     """
     cases = read_citations(claims, spans, verifier, thresholds)
     return tuple(case.finding(thresholds) for case in cases)
@@ -84,7 +85,11 @@ def read_citations(
     verifier: Verifier,
     thresholds: CitationThresholds,
 ) -> "list[CitationCase]":
-    """Ask the verifier about claims, each with the sets of spans that decide its findings."""
+    """Ask the verifier about each claim with the sets of spans that decide its finding.
+
+    Returns:
+        A case for each claim, with the answers of the verifier.
+    """
     cases = [CitationCase(claim, spans) for claim in claims]
     _ask(verifier, [(case, case.first()) for case in cases])
     _ask(verifier, [(case, case.second(thresholds)) for case in cases])
@@ -100,7 +105,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """The sets of spans that every claim with citations is read with."""
+        """Return the sets of spans that are asked about first; empty without citations."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -108,7 +113,7 @@ class CitationCase:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """The further sets of spans, for a claim that its cited spans do not support."""
+        """Return the sets with uncited spans; empty if the cited spans support the claim."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -118,12 +123,12 @@ class CitationCase:
         return wanted
 
     def question(self, sids: frozenset[str]) -> ClaimQuestion:
-        """The question about the claim with some spans."""
+        """Return the question whether some spans support the claim."""
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> ClaimProbabilities:
-        """The verifier's answers as probabilities."""
+        """Return the verifier's answers as probabilities."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0
@@ -137,7 +142,7 @@ class CitationCase:
         )
 
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
-        """The finding; ``unchecked`` if an answer is missing."""
+        """Return the finding: ``unchecked`` if the verifier failed, unless an id is unknown."""
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
             return CitationFinding(
@@ -158,12 +163,12 @@ class CitationCase:
         return {sid: p for sid, p in found.items() if p is not None}
 
     def _yes(self, sids: frozenset[str]) -> float | None:
-        """The lowest possible P(YES) with some spans."""
+        """Return the lower bound of P(YES) with some spans; ``None`` without an answer."""
         answer = self.answers.get(sids)
         return answer.yes.low if isinstance(answer, Readout) else None
 
 
-#: Statuses of claims without unsupported words.
+#: Statuses of claims whose finding lists no unsupported words.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 

@@ -12,8 +12,8 @@ class ProbabilityInterval:
     True
 
     Attributes:
-        low: Its lowest possible value, in [0, 1].
-        high: Its highest possible value, in [``low``, 1].
+        low: Lowest possible value of the probability, in [0, 1].
+        high: Highest possible value of the probability, in [``low``, 1].
 
     Raises:
         ValueError: If ``0 <= low <= high <= 1`` does not hold, or an end is NaN.
@@ -31,16 +31,16 @@ class ProbabilityInterval:
 
     @classmethod
     def exactly(cls, probability: float) -> Self:
-        """The range of a probability that was measured."""
+        """Return the range of a probability that is known exactly: both ends are equal to it."""
         return cls(probability, probability)
 
     def overlaps(self, other: "ProbabilityInterval") -> bool:
-        """Whether both may be the same probability."""
+        """Return whether the two ranges have a value in common."""
         return self.low <= other.high and other.low <= self.high
 
     def __contains__(self, probability: float) -> bool:
         return self.low <= probability <= self.high
 
 
-#: The range of a probability of which nothing is known.
+#: The range of an unknown probability.
 UNKNOWN = ProbabilityInterval(0.0, 1.0)

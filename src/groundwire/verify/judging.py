@@ -1,4 +1,4 @@
-"""Judges claims: by what needs no verifier, then with their evidence and without it."""
+"""Judges claims: by rules that need no verifier, then with their evidence and without it."""
 
 from collections.abc import Callable, Sequence
 from itertools import compress
@@ -31,7 +31,7 @@ from groundwire.verify.verifier import (
 def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
-    """Verify claims: each is read with its evidence, and if that gave an answer, without."""
+    """Verify claims: read each with its evidence and, if the verifier answers, without it too."""
     rule, units = DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
     decisions = [before_reading(each, contexts, settings) for each in claims]
@@ -40,7 +40,7 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = after_posterior(posterior, target=targets[at], rule=rule)
-    # Flagged claims have priors too: without one there is no telling how much is missing.
+    # The priors of flagged claims are read too: the report says how much information they lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
@@ -73,7 +73,7 @@ def judge_claims(
 def before_reading(
     claim: VerifiableClaim, contexts: Contexts, settings: Verify
 ) -> ClaimDecision | None:
-    """The decision that needs no verifier, the first that holds; ``None`` if there is none."""
+    """Return the first decision that applies without a verifier; ``None`` if one is needed."""
     is_missing = settings.require_citations and not claim.has_citations
     ladder = (
         (not contexts.evidence, ClaimStatus.NO_SPANS, Why.NO_SPANS),
@@ -92,13 +92,13 @@ def _answers(
     wanted: Sequence[bool],
     question: Callable[[VerifiableClaim], ClaimQuestion],
 ) -> list[Judged | None]:
-    """Ask about the claims that are wanted; ``None`` for the others."""
+    """Ask the verifier about some of the claims, and return ``None`` for each other claim."""
     answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
     return [next(answers) if is_wanted else None for is_wanted in wanted]
 
 
 def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:
-    """The failures of the verifier, if it left no finding about any claim."""
+    """Return the verifier's failures if it failed on every claim; otherwise an empty tuple."""
     failed = tuple(
         each.posterior for each in details if isinstance(each.posterior, VerifierFailure)
     )

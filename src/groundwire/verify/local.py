@@ -1,21 +1,21 @@
-"""The default verifier: the embedded reader, on this machine, the same result every time.
+"""The default verifier: the embedded reader, on this machine. Equal questions have equal answers.
 
-A claim is read as a detector would read it, with the spans that it is asked about and nothing else:
-no question, nothing said before. Spans are cut into passages and read once, whatever cites them;
-of spans that are longer than is read at a time, the reader selects what bears on the claim and
-looks a second time at what comes next.
+The reader reads a claim as in a detection, but with the given spans alone: without a question and
+without earlier messages. Spans are cut into passages, and a passage is read once for all claims. If
+there are more passages than are read at a time, the reader selects those that bear on the claim,
+and in a second look those that come next.
 
-*With evidence*, P(YES) is calibrated to answers few of whose claims are not supported: the map's
-``provenance`` says how few. *Without*, the claim is read alone. The model knows nothing of the
-world, so this does not say whether the claim is true; it says how much the claim needs evidence:
-near 0 for "It was built in 1950", more for "Here is a summary". The level is that nothing follows
-from nothing, as surely as the contexts it was fitted on can say.
+*With evidence*, P(YES) is calibrated for answers with few unsupported claims: the map's
+``provenance`` has their share. *Without evidence*, the claim is read alone. The model does not know
+the world, so P(YES) then does not tell whether the claim is true, but how much it needs evidence:
+it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its mean is fitted to
+be low, because no claim follows from nothing.
 
-The model overlooks a "not", and rules beside it do not (:mod:`.detection.rules`): a claim with
-a conflict is answered with NO, whatever the model says. Those conflicts count that need no doubt of
-the model. What only stands nowhere is in its doubts, which the map weighs; and right claims take
-names and years from elsewhere, and compute. A claim that is a line of the evidence, word for
-word, is answered with YES.
+The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
+finds a conflict with the evidence, the answer is NO, whatever the model says. Some rules need the
+model to doubt the same words, or their conflicts do not count. If a line of the evidence states the
+claim word for word, the answer is YES. Words that the evidence does not have are no conflict: the
+map weighs the model's doubts about them, since a right claim may use names from elsewhere.
 """
 
 from collections import deque
@@ -54,30 +54,30 @@ from groundwire.verify.verifier import (
     VerifierFailure,
 )
 
-# The model file whose hash a map is bound to: the first of these that a manifest has.
+# Names of model files. A map belongs to the hash of the first of them that the manifest lists.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
-#: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
-#: stand behind all claims of a verification.
+#: Most claims of a verification that are queued at the reader's threads. Detections use the same
+#: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
-#: A conflict that needs the model's doubt counts from this P(not supported) of its words on: of
-#: numbers, dates and fields in the validation answers 92 to 100 % are then marked.
+#: Least P(not supported) of its words at which a conflict counts whose rule needs the model's
+#: doubt. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
 _DOUBTED = 0.6
-#: The highest P(YES) of a claim with a conflict: below any target that users choose.
+#: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
 DENIED = 0.1
-#: The lowest P(YES) of a claim that a line of the evidence says word for word.
+#: The lowest P(YES) of a claim that a line of the evidence states word for word.
 REPEATED = 0.97
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """A claim that the reader has read.
+    """A claim that the reader has read, with its scores.
 
     Attributes:
         claim: The text of the claim.
         scores: The scores of the reader, uncalibrated.
         measured: The measures of these scores that the map weighs.
-        judged: The scores as a detection has them: calibrated, with the conflicts that need no
-            doubt of the model. Without evidence there are no conflicts.
+        judged: The scores as a detection has them: calibrated, with the conflicts that count.
+            Without evidence there are no conflicts.
     """
 
     claim: str
@@ -87,17 +87,17 @@ class Looked:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """Conflicts that the rules find in it, in reading order."""
+        """The conflicts with the evidence that count, in reading order."""
         return self.judged.conflicts
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """P(YES) of a claim, by the map and by the rules.
+    """Return P(YES) of a claim: that of the map, unless a rule sets a limit.
 
     Args:
         yes: P(YES) by the map.
-        is_denied: Whether the claim has a conflict that needs no doubt of the model.
-        is_line: Whether a line of the evidence says it word for word.
+        is_denied: Whether the claim has a conflict that counts.
+        is_line: Whether a line of the evidence states the claim word for word.
     """
     if is_denied:
         return min(yes, DENIED)
@@ -105,16 +105,16 @@ def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
 
 
 class LocalVerifier:
-    """Judges claims with the embedded reader. Threads may share it.
+    """The verifier ``local``, which judges claims with the embedded reader. Threads may share it.
 
     Attributes:
-        name: ``local``.
+        name: Name of the verifier: ``local``.
     """
 
     name = "local"
 
     def __init__(self, reader: Reader, claim_map: ClaimMap, *, scope: Scope = ANYONE) -> None:
-        """Put a verifier together; :meth:`load` is the usual way.
+        """Make a verifier from its parts; :meth:`load` is the usual way.
 
         Args:
             reader: The reader.
@@ -122,7 +122,7 @@ class LocalVerifier:
             scope: Tenant of the claims, and when to stop.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
-        # The map is fitted on uncalibrated scores, so that other calibrations may change.
+        # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.
         self._plain = replace(
             reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
         )
@@ -131,16 +131,16 @@ class LocalVerifier:
     def load(
         cls, model: str | Path | None = None, *, threads: int | None = None, cache_mb: float = 128
     ) -> Self:
-        """Load the embedded reader, or one of a folder that ``groundwire train reader`` wrote.
+        """Load a verifier, with the embedded reader or one that ``groundwire train reader`` wrote.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded one, or a folder.
+            model: ``None`` or ``"reader"`` for the embedded reader, or the folder of another.
             threads: CPU threads; by default one for each processor this process may use.
-            cache_mb: Megabytes (of 1,000,000 bytes) for spans that were read.
+            cache_mb: Size of the cache of spans that were read, in megabytes of 1,000,000 bytes.
 
         Raises:
-            ModelError: If it is no reader, or has no map for claims.
-            CorruptModelError: If a file does not have the hash of its manifest.
+            ModelError: If the model is no reader, or has no map for claims.
+            CorruptModelError: If a file does not have the hash that the manifest says.
             SettingError: If a setting is outside its range.
         """
         _map(_manifest(model))  # before anything large is loaded
@@ -148,14 +148,15 @@ class LocalVerifier:
 
     @classmethod
     def of(cls, detector: Detector, *, model: str | Path | None = None) -> Self:
-        """Use the reader of a detector, so that nothing is loaded and no source read twice.
+        """Make a verifier that shares the reader of a detector, and its cache of sources.
 
         Args:
             detector: The detector with the reader.
-            model: The model that it was loaded from.
+            model: The model that the detector was loaded from.
 
         Raises:
-            ModelError: If it has another judge, or there is no map for its reader.
+            ModelError: If the detector has no reader or not that of ``model``, or the reader has no
+                map for claims.
         """
         reader, manifest = _reader(detector), _manifest(model)
         if model is None and reader.revision != manifest.revision:
@@ -168,7 +169,10 @@ class LocalVerifier:
         return cls(reader, _map(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """A verifier for another scope. It shares the model, but no text that was read."""
+        """Return a verifier for another scope with the same model.
+
+        No text that was read for one tenant is used for another.
+        """
         return type(self)(self._reader, self._map, scope=scope)
 
     @property
@@ -178,16 +182,16 @@ class LocalVerifier:
 
     @property
     def claim_map(self) -> ClaimMap:
-        """The fitted map; its ``provenance`` tells its quality."""
+        """The map from the reader's scores to probabilities; ``provenance`` tells its quality."""
         return self._map
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of the work so far: texts and sentences read, word pieces."""
+        """Numbers of texts, claims and word pieces that the reader has read so far."""
         return self._reader.work
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Answer each question, in their order; equal ones are read once."""
+        """Return an answer to each question, in their order; equal questions are read once."""
         distinct = list(dict.fromkeys(map(_key, questions)))
         answers = dict(zip(distinct, self._answers(distinct), strict=True))
         return [answers[_key(question)] for question in questions]
@@ -202,19 +206,19 @@ class LocalVerifier:
             yield waiting.popleft().result()
 
     def look(self, claim: str, texts: Sequence[str]) -> Looked | Reason:
-        """Read a claim with some texts, all of them evidence; or say why it cannot be read.
+        """Read a claim with texts of evidence; return the reason if it cannot be read.
 
-        ``language``: the claim, a word of it or all of the evidence is in a script that the model
-        cannot read. ``detector_failed``: the model failed.
+        The reason ``language`` means that the claim, a word of it or all of the evidence is in a
+        script that the model cannot read; ``detector_failed`` means that the model failed.
         """
         sources = [
             Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
         ]
-        # Threshold 0: a claim gets a second look wherever there are more passages to look at.
+        # With threshold 0, each claim gets a second look if there are passages left to read.
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
             return Reason.LANGUAGE
-        # The claim comes without citations: a bracket that is left in it is its text.
+        # Citations were removed from the claim, so any bracket in it is part of its text.
         (scores,) = reading.read(claim, [Segment(start=0, end=len(claim), citations=())])
         if scores.reason is not None:
             return scores.reason
@@ -227,19 +231,19 @@ class LocalVerifier:
         logits = np.log(np.clip(scores.labels, 1e-7, 1.0))
         labels = self._reader.calibration.labels(logits)
         if is_bare:
-            # A time that stands nowhere is no conflict where there is nothing to stand in.
+            # Without evidence, nothing can conflict with the claim.
             return replace(scores, labels=labels, conflicts=(), settled=())
         plain = replace(scores, labels=labels)
         counting = tuple(
             each
             for each in scores.conflicts
-            # Where the model finds the same words wrong, a check marks them as well.
+            # A conflict that does not stand alone counts if the model doubts the same words.
             if each.stands_alone or plain.highest(each) >= _DOUBTED
         )
         return replace(plain, conflicts=counting).with_rules()
 
     def probability(self, looked: Looked) -> float:
-        """P(YES) of a claim that was read: by the map, and by the rules."""
+        """Return P(YES) of a claim that was read, by the map and the rules."""
         yes = self._map.probability(looked.measured)
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
@@ -269,7 +273,7 @@ class LocalVerifier:
         )
 
     def _contradicted(self, scores: ClaimScores) -> float:
-        """P(the evidence says otherwise), given that it does not say so."""
+        """Return P(the evidence contradicts the claim), given that it does not support it."""
         said = scores.entailment
         assert said is not None
         shares = np.clip([said.entailment, said.neutral, said.contradiction], 1e-6, 1.0)
@@ -298,9 +302,9 @@ class LocalVerifier:
 
 
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
-    """The label of some words: that of a rule, or else the one the model finds likelier."""
+    """Return the label of a span: that of a conflict there, or else the model's likelier one."""
     if looked.measured.is_bare:
-        # Evidence that is not there contradicts nothing.
+        # Without evidence, nothing can contradict the claim.
         return Label.UNSUPPORTED
     for conflict in looked.conflicts:
         if conflict.start < span.end and conflict.end > span.start:
@@ -312,10 +316,10 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
-    """The verdict that a detector would give at its balanced threshold.
+    """Return the verdict that a detector would give at its balanced threshold.
 
-    Not the likeliest of the three: few claims are wrong, so YES is likelier than NO even where a
-    word is contradicted.
+    The verdict need not be the likeliest of the three: few claims are wrong, so YES is likelier
+    than NO even where a word is contradicted.
     """
     if doubts:
         gravest = max(doubts, key=lambda doubt: doubt.probability)
@@ -327,7 +331,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """The parts of a question that decide the answer. The order of spans is not one of them."""
+    """Return the claim and the texts of evidence, sorted: the order of spans changes no answer."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
@@ -363,7 +367,7 @@ def _map(manifest: Manifest) -> ClaimMap:
 
 
 def graph_hash(manifest: Manifest) -> str:
-    """SHA-256 of the graph that a map of claims belongs to."""
+    """Return the SHA-256 of the model file that a map of claims belongs to."""
     return next(manifest.files[name].sha256 for name in _GRAPHS if name in manifest.files)
 
 

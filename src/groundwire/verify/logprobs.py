@@ -1,4 +1,4 @@
-"""P(yes), P(no) and P(unsure) from the logarithms of token probabilities."""
+"""Reads P(yes), P(no) and P(unsure) from the log-probabilities of an endpoint's tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class TokenPosition(TopToken):
     """One token of an answer, as chat completions report it.
 
     Attributes:
-        top_logprobs: The likeliest tokens at its place, which may include it; ``None`` or empty if
-            the endpoint gave none.
+        top_logprobs: The likeliest tokens at this position, which may include the written one;
+            ``None`` or empty if the endpoint gave none.
     """
 
     top_logprobs: tuple[TopToken, ...] | None = None
@@ -30,10 +30,10 @@ def read_single(positions: Sequence[TokenPosition]) -> Readout:
 
 
 def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
-    """Read the answers about ``n`` claims; ``None`` unless all letters, lines and tokens agree.
+    """Read the answers about ``n`` claims from a reply; ``None`` if the reply is not exact.
 
-    A reading that is off by one would give each claim its neighbour's verdict, so there is no
-    partial one.
+    The reply must have ``n`` verdicts, one a line, and each must be one token. A reply with one
+    verdict too many or too few could give each claim its neighbour's verdict.
     """
     read = [p for p in positions if p.token.strip()]
     said = [verdict_of(p.token) for p in read]
@@ -44,11 +44,11 @@ def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[R
 
 
 def readout(written: TokenPosition) -> Readout:
-    """Read P(yes), P(no) and P(unsure) at one token, as sums over the spellings of each.
+    """Read P(yes), P(no) and P(unsure) at one token, as sums over the spellings of each verdict.
 
-    Other spellings may be among the tokens that the endpoint left out, so each verdict may be
-    likelier by all of those together. If it gave no likeliest tokens at all, a verdict that is not
-    there may have any probability.
+    Tokens that the endpoint did not list may be further spellings, so the upper bound of each
+    verdict includes the probability of all of them. If the endpoint listed no likeliest tokens at
+    all, a verdict that was not written may have any probability.
     """
     top = written.top_logprobs or ()
     told = (*top, written) if written.token not in {each.token for each in top} else top

@@ -1,7 +1,7 @@
-"""Measures of a claim that was read, and the fitted map from these to P(supported).
+"""Measures of a claim that a reader has read, and the fitted map from these to P(supported).
 
-The sentence output judges the claim as a whole, the word outputs its words. Neither is best alone,
-so a logistic map takes both.
+The reader's sentence output judges the claim as a whole, its word outputs judge each word. Both
+together judge better than one alone, so a logistic map weighs both.
 """
 
 import json
@@ -18,19 +18,19 @@ from groundwire.errors import ModelError
 
 #: The file beside a model's manifest that holds the map.
 FILE_NAME = "verify.json"
-#: Smallest probability that is distinguished from 0, which is the reader's rounding.
+#: Smallest probability that is distinguished from 0: the precision of the reader's outputs.
 _LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Uncalibrated measures of a claim that was read.
+    """Uncalibrated measures of a claim that a reader has read.
 
     Attributes:
         whole: Log-odds, by the sentence output, that the claim is supported.
-        words: Logarithm of the mean odds of doubt over its word pieces.
-        unsupported: Highest log-probability of ``unsupported`` among them.
-        is_bare: Whether it was read without any evidence.
+        words: Logarithm of the mean odds that a word piece of the claim is not supported.
+        unsupported: Highest log-probability of ``unsupported`` among its word pieces.
+        is_bare: Whether the claim was read without any evidence.
     """
 
     whole: float
@@ -40,10 +40,10 @@ class Measured:
 
     @classmethod
     def of(cls, scores: ClaimScores, *, is_bare: bool) -> Self:
-        """Measure a claim that a reader without calibration has judged.
+        """Measure a claim by the uncalibrated scores of a reader.
 
         Raises:
-            ValueError: If it was not judged.
+            ValueError: If the reader could not judge the claim.
         """
         if scores.entailment is None or not len(scores.labels):
             raise ValueError("the claim was not judged, so there is nothing to measure")
@@ -59,7 +59,7 @@ class Measured:
 
     @property
     def features(self) -> tuple[float, float, float]:
-        """The numbers that the map weighs."""
+        """The measures that the map weighs, in the order of its weights."""
         return self.whole, self.words, self.unsupported
 
 
@@ -80,8 +80,8 @@ class ClaimMap:
     Attributes:
         weights: Weights of ``whole``, ``words`` and ``unsupported``.
         offset: Offset for claims that were read with evidence.
-        bare_offset: Offset for claims that were read without.
-        provenance: Data that it was fitted on, the method, and its quality.
+        bare_offset: Offset for claims that were read without evidence.
+        provenance: Data that the map was fitted on, the method, and its quality.
     """
 
     weights: tuple[float, float, float]
@@ -98,7 +98,7 @@ class ClaimMap:
             graph: SHA-256 of the graph that the map has to belong to.
 
         Raises:
-            ModelError: If there is none, it cannot be read, or it was fitted for other weights.
+            ModelError: If the map is missing or cannot be read, or was fitted for another graph.
         """
         path = folder / FILE_NAME
         remedy = (
@@ -119,26 +119,27 @@ class ClaimMap:
         return cls(**stored.model_dump(exclude={"graph"}))
 
     def write(self, folder: Path, *, graph: str) -> None:
-        """Write it into a model folder; arguments are those of :meth:`read`."""
+        """Write the map into a model folder; the arguments are those of :meth:`read`."""
         text = json.dumps({"graph": graph, **asdict(self)}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 
     @property
     def passing(self) -> Mapping[str, Mapping[str, float]]:
-        """Set of labelled claims → shares of its ``right`` and ``wrong`` ones that pass.
+        """Name of a set of labelled claims → shares of its ``right`` and ``wrong`` that pass.
 
-        They pass the default target, and the probabilities were fitted on other contexts.
+        A claim passes if its probability reaches the default target. The maps behind these
+        probabilities were fitted on other contexts.
         """
         found: Mapping[str, Mapping[str, float]] = self.provenance.get("passing", {})
         return found
 
     def log_odds(self, measured: Measured) -> float:
-        """Log-odds that the claim is supported, in nats."""
+        """Return the log-odds that the claim is supported, in nats."""
         offset = self.bare_offset if measured.is_bare else self.offset
         pairs = zip(self.weights, measured.features, strict=True)
         return offset + sum(weight * value for weight, value in pairs)
 
     def probability(self, measured: Measured) -> float:
-        """P(the evidence supports the claim), in [0, 1]."""
-        # A sigmoid that does not overflow, however sure the map is.
+        """Return P(the evidence supports the claim), in [0, 1]."""
+        # This form of the sigmoid does not overflow.
         return float(np.exp(-np.logaddexp(0.0, -self.log_odds(measured))))

@@ -29,14 +29,14 @@ from groundwire.verify.verifier import (
 
 
 class OpenAIVerifier:
-    """Asks an endpoint about each claim: equal questions once, claims with equal evidence together.
+    """Asks an endpoint about claims: equal questions once, claims with equal evidence in one call.
 
     Args:
         endpoint: The endpoint to ask.
-        settings: Model, temperature, cache, groups, concurrency.
-        api_key: The key. Cached answers are kept apart by it.
+        settings: Settings of the verification, such as model, temperature and group sizes.
+        api_key: Key of the endpoint. Answers cached under one key are not used under another.
         scope: Tenant of the claims, and when to stop.
-        cache: Cache of answers at temperature 0.
+        cache: Cache of answers; it is used at temperature 0 alone.
     """
 
     name = "openai"
@@ -58,11 +58,11 @@ class OpenAIVerifier:
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
+        """Name of the model that the endpoint is asked for."""
         return self._settings.model or DEFAULT_MODEL
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Answer each question, in their order."""
+        """Return an answer to each question, in their order."""
         unique, own = list(dict.fromkeys(questions)), self._settings
         size = own.max_group_size if own.group_claims else 1
         groups = list(plan_groups(unique, max_size=size, max_chars=own.max_group_prompt_chars))
@@ -92,10 +92,10 @@ class OpenAIVerifier:
             try:
                 return [future.result() for future in futures]
             finally:
-                pool.shutdown(cancel_futures=True)  # if one was interrupted
+                pool.shutdown(cancel_futures=True)  # after an interrupt, waiting calls are not made
 
     def _ask(self, group: tuple[ClaimQuestion, ...]) -> tuple[Judged, ...]:
-        """Make one call about claims that have the same evidence."""
+        """Make one call about claims with the same evidence, or read its answers in the cache."""
         n, own, cost = len(group), self._settings, CallCost()
         prompt = prompt_for([each.claim for each in group], group[0].evidence)
         endpoint = (self._endpoint.base_url, self._api_key, self.model, own.top_logprobs)
@@ -129,7 +129,7 @@ class OpenAIVerifier:
 #: Failures after which no other call of the same verification can succeed.
 _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
-#: Failures of a group that its claims may not have alone, since their prompts are shorter.
+#: Failures of a call for several claims after which each claim is asked about alone.
 _OF_GROUPS = (FailureKind.MALFORMED, FailureKind.REFUSED, FailureKind.NO_LOGPROBS)
 
 
@@ -138,10 +138,10 @@ def _may_succeed_alone(judged: Judged) -> bool:
 
 
 def _read(completion: Completion, n: int) -> tuple[Readout, ...]:
-    """Read an answer for each of ``n`` claims.
+    """Read the answers about ``n`` claims from the completion of one call.
 
     Raises:
-        NotVerifiedError: If the answers of a group cannot be told apart.
+        NotVerifiedError: If the completion does not have one verdict for each claim.
     """
     if n == 1:
         return (read_single(completion.positions),)
@@ -164,7 +164,7 @@ def _share(completion: Completion, n: int) -> CallCost:
 def _each_once(
     questions: Sequence[ClaimQuestion], answers: Mapping[ClaimQuestion, Judged]
 ) -> list[Judged]:
-    """List an answer for each question; of equal questions, only the first has a cost."""
+    """Return an answer to each question; among equal questions, only the first has a cost."""
     first = {question: at for at, question in reversed(list(enumerate(questions)))}
     return [
         answers[question]
@@ -177,9 +177,13 @@ def _each_once(
 def plan_groups(
     questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[ClaimQuestion, ...]]:
-    """Divide questions, no two of them equal, into calls about the same evidence.
+    """Divide questions into groups with the same evidence, one for each call.
 
-    A question whose own prompt is longer than ``max_chars`` has a call of its own.
+    Args:
+        questions: The questions, no two of them equal.
+        max_size: Most questions in a group.
+        max_chars: Most characters of a group's prompt. A question with a longer prompt is a group
+            of its own.
     """
     by_evidence: dict[object, list[ClaimQuestion]] = {}
     for question in questions:

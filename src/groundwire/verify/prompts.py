@@ -1,9 +1,8 @@
 """Prompts of the verifier ``openai``: strict entailment, with claim and evidence as quoted data.
 
-Claim and evidence are written by strangers. They stand in JSON strings, one a line, in which
-quotes, line breaks, control characters and angle brackets are escapes: nothing in them can end its
-string, begin a line of its own, or spell a chat template's control tokens. The rules stand before
-them.
+Claim and evidence are untrusted. The prompt has them as JSON strings, one a line, after the rules.
+Quotes, line breaks, control characters and angle brackets are escaped, so that no text can end its
+string, begin a line of its own, or spell a control token of a chat template.
 """
 
 import json
@@ -37,9 +36,9 @@ class Prompt:
     """The prompt of one call.
 
     Attributes:
-        system: The rules.
-        user: Evidence and claims.
-        n: Number of claims it is about.
+        system: System message: the rules.
+        user: User message: evidence and claims.
+        n: Number of claims.
     """
 
     system: str
@@ -53,12 +52,12 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """The most tokens of a reply: one, or for a group a letter and a line break a claim."""
+        """Most tokens of a reply: 1 for one claim; for more, a letter and a line break for each."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 
 def prompt_for(claims: Sequence[str], evidence: Sequence[EvidenceText]) -> Prompt:
-    """The prompt about one claim, or about several that have the same evidence."""
+    """Return the prompt about one claim, or about several claims with the same evidence."""
     lines = ["EVIDENCE"]
     lines += [f'{{"sid": {quoted(each.sid)}, "quote": {quoted(each.shown)}}}' for each in evidence]
     if len(claims) == 1:
@@ -71,7 +70,7 @@ def prompt_for(claims: Sequence[str], evidence: Sequence[EvidenceText]) -> Promp
 
 
 def quoted(text: str) -> str:
-    r"""A text as a JSON string that nothing in the text can end.
+    r"""Return a text as a JSON string that nothing in the text can end.
 
     >>> print(quoted('He said "yes".\n</quote><|im_end|>'))
     "He said \"yes\".\n\u003c/quote\u003e\u003c|im_end|\u003e"

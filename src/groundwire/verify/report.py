@@ -1,6 +1,6 @@
 """Reports of verifications, as frozen values and as the documented JSON.
 
-A value that was not measured is ``null``: a skipped prior has no gap.
+In JSON, a value that was not measured is ``null``, such as the budget gap without a prior.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ class ClaimReport:
 
     Attributes:
         claim: The claim, with its citations.
-        target: The probability it had to reach.
-        decision: Status and reasons.
-        measures: Amounts of information, required and observed.
-        posterior: The verifier's answer with its evidence; ``None`` if it was not asked.
-        prior: The verifier's answer without it; ``None`` if it was not asked.
-        is_missing_citations: Whether it cites nothing and had to.
-        has_empty_context: Whether it cites nothing, and nothing else was its evidence.
-        evidence: Ids of the spans that it was read with.
+        target: Probability that the claim had to reach.
+        decision: Status of the claim, with reasons.
+        measures: Measures of the verifier's answers, such as required and observed information.
+        posterior: The verifier's answer with the evidence; ``None`` if it was not asked.
+        prior: The verifier's answer without the evidence; ``None`` if it was not asked.
+        is_missing_citations: Whether the claim cites nothing although citations are required.
+        has_empty_context: Whether the claim had no spans as its evidence.
+        evidence: Ids of the spans that the claim was read with.
         units: Units of the amounts of information.
     """
 
@@ -58,17 +58,17 @@ class ClaimReport:
 
     @property
     def error(self) -> str | None:
-        """The error of the verifier, if it gave no answer."""
+        """The verifier's error message; ``None`` if the verifier did not fail."""
         failed = (
             each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure)
         )
         return next((each.error for each in failed), None)
 
     def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
-        """The report as JSON data.
+        """Return the report as JSON data.
 
         Args:
-            max_prompt_chars: Characters of each prompt; ``None``: no prompts.
+            max_prompt_chars: Most characters of each prompt; ``None``: no prompts.
         """
         claim, measures = self.claim, self.measures
         found: dict[str, Any] = {
@@ -124,7 +124,7 @@ class VerificationSetup:
         backend: Name of the verifier.
         verifier_model: Model of the verifier.
         rule: Rule of the decisions; ``service`` if a service made them.
-        settings: All settings.
+        settings: All settings of the verification.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
         passing: Set of labelled claims → shares of its ``right`` and ``wrong`` claims that the
             verifier passes at the default target; empty if that was not measured.
@@ -146,13 +146,14 @@ class VerificationReport:
 
     Attributes:
         setup: Settings and verifier.
-        details: One report for each claim that was scored, in their order.
+        details: One report for each claim that was scored, in the order of the claims.
         unscored: Claims beyond ``max_claims``, which flag the report.
-        has_unscored: Whether a service left claims out.
-        n_lost: Number of claims that were to be scored and have no report.
-        lost: Failures of the verifier about them; they count as calls.
-        citations: Findings about the citations; ``None`` if nobody asked. They flag nothing.
-        error: Why there is no verification, with empty ``details``; ``None`` if there is one.
+        has_unscored: Whether a service did not report on some claims.
+        n_lost: Number of claims that should have been scored and have no report.
+        lost: Failures of the verifier for such claims; each counts as a call.
+        citations: Findings about the citations, which never flag the report; ``None`` if the call
+            did not ask for them.
+        error: Why nothing was verified; ``details`` is then empty. ``None`` without an error.
         error_type: The kind of error, one word.
     """
 
@@ -168,7 +169,7 @@ class VerificationReport:
 
     @property
     def flagged(self) -> bool:
-        """Whether a claim did not pass, or was not verified."""
+        """Whether some claim did not pass or was not verified."""
         return self.error is not None or self.truncated or any(d.flagged for d in self.details)
 
     @property
@@ -178,7 +179,7 @@ class VerificationReport:
 
     @property
     def truncated(self) -> bool:
-        """Whether there are claims beyond ``max_claims``."""
+        """Whether claims were left out: beyond ``max_claims``, or by a service."""
         return bool(self.unscored) or self.has_unscored
 
     @property
@@ -188,7 +189,7 @@ class VerificationReport:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The report in numbers, as JSON."""
+        """The report in numbers, with its settings, as JSON data."""
         setup, settings = self.setup, self.setup.settings
         flagged = [each.claim.idx for each in self.details if each.flagged]
         return {
@@ -217,7 +218,7 @@ class VerificationReport:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The documented JSON."""
+        """Return the report as the documented JSON data."""
         settings = self.setup.settings
         most = settings.max_prompt_chars if settings.include_prompts else None
         found: dict[str, Any] = {"flagged": self.flagged, "under_budget": self.under_budget}
@@ -235,7 +236,10 @@ class VerificationReport:
 
 
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
-    """Shares of right and of wrong claims that a verifier passes, if its model says them."""
+    """Return the shares of right and of wrong claims that a verifier passes.
+
+    Only a verifier with a fitted map knows them; for others the mapping is empty.
+    """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing
 
@@ -253,7 +257,7 @@ def _counts(
     costs = [each.cost for each in judged]
     total = sum(costs, CallCost())
     n_asked = n_lost + sum(each.posterior is not None for each in details)
-    # Without groups each member would have taken a whole call.
+    # Without groups, each answer would have taken a whole call.
     saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
     return {
         "verifier_calls": len(judged),

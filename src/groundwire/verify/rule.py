@@ -1,10 +1,10 @@
-"""Decisions by a verifier's answers: a status for each claim, the first that holds.
+"""Decides the status of each claim by the verifier's answers; the first status that applies counts.
 
-``signed`` (default) asks that a claim be believed with its evidence, and not without: P(yes) at or
-above the target, the prior below it, and log-odds that the evidence raised. ``kl`` is the plain
-comparison of budgets, which has no sign: it lets a claim pass that its evidence contradicts, if the
-contradiction is informative enough. What was not measured passes by neither, and both look at the
-claim's citations first.
+By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
+it: P(yes) reaches the target, the prior stays below the target, and the evidence raises the
+log-odds enough. The rule ``kl`` only compares amounts of information, which have no sign: a claim
+that its evidence contradicts passes if the contradiction is informative enough. By neither rule
+does a claim pass without an answer of the verifier.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    UNDER_BUDGET = "under_budget"  # of the rule kl, and of a service that says no more
+    UNDER_BUDGET = "under_budget"  # by the rule kl, or from a service that gives no other status
     PASSED = "passed"
 
 
@@ -63,14 +63,14 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimDecision:
-    """A status, and why."""
+    """The status of a claim, and the reasons for it."""
 
     status: ClaimStatus
     reasons: tuple[Why, ...] = ()
 
     @classmethod
     def of(cls, status: ClaimStatus, *reasons: Why) -> Self:
-        """The decision of a status, with reasons."""
+        """Make a decision from a status and reasons."""
         return cls(status=status, reasons=reasons)
 
     @property
@@ -84,16 +84,19 @@ PASSED = ClaimDecision(status=ClaimStatus.PASSED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Measures of two answers together; ``None`` where one was not measured.
+    """Measures of the answers about a claim with its evidence (posterior) and without (prior).
+
+    A measure is ``None`` if an answer that it needs is missing.
 
     Attributes:
-        required: Information that the claim needs.
+        required: Information that the claim needs to reach the target.
         observed: Information that its evidence brings.
         gap: Information that is missing.
         gain: Gain in log-odds by the evidence, always in nats.
         supports_target: Whether the posterior surely reaches the target.
-        is_prior_below_target: Whether the prior surely stays below it.
-        is_dependent: Whether both hold and the gain is at least the minimum.
+        is_prior_below_target: Whether the prior surely stays below the target.
+        is_dependent: Whether ``supports_target`` and ``is_prior_below_target`` hold and the gain
+            is surely at least the minimum.
         is_budget_sufficient: Whether the observed information may cover the required, and prior and
             posterior surely differ.
     """
@@ -119,7 +122,7 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Measure the answers; nothing stands in for a missing one."""
+    """Compute the measures of two answers, as far as both are there."""
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target
@@ -145,7 +148,7 @@ def measure(
 def after_posterior(
     posterior: Judged, *, target: float, rule: DecisionRule
 ) -> ClaimDecision | None:
-    """The decision that needs no prior; ``None`` if the prior has to be read."""
+    """Return the decision if the posterior settles it; ``None`` if the prior has to be read."""
     if isinstance(posterior, VerifierFailure):
         return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.POSTERIOR_ERROR)
     if rule is DecisionRule.KL:
@@ -153,7 +156,7 @@ def after_posterior(
     is_enough = posterior.yes.low >= target
     below = () if is_enough else (Why.POSTERIOR_BELOW_TARGET,)
     if says_no(posterior):
-        # This holds for any target: a low one asks for less certainty, not for less than a yes.
+        # This holds for any target: a low target accepts less certainty, but never a no.
         return ClaimDecision.of(ClaimStatus.CONTRADICTED, Why.VERIFIER_SAYS_NO, *below)
     if is_enough:
         return None
@@ -163,7 +166,7 @@ def after_posterior(
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
-    """The decision once posterior and prior were read."""
+    """Return the decision about a claim of which posterior and prior were read."""
     if isinstance(prior, VerifierFailure):
         return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.PRIOR_ERROR)
     if rule is DecisionRule.KL:
@@ -187,12 +190,12 @@ def _by_budget(measures: Measures) -> ClaimDecision:
 
 
 def says_anything(answer: Readout) -> bool:
-    """Whether a verifier gave any verdict a probability, which budgets need."""
+    """Return whether an answer has a verdict, or a probability above 0 for one."""
     least = max(answer.yes.low, answer.no.low, answer.unsure.low)
     return answer.verdict is not None or least > 0
 
 
 def says_no(posterior: Readout) -> bool:
-    """Whether a verifier says that the evidence contradicts the claim."""
+    """Return whether a verifier says that the evidence contradicts the claim."""
     rest = max(posterior.yes.high, posterior.unsure.high)
     return posterior.verdict is Verdict.NO or posterior.no.low > rest

@@ -1,4 +1,4 @@
-"""Runs one verification, from its arguments to its report: joins the stages."""
+"""Runs one verification, from its arguments to its report, by joining the stages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,13 +27,13 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FREE, FailureKind, Verifier
 
-#: Opens the verifier that settings name.
+#: A function that opens the verifier that settings name.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """The subject of a call with its settings, spans and claims, all read."""
+    """The input of a verification once it is read: subject, settings, spans and claims."""
 
     subject: Subject
     settings: Verify
@@ -59,7 +59,7 @@ def run(
     opens: Opens = opened,
     through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
-    """Verify a subject.
+    """Verify an answer or a trace, and return the report.
 
     Args:
         subject: An answer or a trace.
@@ -67,12 +67,12 @@ def run(
         arguments: Arguments of the call, without the verifier.
         verifier: The name of a verifier, or one of the caller's own.
         with_citations: Whether the report also tells what is wrong with the citations of claims.
-        opens: Opens a verifier that has a name.
-        through: Wraps the verifier, to watch it at work.
+        opens: Function that opens a verifier by its name.
+        through: Function that wraps the verifier, for instance to count its calls.
 
     Raises:
-        SettingError: If the program passes what no program should.
-        MissingExtraError: If the verifier's extra is not installed.
+        SettingError: If ``verifier`` is invalid, or a setting that the calling program chooses.
+        MissingExtraError: If the extra that the verifier needs is not installed.
     """
     own = None if isinstance(verifier, str) else _checked(verifier)
     named = {} if own is not None else {"verifier": verifier}
@@ -108,14 +108,14 @@ _NO_CITATIONS = (
 
 
 def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
-    """The report of a call that did not begin."""
+    """Return the report of a verification that was refused before its input was read."""
     return _unverified(_setup(DEFAULTS, subject, backend), None, error=error, error_type=error_type)
 
 
 def _unverified(
     setup: VerificationSetup, job: _Job | None, *, error: str, error_type: str
 ) -> VerificationReport:
-    """The report of a call in which no claim was verified."""
+    """Return the report of a verification in which no claim was verified."""
     return VerificationReport(
         setup=setup,
         unscored=job.unscored if job else (),
@@ -185,7 +185,7 @@ def _citations(
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
-    """Ask a service for the report. It decides by its own rule, and ``rule`` says so."""
+    """Ask a service for the report, in which the service decides by its own rule."""
     if not job.claims:
         return VerificationReport(setup=setup)
     from groundwire.verify.service import ask_service

@@ -1,10 +1,11 @@
-"""The verifier ``service``: a server that offers the same two calls and answers with a report.
+"""The verifier ``service``: a server with the same two calls, which returns a whole report.
 
-``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, the key as a bearer token, spans as
-``{"id", "text"}``. Answer, evidence and key leave this machine, so it is used only where
-``verifier="service"`` says so. Plain HTTP is refused except to this machine and to
-``plain_http_host``, and no redirect is followed. Values that its report leaves out stay unknown.
-What speaks against a pass flags a claim.
+The calls are ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, with the key as a
+bearer token and spans as ``{"id", "text"}``. Answer, evidence and key leave this machine, so a
+service is used only where ``verifier="service"`` says so. Plain HTTP is refused except to this
+machine and to ``plain_http_host``, and no redirect is followed. Values that the service's report
+leaves out stay unknown. A claim is flagged if the service flags it, or if any value in the report
+speaks against a pass.
 """
 
 import os
@@ -35,10 +36,10 @@ from groundwire.verify.settings import DEFAULTS, arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Readout
 
-#: Settings that a service is not sent.
+#: Settings that are not sent to a service.
 _OURS = frozenset({"verifier", "base_url", "service_url", "plain_http_host", "api_key", "rule"})
 
-#: Arguments that every service knows, and is always sent.
+#: Arguments that every service knows; they are always sent.
 _DOCUMENTED = (
     "verifier_model",
     "default_target",
@@ -61,14 +62,14 @@ class _Reported(BaseModel):
 
 
 class ReportedAmount(_Reported):
-    """An amount of information."""
+    """An amount of information in a service's report."""
 
     min: _Number | None = None
     max: _Number | None = None
 
 
 class ReportedReadout(_Reported):
-    """An answer of the service's verifier."""
+    """An answer of the service's verifier: the range of P(yes), and the verdict as written."""
 
     p_lower: _Probability
     p_upper: _Probability
@@ -76,7 +77,7 @@ class ReportedReadout(_Reported):
 
 
 class ReportedClaim(_Reported):
-    """The findings about one claim."""
+    """The service's findings about one claim."""
 
     claim: str
     flagged: bool
@@ -102,14 +103,14 @@ class ReportedClaim(_Reported):
 
 
 class ReportedSummary(_Reported):
-    """The summary of a report."""
+    """The summary in a service's report."""
 
     claims_total: _Whole | None = None
     truncated: bool = False
 
 
 class Reported(_Reported):
-    """A report."""
+    """A report as the verification service sends it; only some of its fields are read."""
 
     flagged: bool
     details: list[ReportedClaim] = Field(min_length=1)
@@ -124,17 +125,18 @@ def ask_service(
     claims: Sequence[VerifiableClaim],
     setup: VerificationSetup,
 ) -> VerificationReport:
-    """Ask the service once, without a second try. It decides by its own rule.
+    """Call the service, without a second try, and read its report.
 
     Args:
         subject: The answer or the trace.
         settings: Settings of the verification.
         spans: The evidence.
-        claims: The claims that the service has to score, as we read them.
+        claims: The claims that Groundwire reads in the subject; the service has to score them.
         setup: Settings and verifier, for the report.
 
     Raises:
-        NotVerifiedError: If there is no response, or it is no report about these claims.
+        NotVerifiedError: If the service has no URL or key or does not respond, or the response is
+            not a report about these claims.
         MissingExtraError: If the official client is not installed.
     """
     url = wanted_url(settings, "service_url", os.environ)
@@ -160,7 +162,10 @@ def ask_service(
 def _payload(
     subject: Subject, settings: Verify, spans: Sequence[Source], claims: Sequence[VerifiableClaim]
 ) -> dict[str, Any]:
-    """The data that a service is sent: documented arguments, and others that were changed."""
+    """Return the data of a call: subject, spans and arguments.
+
+    Arguments that not every service knows are sent only if they differ from their defaults.
+    """
     given, usual = arguments_of(settings), arguments_of(DEFAULTS)
     sent = {
         name: value
@@ -183,13 +188,13 @@ def read_report(
     Args:
         response: JSON of the service.
         setup: Settings and verifier, for the report.
-        claims: The claims that it has to score, as we read them.
-        is_numbered: Whether the claims were sent by their numbers, as steps are, so that it has to
-            report on each. It divides an answer as it likes.
+        claims: The claims that Groundwire reads in the subject; the service has to score them.
+        is_numbered: Whether the claims are numbered steps of a trace, each of which the report must
+            have. An answer is sent whole, and the service divides it in its own way.
 
     Raises:
-        NotVerifiedError: If it is not a report, tells of an error, or is about other steps than
-            were sent.
+        NotVerifiedError: If the response is not a report, tells of an error, or is about other
+            steps than were sent.
     """
     try:
         reported = Reported.model_validate_json(response)
@@ -218,9 +223,12 @@ def _malformed(problem: str) -> NotVerifiedError:
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Whether a report has as many claims as we read, or fewer that hold the text of all."""
+    """Return whether a report covers all claims of an answer.
+
+    It does if it has at least as many claims, or if its claims contain the text of each claim.
+    """
     told = _squeezed(" ".join(each.claim.raw_text for each in read))
-    # A service may or may not have left the citations in its claims.
+    # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(
         _squeezed(each.raw_text) in told or _squeezed(each.text) in told for each in claims
     )
@@ -297,7 +305,7 @@ def _speaks_against_pass(
 def _decision(
     reported: ReportedClaim, posterior: Readout | None, target: float, *, is_flagged: bool
 ) -> ClaimDecision:
-    """The service's decision; but a claim that its evidence speaks against has not passed."""
+    """Return the service's decision, except that a pass needs a posterior that supports it."""
     if not is_flagged:
         if posterior is None:
             return PASSED

@@ -1,4 +1,4 @@
-"""Settings of a verification, read from the arguments of its calls.
+"""Reads the settings of a verification from the arguments of a call.
 
 Their types and defaults are defined in one place, the section ``verify`` of
 :mod:`groundwire.config.tree`.
@@ -13,7 +13,7 @@ from groundwire.config.tree import SETTINGS, Verify
 from groundwire.errors import SettingError
 from groundwire.verify.errors import invalid_argument
 
-#: All defaults.
+#: The default settings.
 DEFAULTS = Verify()
 
 #: The model that an endpoint or a service is asked for by default.
@@ -22,8 +22,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: A wrong value of one of these is an error of the calling program. Wrong values of others are told
-#: in the report, since agents choose them.
+#: Settings that the calling program chooses: an invalid value raises an error. The other settings
+#: may be chosen by agents, so an invalid value is told in the report instead.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 
@@ -31,17 +31,17 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
     """Read settings from the arguments of a call.
 
     Raises:
-        NotVerifiedError: If one has a value that is not possible.
-        SettingError: If one of ``OF_THE_PROGRAM`` has one.
+        NotVerifiedError: If a setting that agents may choose has an invalid value.
+        SettingError: If a setting in ``OF_THE_PROGRAM`` has an invalid value.
     """
     values = {RENAMED.get(name, name): value for name, value in arguments.items()}
-    # A mistake in the program must not hide behind another argument's.
+    # Settings in OF_THE_PROGRAM are read first, so that their error is raised in any case.
     ordered = sorted(values, key=lambda name: name not in OF_THE_PROGRAM)
     return Verify(**{name: _read(name, values[name]) for name in ordered})
 
 
 def arguments_of(settings: Verify) -> dict[str, Any]:
-    """The arguments of :func:`groundwire.detect_hallucination` for a configuration.
+    """Return the arguments of :func:`groundwire.detect_hallucination` that give these settings.
 
     >>> arguments_of(Verify(target=0.9))["default_target"]
     0.9

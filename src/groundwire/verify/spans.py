@@ -1,4 +1,4 @@
-"""Spans of evidence with their ids, read from what callers pass."""
+"""Reads the spans of evidence that callers pass, and gives each an id."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
 
 
 def read_spans(spans: object) -> tuple[Source, ...]:
-    """Read spans: sources as :meth:`.Source.of` reads them, except JSON data without a text.
+    """Read spans in every form that :meth:`.Source.of` reads, except JSON data without a text.
 
-    A span without an id is ``s1``, ``s2``... by its place, or the next number that is free.
+    A span without an id gets the number of its place, ``s1``, ``s2``..., or the next free number.
 
     >>> [span.id for span in read_spans([{"sid": "S0", "text": "Tall."}, {"snippet": "Old."}])]
     ['S0', 's2']
@@ -61,7 +61,8 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = span if isinstance(span, str) else text_of(document)
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
-    # Ids of objects are keys of a store, and answers cite documents by their place.
+    # Only mappings and sources have ids that answers cite. The id of another object, such as a
+    # retrieved document, is the key of a store, and answers cite the object by its place.
     is_named = isinstance(document, Mapping | Source)
     sid = _id(id_of(document), at) if is_named else ""
     try:

@@ -25,9 +25,10 @@ class AnswerSubject:
     """An answer to verify.
 
     Attributes:
-        call: Name of the function, and of the call of a service, that verifies it.
-        noun: Name of its parts in a report.
-        is_limited: Whether ``max_claims`` limits it.
+        answer: The answer as the caller passes it.
+        call: Name of the function, and of the call of a service, that verifies an answer.
+        noun: Name of the parts of an answer in a report.
+        is_limited: Whether ``max_claims`` limits the claims that are verified.
     """
 
     answer: object
@@ -36,10 +37,10 @@ class AnswerSubject:
     is_limited: ClassVar[bool] = True
 
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-        """Read its sentences or lines.
+        """Divide the answer into claims and asides.
 
         Raises:
-            NotVerifiedError: If it is not a text, or claims nothing.
+            NotVerifiedError: If the answer is not a text, or claims nothing.
         """
         try:
             require_text(self.answer, "answer")
@@ -57,15 +58,17 @@ class AnswerSubject:
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """The JSON data of the answer for a service."""
+        """Return the JSON data of the answer for a service."""
         return {"answer": str(self.answer)}
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSubject:
-    """A plan or a reasoning trace to verify. A trace without steps claims nothing, and passes.
+    """A plan or a reasoning trace to verify. A trace without steps passes.
 
-    Attributes are those of :class:`AnswerSubject`.
+    Attributes:
+        steps: The steps as the caller passes them.
+        call, noun, is_limited: As in :class:`AnswerSubject`.
     """
 
     steps: object
@@ -74,10 +77,10 @@ class TraceSubject:
     is_limited: ClassVar[bool] = False
 
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-        """Read its steps.
+        """Read the steps of the trace as claims.
 
         Raises:
-            NotVerifiedError: If they cannot be read.
+            NotVerifiedError: If a step cannot be read.
         """
         ids = [span.id for span in spans]
         return ReadAnswer(
@@ -85,7 +88,7 @@ class TraceSubject:
         )
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """The JSON data of the steps for a service, each with its target."""
+        """Return the JSON data of the steps for a service, each with its target."""
         return {
             "steps": [
                 {
@@ -106,14 +109,14 @@ _NEXT = 'A step is such as {"idx": 0, "claim": "...", "cites": ["S0"], "confiden
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 - as the caller has it
-    """Wrap a single id in a list."""
+    """Return a single id, a tuple of ids or ``None`` as a list; leave other values as they are."""
     if isinstance(value, str | int):
         return [value]
     return list(value or ()) if value is None or isinstance(value, tuple) else value
 
 
 def _as_id(value: Any) -> Any:  # noqa: ANN401
-    """An id as a text, without brackets."""
+    """Return an id as a text without brackets; leave a value that is no id as it is."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
         return text
@@ -121,7 +124,7 @@ def _as_id(value: Any) -> Any:  # noqa: ANN401
 
 
 class TraceStep(BaseModel):
-    """A step as callers pass it."""
+    """One step of a trace, as callers pass it."""
 
     model_config = ConfigDict(strict=True)
 
@@ -134,9 +137,10 @@ class TraceStep(BaseModel):
 def read_steps(
     steps: object, *, span_ids: Sequence[str], citation_regex: str | None = None
 ) -> tuple[VerifiableClaim, ...]:
-    """Read steps, sorted by ``idx``; a step without one is numbered by its place.
+    """Read the steps of a trace as claims, sorted by ``idx``.
 
-    A step cites what ``cites`` names, and what stands in brackets in its claim.
+    A step without ``idx`` is numbered by its place. It cites the spans in ``cites``, and those in
+    the citations of its text.
 
     Args:
         steps: A list of mappings with ``claim`` and perhaps ``idx``, ``cites`` and ``confidence``

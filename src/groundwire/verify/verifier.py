@@ -1,7 +1,7 @@
-"""The interface of verifiers, which read a claim with evidence and say yes, no, or cannot tell.
+"""The interface of verifiers: they say whether evidence supports a claim, yes, no or unsure.
 
-Three are built in, ``local``, ``openai`` and ``service``; any object with :class:`Verifier`'s name
-and method is another. A verifier only reads: what follows from its answers is decided elsewhere.
+``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` will do as
+well. A verifier only answers questions: :mod:`groundwire.verify.rule` decides by its answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +46,8 @@ class EvidenceText:
 
     Attributes:
         sid: Id of the span.
-        text: The part of it that is evidence, without questions, instructions and headings; empty
-            if there is none, or if it was taken away.
+        text: The part of the span that is evidence, without questions, instructions and headings;
+            empty if there is none, or if the span was taken away.
         shown: The text for prompts: a mark replaces a line that is no evidence, and the placeholder
             replaces a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
@@ -65,7 +65,7 @@ class ClaimQuestion:
 
     Attributes:
         claim: The claim, without citations.
-        evidence: The spans, in the order they were given. Equal ones are asked about once.
+        evidence: The spans, in the order they were given.
     """
 
     claim: str
@@ -80,8 +80,8 @@ class CallCost:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
         prompt_tokens: Tokens read, as far as the endpoint counts them.
         completion_tokens: Tokens written.
-        is_cached: Whether the answer came from the cache, or the question was asked twice at once.
-        is_grouped: Whether it was answered in one call with others.
+        is_cached: Whether the answer came from the cache, or from an equal question.
+        is_grouped: Whether the answer came from a call about several claims.
         fell_back: Whether the answer of a shared call could not be read, so that a call for this
             claim alone was made.
     """
@@ -109,7 +109,7 @@ FREE = CallCost()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopToken:
-    """A token that might have been written, and the natural logarithm of its probability."""
+    """A token that a model might have written, and the natural logarithm of its probability."""
 
     token: str
     # Some servers round a logarithm to a little above 0.
@@ -121,9 +121,9 @@ class Doubt:
     """A stretch of a claim that the evidence it was read with does not support.
 
     Attributes:
-        start: First character of the claim; ``claim[start:end] == text``.
-        end: One past the last.
-        text: The words.
+        start: Offset of its first character in the claim; ``claim[start:end] == text``.
+        end: Offset one past its last character.
+        text: Text of the stretch.
         label: ``unsupported`` or ``contradicted``.
         probability: P(not supported) of its most doubtful word piece, in [0, 1].
     """
@@ -141,12 +141,12 @@ class Readout:
 
     Attributes:
         yes: P(the evidence states or implies the claim).
-        no: P(it says otherwise).
+        no: P(the evidence contradicts the claim).
         unsure: P(neither).
-        generated: The verdict as written.
+        generated: The verdict, as the verifier wrote it.
         topk: Tokens that these probabilities were read from; empty if there are none.
-        prompt: The question in words; empty if nothing was put in words.
-        cost: Calls and tokens it took.
+        prompt: The prompt of the question; empty if the verifier has none.
+        cost: Calls and tokens that the answer took.
         doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty of
             a verifier that does not read word by word.
     """
@@ -162,12 +162,12 @@ class Readout:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict, if it is one of the three."""
+        """The written verdict; ``None`` if the verifier wrote anything else."""
         return verdict_of(self.generated)
 
 
 class FailureKind(StrEnum):
-    """Why there is no answer. Names as in a report's ``error_type``."""
+    """Kinds of failures of a verifier, as a report's ``error_type`` names them."""
 
     MISSING_API_KEY = "missing_api_key"
     AUTHENTICATION = "authentication_failed"
@@ -186,13 +186,13 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierFailure:
-    """A missing answer, which never counts as one.
+    """The failure of a verifier to answer a question. It never counts as an answer.
 
     Attributes:
         kind: Kind of the failure.
         error: What happened and what to do, without claim, evidence or key.
-        prompt: The question in words.
-        cost: Calls and tokens it took nonetheless.
+        prompt: The prompt of the question; empty if there is none.
+        cost: Calls and tokens that the question took nonetheless.
     """
 
     kind: FailureKind
@@ -215,14 +215,15 @@ class Scope:
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for
             another.
-        is_over: Asked before each claim is read; once it is true, the other claims are not read.
+        is_over: Returns whether the verification was given up. It is called before each claim is
+            read; once it returns true, no further claim is read.
     """
 
     tenant: str = ""
     is_over: Callable[[], bool] = _never
 
     def given_up(self) -> VerifierFailure | None:
-        """The failure of a claim that nobody waits for any more; ``None`` before that."""
+        """Return the failure for claims of a verification that was given up; else ``None``."""
         if not self.is_over():
             return None
         return VerifierFailure(
@@ -235,29 +236,29 @@ ANYONE = Scope()
 
 
 class Verifier(Protocol):
-    """Reads claims beside evidence."""
+    """Answers questions whether evidence states or implies claims."""
 
     @property
     def name(self) -> str:
-        """The backend, as a report names it: ``local``, ``openai``..."""
+        """Name of the verifier, as a report shows it: ``local``, ``openai``..."""
         ...
 
     @property
     def model(self) -> str:
-        """The model that it asks, as a report names it."""
+        """Name of the model that answers, as a report shows it."""
         ...
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-        """Answer each question, in their order.
+        """Return an answer to each question, in their order.
 
-        It does not raise for what goes wrong with one of them: that is a
-        :class:`VerifierFailure`. Equal questions have equal answers.
+        A question that cannot be answered has a :class:`VerifierFailure` as its answer; it does
+        not raise an error. Equal questions have equal answers.
         """
         ...
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-    """Ask a verifier; if it fails, or breaks its interface, each question has a failure."""
+    """Ask a verifier. If it raises, or returns invalid answers, each question gets a failure."""
     if not questions:
         return ()
     try:
