@@ -1,1 +1,1 @@
-"""Reads texts for all other rooms: sentences, lines, quantities, words."""
+"""Finds sentences, lines, quantities and words in texts, for all other packages."""

@@ -1,8 +1,9 @@
-"""Finds cues: words that tell what a prompt wants, as one sign in several languages.
+"""Finds cues: words that say what a prompt asks for, under one name for all languages.
 
-The embedded encoder reads English, and in any language few words say what a prompt asks for: *who*,
-*wer*, *qui*, *誰* are one cue. So a head that learns a cue from English prompts knows it in
-German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
+The embedded encoder reads English only. But in any language few words say what a prompt asks for,
+so ``cues.txt`` lists them: *who*, *wer*, *qui* and *誰* are the cue ``who``. A classifier that
+learned a cue from English prompts thereby knows it in German, French, Spanish, Italian, Portuguese,
+Dutch, Chinese and Japanese.
 """
 
 import re
@@ -16,7 +17,7 @@ from groundwire.text.word_lists import read_lists
 
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:['’\-+][^\W_]+)*|[^\w\s]")
-#: Characters of scripts that put no space between words.
+#: Matches a Japanese or Chinese character; these scripts put no space between words.
 WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 
@@ -28,12 +29,12 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words and punctuation marks of a normalised text, in order."""
+    """Return the words and punctuation marks of a normalised text, in order."""
     return _WORD.findall(text)
 
 
 def language(plain_words: list[str]) -> str:
-    """Guess the language of some words, as an ISO 639-1 code; English in doubt.
+    """Guess the language of normalised words: an ISO 639-1 code or ``other``; English in doubt.
 
     >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
     ['en', 'de', 'zh']
@@ -50,13 +51,13 @@ def language(plain_words: list[str]) -> str:
 
 
 def is_english(plain_words: list[str]) -> bool:
-    """Whether the words may be English."""
+    """Return whether normalised words are English, as far as :func:`language` can tell."""
     return language(plain_words) == "en"
 
 
 @cache
 def common_words() -> dict[str, frozenset[str]]:
-    """The short words of each language that tell nothing of what a text is about."""
+    """Read the common short words by which each language in Latin script is recognised."""
     lists = read_lists(Path(__file__).with_name("cues_languages.txt"))
     return {name: frozenset(listed.split()) for name, listed in lists.items()}
 
@@ -70,13 +71,16 @@ def read_cues() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """The cues in the forms in which they are looked up.
+    """The listed words of all cues, sorted by the way in which a text is searched for them.
 
     Attributes:
-        whole: Word → its cues.
-        prefixes: First two letters → beginnings of words, each with its cue.
-        runs: First word → the words that must follow it, each list with its cue.
-        parts: Texts in scripts without spaces, which are found anywhere, each with its cue.
+        whole: Map from a word to the cues that it stands for.
+        prefixes: Map from two letters to the word beginnings that start with them, each with its
+            cue.
+        runs: Map from the first word of a phrase to the words that must follow it, each list with
+            its cue.
+        parts: Texts in scripts without spaces, each with its cue; they may stand anywhere in a
+            line.
     """
 
     whole: dict[str, list[str]]
@@ -103,7 +107,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Find the cues of a normalised text, each with the number of the word it begins at.
+    """Yield the cues of a normalised text, each after the index of the word at which it begins.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

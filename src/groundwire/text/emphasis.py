@@ -1,6 +1,6 @@
-"""Removes Markdown's marks of emphasis and code, which are no part of the words.
+"""Removes the marks of emphasis and code that Markdown puts around words.
 
-Answers have such marks where sources do not, and a model that was trained on plain text reads
+Answers have such marks where sources have none, and a model that was trained on plain text reads
 "**999**" as something else than 999.
 """
 
@@ -16,7 +16,7 @@ _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 
 
 def without_emphasis(text: str) -> str:
-    """Remove the marks of a text.
+    """Remove the marks of emphasis and code from a text.
 
     >>> without_emphasis("It has **999** seats, *not* 3 * 4; see `retry`.")
     'It has 999 seats, not 3 * 4; see retry.'
@@ -25,13 +25,13 @@ def without_emphasis(text: str) -> str:
 
 
 def places_without_emphasis(text: str) -> NDArray[np.int32]:
-    """Offsets in the text of each character of :func:`without_emphasis`, shape ``(n,)``."""
+    """Return the offset of each character that :func:`without_emphasis` keeps, shape ``(n,)``."""
     ranges = [np.arange(start, end, dtype=np.int32) for start, end in _plain(text)]
     return np.concatenate([np.empty(0, np.int32), *ranges])
 
 
 def _plain(text: str) -> list[tuple[int, int]]:
-    """The stretches of a text between its marks."""
+    """Return start and end of each stretch of a text between marks of emphasis and code."""
     if "*" not in text and "`" not in text:
         return [(0, len(text))]
     marks = {mark.span() for mark in _MARK.finditer(text)}

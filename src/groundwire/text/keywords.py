@@ -1,19 +1,20 @@
-"""Finds words and regular expressions in texts that strangers wrote.
+"""Finds words, and matches of regular expressions, in untrusted texts.
 
-Words are found by comparing characters. Regular expressions run on RE2, whose time grows with the
-length of the text alone: with Python's own ``re`` a prompt of thirty letters can hold a thread for
-minutes (``(a+)+$``), and no cap on its length that leaves room for a prompt prevents it.
+Words are found by comparing characters. Regular expressions run on RE2, whose time is linear in the
+length of the text. With Python's ``re``, a prompt of thirty letters can keep a thread busy for
+minutes (``(a+)+$``), so a limit on the length of prompts would not help.
 """
 
 import unicodedata
 from functools import lru_cache
 from typing import Any
 
-# Scripts without spaces between words: a word has no edges there.
+# Scripts without spaces between words, as Unicode names of letters begin. A keyword in such a
+# script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
-#: Memory that a pattern of a configuration may take; RE2's own bound.
+#: Bytes of memory that a pattern of a configuration may take: the default limit of RE2.
 MAX_PATTERN_BYTES = 8 * 2**20
 
 
@@ -28,14 +29,15 @@ def folded(text: str, *, is_case_sensitive: bool) -> str:
     """
     if is_case_sensitive:
         return unicodedata.normalize("NFKC", text)
-    # Twice, for folding may take a composed letter apart.
+    # Normalise again, because folding case may decompose a letter.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a word stands in a text with no letter, digit or mark right beside it.
+    """Return whether a text has a word that is no part of a longer word.
 
-    Both are as :func:`folded` gives them. In scripts without spaces it may stand anywhere.
+    ``text`` and ``word`` must come from :func:`folded`. Beside a letter or digit of the word there
+    may be no other letter or digit, except in scripts without spaces between words.
 
     >>> has_word("is it legal?", "legal"), has_word("illegal", "legal"), has_word("c++", "c++")
     (True, False, True)
@@ -51,7 +53,7 @@ def has_word(text: str, word: str) -> bool:
 
 
 def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
-    """Whether a regular expression (RE2's syntax) matches somewhere in a text."""
+    """Return whether a regular expression, in RE2's syntax, matches somewhere in a text."""
     return _kept(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
 
 
@@ -63,11 +65,11 @@ def compile_pattern(
     Args:
         pattern: The expression, in RE2's syntax.
         is_case_sensitive: Whether case counts.
-        max_bytes: Bytes of memory that it may take.
+        max_bytes: Bytes of memory that the compiled pattern may take.
 
     Raises:
-        PatternError: If it is no regular expression, takes more memory, or has back references or
-            lookaround, which RE2 does not offer.
+        PatternError: If the pattern is no regular expression, takes more memory, or has back
+            references or lookaround, which RE2 does not offer.
     """
     import re2  # only a configuration with a regular expression needs it
 
@@ -82,12 +84,12 @@ def compile_pattern(
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
 
 
-#: Compiles patterns of a configuration, once each; those of requests are not cached.
+#: Compiles a pattern of a configuration once, and caches it. Patterns of requests are not cached.
 _kept = lru_cache(maxsize=1024)(compile_pattern)
 
 
 def _joins(neighbour: str, edge: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
+    """Return whether two neighbouring characters belong to one word."""
     return _is_of_word(neighbour) and _is_of_word(edge)
 
 

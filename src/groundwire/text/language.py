@@ -1,9 +1,9 @@
-"""Identifies the language of a short text, by its script or else by its commonest words.
+"""Identifies the language of a short text by its script, and in Latin script by common words.
 
-Where it cannot tell, it returns ``None`` rather than guess. Models of letter sequences were weighed
-for this (py3langid): on prompts of five words they name a wrong language with confidence ("When was
-Einstein born?" is German to it), and loading one takes longer than loading the reader. Prompts are
-short, and nearly every sentence of them has a question word, an article or a preposition.
+If neither shows the language, the result is ``None`` and no guess. A model of letter sequences
+(py3langid) was tried: on prompts of five words it names a wrong language with confidence ("When was
+Einstein born?" is German to it), and it takes longer to load than the embedded model. Prompts are
+short, but nearly every sentence in them has a question word, an article or a preposition.
 """
 
 import re
@@ -28,26 +28,28 @@ _SCRIPTS = (
     "KANNADA kn, MALAYALAM ml, GUJARATI gu, BENGALI bn, LAO lo, KHMER km, MYANMAR my, HIRAGANA ja, "
     "KATAKANA ja, CJK zh"
 )
-#: Scripts in which nearly all texts of today are of one language.
+#: Scripts in which nearly all texts of today are of one language → the code of that language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
 _UKRAINIAN = frozenset("іїєґ")
 _RUSSIAN = frozenset("ыэёъ")
 _PERSIAN = frozenset("پچژگ")
 
-#: Languages that a condition may name.
+#: Codes of all languages that :func:`identify` can return, so a condition may name them.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
-#: Characters of a text that are looked at: enough to tell, and a bound on the work.
+#: Characters at the beginning of a text that are read: enough to identify its language.
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-#: A word that another one follows without a sign between them, as none does in a list of names.
+#: A word with only white space before the next word. In a list of names, commas stand between.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
-#: Different small words of another language that a foreign text has at least. On sixty short texts,
-#: two set all of seven languages apart from English ones with names, code and quotes of them.
+#: Least number of different common words of one other language in a foreign text. On sixty short
+#: texts, two such words told the texts in seven other languages from all English texts, even those
+#: with foreign names, quotes and code.
 _MIN_FOREIGN = 2
-#: The same of a text with more than so many characters, which may have lists of names in it.
+#: The least number in a text of more than ``_SHORT_CHARS`` characters, which may hold lists of
+#: names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
 _SMALL_CHARS = 3
 
@@ -67,7 +69,7 @@ def identify(text: str) -> str | None:
     scripts = Counter(map(_script, letters))
     script, count = scripts.most_common(1)[0]
     if script in {"CJK", "HIRAGANA", "KATAKANA"}:
-        # Japanese mixes its own letters with Han; Chinese has none of them.
+        # Japanese mixes kana with Han characters; Chinese has no kana.
         kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
         script, count = ("HIRAGANA" if kana else "CJK"), kana + scripts["CJK"]
     if 2 * count <= len(letters):
@@ -82,10 +84,9 @@ def identify(text: str) -> str | None:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a text in Latin letters is of another language than English; in doubt it is not.
+    """Return whether a text in Latin letters is in another language than English; false in doubt.
 
-    Names do not make a text foreign: only small words inside its sentences count, and different
-    ones.
+    Foreign names do not make a text foreign: only common words within sentences count, each once.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)
@@ -100,7 +101,7 @@ def is_foreign(text: str) -> bool:
     }
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     is_short = len(text) <= _SHORT_CHARS
-    # A longer word with an accent, which is no name, is a sign as a small word is.
+    # In a short text, a word in lower case with an accent counts like one common word.
     most += is_short and any(
         match[1].islower() and not match[1].isascii() and len(match[1]) > _SMALL_CHARS
         for match in flowing
@@ -110,7 +111,9 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Whether a text in another language than English writes a whole number out.
+    """Return whether a text spells a whole number in words of another language than English.
+
+    Known are the numbers from 2 to 20, and the tens to 100.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True
@@ -125,7 +128,7 @@ def _by_words(text: str) -> str | None:
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
     counts = {code: sum(word in known for word in words) for code, known in WORDS.items()}
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
-    # Related languages share words: only a lead tells them apart.
+    # Related languages share words, so two languages with equal counts cannot be told apart.
     return best if counts[best] > counts[second] else None
 
 

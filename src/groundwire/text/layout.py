@@ -1,7 +1,7 @@
 """Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
 
-A Markdown parser would see more, and be wrong more often: prompts are seldom Markdown throughout.
-Here exact offsets matter, and that no text is lost.
+A Markdown parser would find more structure, but more wrong structure too, since prompts are seldom
+Markdown throughout. This module has to keep exact offsets and lose no text.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from groundwire.text.records import one_line
 
-#: Characters of a heading at most.
+#: Greatest length of a heading in characters; a longer one is shortened.
 MAX_HEADING_CHARS = 80
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
@@ -45,7 +45,7 @@ class LayoutRow:
 
     @property
     def end(self) -> int:
-        """Offset after its last character."""
+        """Offset after the last character of the row."""
         return self.start + len(self.text)
 
 
@@ -68,7 +68,7 @@ def rows_of(text: str) -> list[LayoutRow]:
 
 
 def heading_of(row: str) -> Heading | None:
-    """Read a row such as ``## Setup ##``."""
+    """Read a heading such as ``## Setup ##``; ``None`` if the row is no heading."""
     found = _HEADING.match(row)
     if found is None or _COLUMNS.search(found[2]):
         return None  # "#  player  points" heads the columns of a printed table
@@ -77,11 +77,12 @@ def heading_of(row: str) -> Heading | None:
 
 
 def fence_after(row: str, fence: str) -> str:
-    """The mark of the block of code that is open after a row, empty if none is.
+    """Return the fence of the code block that is open after a row; empty if no block is open.
 
     Args:
-        row: A row.
-        fence: The mark that was open before the row.
+        row: The text of the row.
+        fence: The fence of the code block that is open before the row, such as three backticks;
+            empty if no block is open.
     """
     found = _FENCE.match(row)
     if found is None or not fence:
@@ -90,13 +91,13 @@ def fence_after(row: str, fence: str) -> str:
 
 
 def breadcrumb(titles: Sequence[str]) -> str:
-    """Join the last two headings in force, or take the last alone if both are too long."""
+    """Join the two innermost headings; return the innermost alone if both are too long."""
     joined = " > ".join(titles[-2:])
     return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
 
 
 def shortened(text: str) -> str:
-    """Write a text on one line without marks, cut after a word if it is too long for a heading."""
+    """Shorten a text to a heading: on one line, without marks, cut after a word if too long."""
     text = one_line(_MARKS.sub("", text))
     if len(text) <= MAX_HEADING_CHARS:
         return text
@@ -105,18 +106,18 @@ def shortened(text: str) -> str:
 
 
 def has_cells(row: str) -> bool:
-    """Whether a row may belong to a table."""
+    """Return whether a row may belong to a table: it has an unescaped ``|``."""
     return _PIPE.search(row) is not None
 
 
 def is_separator(row: str) -> bool:
-    """Whether a row separates the header of a table from its body: ``|---|:-:|``."""
+    """Return whether a row separates the header of a table from its body: ``|---|:-:|``."""
     marks = set(row)
     return marks <= set("|+:-= \t\r") and not marks.isdisjoint("|+") and not marks.isdisjoint("-=")
 
 
 def cells_of(row: str) -> list[str]:
-    """The cells of a table row, without marks, each on one line."""
+    """Return the cells of a table row, each on one line and without Markdown marks."""
     row = row.strip()
     cells = _PIPE.split(row)
     if row.startswith("|"):
@@ -127,7 +128,7 @@ def cells_of(row: str) -> list[str]:
 
 
 def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Write out a table row: ``Name: Foo; Price: $49``. Empty cells are left out."""
+    """Write a table row with its column names: ``Name: Foo; Price: $49``; skip empty cells."""
     return "; ".join(
         f"{names[i]}: {cell}" if i < len(names) and names[i] else cell
         for i, cell in enumerate(cells)
@@ -136,10 +137,13 @@ def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def labels_of(text: str) -> dict[int, int]:
-    """Find where numbered passages begin: start of the row → end of the label.
+    """Find the labels of numbered passages, such as ``Passage 2:`` or ``[2]``.
 
-    Of several kinds of labels the first that occurs twice counts, since numbers within a passage,
-    or tags within tags, begin no passage.
+    Only the first kind of label that occurs twice counts, since labels of another kind may stand
+    within a passage.
+
+    Returns:
+        Map from the offset of each labelled row to the offset after the label.
     """
     kinds: dict[str, list[re.Match[str]]] = {}
     for found in _LABEL.finditer(text):
@@ -154,14 +158,15 @@ def labels_of(text: str) -> dict[int, int]:
 
 
 def passage_title(rest: str, following: str) -> str:
-    """The title of a passage.
+    """Find the title of a numbered passage.
 
     Args:
-        rest: The text beside its label.
+        rest: The text after the label of the passage, on the same row.
         following: The next row.
 
     Returns:
-        The text after "Title:", or else a short row beside the label; empty if there is none.
+        The text after "Title:"; or else ``rest``, if it is short, no sentence, and text follows;
+        or else an empty text.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

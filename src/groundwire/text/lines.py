@@ -1,8 +1,9 @@
 """Cuts sources into lines: the sentences, data fields and table rows that make up passages.
 
-The kind of a source is read from its text. Data (JSON and its kin) become one line for each field,
-a Markdown table one for each row, other text one for each sentence, under its headings. Every
-letter and digit of prose lies in a line, and so does every value of data together with its key.
+The text of a source shows of which kind it is. Data (JSON, JSON Lines, Python literals) become one
+line for each field, a Markdown table one for each row, other text one for each sentence, under its
+headings. Every letter and digit of prose lies in a line, and so does every value of data together
+with its key.
 """
 
 import re
@@ -38,27 +39,28 @@ from groundwire.text.segment.characters import ALNUM
 from groundwire.text.vocabulary import words
 
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
-# An object or list at the beginning of a row, or after what names it: "weather.get -> {".
+# An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-_MAX_WASTE = 2  # times that a text may be read as data in vain, to stay linear in hostile text
-_MAX_DEPTH = 2  # levels of data inside prose inside data
+_MAX_WASTE = 2  # characters read as data in vain, per character of text: keeps time linear
+_MAX_DEPTH = 2  # greatest depth of data in prose that is itself a value in data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A sentence, a data field or a table row: the smallest stretch that a passage is cut at.
+    """A sentence, data field or table row of a source. Passages are made of lines.
 
     Attributes:
-        start: First character, counted in the source text.
-        end: One past the last; ``text[start:end]`` is what a reference to it quotes.
+        start: Offset of the first character in the source text.
+        end: Offset after the last character; a reference to the line quotes ``text[start:end]``.
         reading: The text that the model reads, never empty, without lone surrogates. For prose it
             is ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
             11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
-        heading: The headings in force, or the title of the passage: ``Setup > Windows``. At most
-            80 characters; empty if there is none. No part of the offsets.
-        group: Lines of different groups never share a passage: each passage of a list of
-            passages is a group of its own.
+        heading: The two innermost headings above the line (``Setup > Windows``), or the title of
+            its passage. At most 80 characters, and empty if there is none. The offsets do not
+            cover it.
+        group: Number of the group of the line. Lines of different groups never share a passage. In
+            a source that is a list of passages, each of them is a group.
     """
 
     start: int
@@ -80,8 +82,8 @@ def lines_of(text: str) -> list[Line]:
             JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
 
     Returns:
-        Lines in reading order, disjoint; none for data that is empty as a whole, such as ``[]``,
-        since a tool that found nothing is no evidence. Time is linear in the text.
+        Lines in reading order, disjoint. Data that is empty as a whole, such as ``[]``, has no
+        lines: a tool that found nothing gives no evidence. Time is linear in the text.
     """
     fields = fields_of(text)
     if fields is None:
@@ -90,7 +92,7 @@ def lines_of(text: str) -> list[Line]:
     return lines if any(line.reading not in _NOTHING for line in lines) else []
 
 
-# Data.
+# Lines of data: JSON, JSON Lines and Python literals.
 
 _TEXT_KEYS = words("""
     text content contents page_content passage passage_text snippet body document chunk chunk_text
@@ -100,9 +102,9 @@ _LIST_KEYS = words("""
     articles chunks citations context contexts docs documents hits matches nodes passages references
     results search_results snippets sources texts
 """)
-_TITLE_KEYS = ("title", "name", "source")  # the first of these that there is
-_MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like others
-_MIN_CUT_CHARS = 60  # a value that fits on a line stays together: "Available. Released 2023"
+_TITLE_KEYS = ("title", "name", "source")  # in order of preference
+_MIN_TEXT_CHARS = 60  # the "text" of a record is a passage only from this length on
+_MIN_CUT_CHARS = 60  # a shorter value is not cut into sentences: "Available. Released 2023"
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
 _NOTHING = ("empty", "null")
@@ -110,7 +112,10 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
 def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list[Line]:
-    """One line for each field, long texts cut into sentences; groups count from 0 without a gap."""
+    """Return a line for each field, or for each sentence of a field with a long text.
+
+    The groups of the lines are numbered from 0 without a gap.
+    """
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
     in_words: dict[str, str] = {}
@@ -134,7 +139,8 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
 def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
     """Map the number of each object that has both a title and a text to its title.
 
-    The title heads all fields of the object: a passage ends where the heading changes.
+    The title becomes the heading of all fields of the object. With different headings they could
+    not share a passage.
     """
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
@@ -149,7 +155,7 @@ def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
 
 
 def _passage_listings(fields: Sequence[DataField]) -> set[int]:
-    """Numbers of the lists whose items are passages: texts, or objects with a text."""
+    """Return the numbers of the lists whose items are passages: texts, or objects with a text."""
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {
         f.listing
@@ -160,7 +166,7 @@ def _passage_listings(fields: Sequence[DataField]) -> set[int]:
 
 
 def _is_text(field: DataField) -> bool:
-    """Whether a field is the text of a passage, by its length and its key."""
+    """Return whether a field is the text of a passage, judging by its length and its key."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -169,7 +175,8 @@ def _is_text(field: DataField) -> bool:
 
 
 def _is_in_passage_list(field: DataField) -> bool:
-    # A list within a record, such as the comments on a ticket, stays with the record.
+    # A list within a record, such as the comments on a ticket, is no list of passages: its items
+    # stay with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS
 
@@ -215,7 +222,7 @@ def _labelled(path: Sequence[str], value: str) -> str:
     return f"{' '.join(path)}: {value}" if path else value
 
 
-# Prose, with headings, tables, numbered passages, and data within it.
+# Lines of prose, which may contain headings, tables, numbered passages and data.
 
 
 def _prose_lines(text: str, depth: int = 0) -> list[Line]:
@@ -223,7 +230,7 @@ def _prose_lines(text: str, depth: int = 0) -> list[Line]:
 
 
 class _Walk:
-    """A pass over the rows of a text, which keeps track of the headings in force."""
+    """Cuts a text into lines, row by row, and keeps track of its headings and code blocks."""
 
     def __init__(self, text: str, depth: int) -> None:
         self.text = text
@@ -231,13 +238,13 @@ class _Walk:
         self.rows = rows_of(text)
         self.labels = labels_of(text)
         self.lines: list[Line] = []
-        self.pending = 0  # where the prose begins that is not cut yet
+        self.pending = 0  # offset of the prose that is not cut into lines yet
         self.headings: list[tuple[int, str]] = []  # level and title, outermost first
         self.heading = ""
         self.group = 0
         self.fence = ""
-        self.fence_start = 0  # of the code in it
-        self.n_wasted = 0  # characters read as data that were none
+        self.fence_start = 0  # offset of the code after the opening fence
+        self.n_wasted = 0  # characters that were parsed as data and turned out not to be data
 
     def run(self) -> list[Line]:
         i = 0
@@ -250,11 +257,12 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the prose up to ``end``; what comes next begins at ``resume``."""
+        """Cut the pending prose before ``end`` into lines; later prose begins at ``resume``."""
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):
-            # Keep what the segmenter leaves out of claims: enumerators, the language of a fence.
+            # Keep the text that the segmenter leaves out of claims: enumerators, and the language
+            # after the fence of a code block.
             left_out = _LEFT_OUT.search(prose, last, part.start)
             start = left_out.start() if left_out else part.start
             self._add(self.pending + start, self.pending + part.end)
@@ -285,12 +293,14 @@ class _Walk:
         row, before = self.rows[i], self.fence
         self.fence = fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
-            # Data was taken out of the code block, so this row would open a new block.
+            # Data was taken out of the code block together with its opening fence, so the
+            # segmenter would take this closing fence for an opening one: skip it.
             self._prose(row.start, resume=row.end)
         elif self.fence and not before:
             self.fence_start = row.end
 
-    # Each of these methods reads a block that begins at a row, and returns the row after it, or 0.
+    # ``_data``, ``_table`` and ``_title`` each read a block that begins at row ``i``, and return
+    # the number of the row after the block, or 0 if there is no such block.
 
     def _data(self, i: int) -> int:
         row = self.rows[i]
@@ -302,7 +312,7 @@ class _Walk:
         if not fields or not _ROW_END.match(self.text, end):
             self.n_wasted += end - start
             return 0
-        # A list of bare values reads well as it is.
+        # Data without keys, such as a list of numbers, stays prose.
         if any(field.has_key for field in fields):
             self._prose(start, resume=end)
             self._add_fields(fields)
@@ -345,7 +355,8 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, shortened(found.title))])
-        # A title is under its own heading, so that it is packed with the text below it.
+        # The line of a title has that title as its heading, like the text below it, so that both
+        # share a passage.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

@@ -1,11 +1,11 @@
-"""Shortens prompts for models that judge what a prompt is about.
+"""Shortens prompts for the models that classify prompts.
 
-The detector does not use it: it gets the question as it is.
+The detector does not use this module: it reads the whole question.
 """
 
-#: Characters of a prompt that are read, half of them at each end.
+#: Characters of a prompt that the models read, half of them at each end.
 MAX_CHARS = 4_000
-# A question of so few words may be about the one before: "Thanks! And the second one?"
+# A question of at most so many words may refer to the previous one: "Thanks! And the second one?"
 _FEW_WORDS = 6
 
 
@@ -21,10 +21,10 @@ def both_ends(prompt: str, most: int = MAX_CHARS) -> str:
 
 
 def with_previous(question: str, previous: str | None) -> str | None:
-    """Put the previous question before a short one, which may be about it.
+    """Put the previous question before a short question, which may refer to it.
 
     Returns:
-        ``None`` if the question is long enough to stand alone, or nothing was asked before.
+        Both questions, or ``None`` if the question is long enough to stand alone or is the first.
     """
     if not previous or len(question.split(maxsplit=_FEW_WORDS)) > _FEW_WORDS:
         return None

@@ -15,7 +15,8 @@ def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
     Args:
         text: The text to quote from.
         around: The words to look for.
-        width: Longest stretch, in characters; ``…`` stands outside it for what was left out.
+        width: Greatest length of the stretch in characters. A ``…`` for text that was left out is
+            not counted.
     """
     flat = " ".join(text.split())
     if len(flat) <= width:
@@ -28,8 +29,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
     """Find the stretch of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end. The stretch begins and ends with a word, unless one word alone is longer than
-        ``width``; of a text of white space it is the beginning.
+        Start and end. The stretch consists of whole words. If no word is short enough for
+        ``width``, it is the beginning of the text.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
@@ -45,7 +46,7 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
         while first <= last and end - tokens[first][0] > width:
             found -= hits[first]
             first += 1
-        # A window may start anywhere before its first hit; the earliest start reads best.
+        # Of the windows with the same hits take the earliest, which shows the text before them.
         if first <= last and found > best[0]:
             best = (found, tokens[first][0], end)
     _, start, _ = best

@@ -1,9 +1,9 @@
-"""Parses data with exact offsets: JSON, JSON Lines, and Python's form of both.
+"""Parses JSON, JSON Lines and Python literals (``str(dict)``) with exact offsets.
 
 The parsers of the standard library do not fit. ``json`` does not report offsets, ``ast`` does but
-is not made for hostile input, and both recurse. Data in prompts is also seldom strict:
-``str(dict)``, a trailing comma, a raw line break in a string. One token pattern and one stack
-suffice, in time linear in the text however deep it nests.
+is not made for hostile input, and both recurse. Data in prompts is also seldom strict: it has
+trailing commas, and raw line breaks in strings. This parser needs one token pattern and one stack,
+and its time is linear in the text, however deep the data is nested.
 """
 
 import re
@@ -39,45 +39,49 @@ _ESCAPE = re.compile(
     r"|(?P<one>.))",
     re.DOTALL,
 )
-# The escapes of JSON and of Python. They never disagree about one that either of them writes, so
-# the kind of quotes does not matter.
+# The one-letter escapes of JSON and of Python. Every escape that one of them writes means the same
+# in the other or does not exist there, so one table serves both.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
 _SPACE = re.compile(r"\s*+")
 _QUOTE = re.compile(r"\s*+[\"']")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _IDENTIFIER = re.compile(r"[\w.\-]+")
-# Between "Take" and "Out", or "HTTP" and "Server"; "iPhone" stays whole, and so does "WiFi", which
-# answers write as one word.
+# Where a key in camel case is cut into words: between "Take" and "Out", or "HTTP" and "Server".
+# "iPhone" and "WiFi" are not cut, because answers write them as one word.
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: Keys kept of a path, and characters of each but a leaf's own. Deep nesting would otherwise repeat
-#: the whole path at every leaf, and cost quadratic time and memory.
+#: Keys of its path that a leaf keeps, and characters of each key but the leaf's own. Without these
+#: limits every leaf in deep nesting would repeat a long path, at quadratic cost.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
-#: Text with deeper nesting is not read as data: each open container takes a few hundred bytes.
+#: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
 
 
-# A NamedTuple, since large data has many leaves and a frozen dataclass takes three times as long.
+# A NamedTuple, because large data has many leaves and a frozen dataclass takes three times as long
+# to create.
 class DataField(NamedTuple):
     """A leaf of the data: a string, another scalar, or an empty container.
 
     Attributes:
-        start: Start of its key in the text, or of the value if it stands in a list.
-        end: End of the value, closing quote included.
-        value_start: Start of the value, opening quote included.
-        kind: ``string``, ``atom`` (number, boolean, null) or ``empty`` (container).
-        keys: The keys that lead to it, decoded, the nearest six; its own key is the last.
-        has_key: Whether it has a key of its own, and does not stand in a list.
-        owner: Number of the object that it belongs to. What stands under ``metadata`` belongs
-            to the object around that.
-        document: Number of the object or list at the top level, from 0; of JSON Lines, the line.
-        listing: Number of the list that it was found in, from 1: a list at the top level, or
-            one directly under an object there. 0 if none.
-        item: Number of the item of that list that it belongs to, unique in the text; 0 if none.
-        is_item: Whether it is such an item itself.
+        start: Offset of the leaf's key in the text, or of its value if it has no key.
+        end: Offset after the value, closing quote included.
+        value_start: Offset of the value, opening quote included.
+        kind: ``string``, ``atom`` (number, boolean, null) or ``empty`` (empty container).
+        keys: The keys that lead to the leaf, decoded, outermost first, at most the last six. If
+            the leaf has a key of its own, it is the last.
+        has_key: Whether the leaf has a key of its own; an element of a list has none.
+        owner: Number of the object that the leaf belongs to. A leaf under ``metadata`` or ``meta``
+            belongs to the object around the metadata.
+        document: Number of the object or list at the top level that holds the leaf, from 0. In
+            JSON Lines, each line is one.
+        listing: Number of the list that holds the leaf, from 1. Only lists at the top level and
+            directly under an object at the top level are numbered; 0 outside of them.
+        item: Number of the element of that list that holds the leaf, unique in the text; 0 if
+            ``listing`` is 0.
+        is_item: Whether the leaf is itself an element of that list.
     """
 
     start: int
@@ -102,11 +106,11 @@ class Decoded:
     """
 
     text: str
-    _positions: list[int] = field(repr=False)  # in the decoded text, ascending
-    _origins: list[int] = field(repr=False)  # where in the source these were written
+    _positions: list[int] = field(repr=False)  # offsets of runs in the decoded text, ascending
+    _origins: list[int] = field(repr=False)  # offset in the source of each of these runs
 
     def origin(self, position: int) -> int:
-        """Offset in the source of the character at ``position``, or of the end of the last one."""
+        """Convert an offset in the decoded text to the offset in the source."""
         i = bisect_right(self._positions, position) - 1
         return self._origins[i] + position - self._positions[i]
 
@@ -143,7 +147,7 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Collapse white space, and replace lone surrogates."""
+    """Write a text on one line, with single spaces, and replace lone surrogates by U+FFFD."""
     return without_surrogates(" ".join(text.split()))
 
 
@@ -160,7 +164,7 @@ def words_of_key(key: str) -> str:
 
 
 def fields_of(text: str) -> list[DataField] | None:
-    """Read a text that is data as a whole.
+    """Read the leaves of a text that consists of data only.
 
     Args:
         text: Any text. Data is one object or list, or several on lines of their own.
@@ -185,8 +189,8 @@ def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
     """Read the one object or list that begins at a place in a text.
 
     Returns:
-        Its leaves and its end; or no leaves, and how far the text was read to see that it is no
-        data.
+        The leaves of the object or list, and the offset after it. If the text there is no data: no
+        leaves, and the offset up to which it was read to find that out.
     """
     scan = _Scan(text)
     try:
@@ -202,7 +206,7 @@ def _after_space(text: str, position: int) -> int:
 
 
 class _NotDataError(Exception):
-    """The text is no data; ``position`` is how far it was read."""
+    """A text is no data; ``position`` is the offset up to which it was read to find that out."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -211,25 +215,25 @@ class _NotDataError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that has not been closed yet."""
+    """A container that has not been closed yet, or a leaf that is about to be added."""
 
     closer: str
-    start: int  # of its key, or of itself
+    start: int  # offset of the key of the value, or of the value if it has no key
     value_start: int
-    keys: tuple[str, ...]  # that lead to it
+    keys: tuple[str, ...]  # keys that lead to the value, its own key last
     has_key: bool
     owner: int
     listing: int
     item: int
     is_item: bool
-    lists: int = 0  # its own number if its elements are items, else 0
-    is_used: bool = False  # whether it has elements
-    key: str | None = None  # read, and waiting for its value
+    lists: int = 0  # number of this list if it is a numbered list (see DataField.listing), else 0
+    is_used: bool = False  # whether the container has elements
+    key: str | None = None  # key that has been read while its value has not
     key_start: int = 0
 
 
 class _Scan:
-    """A pass over a text, token by token, with a stack of open containers."""
+    """Parses data token by token, with a stack of open containers."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -240,7 +244,7 @@ class _Scan:
         self.n_documents = 0
 
     def document(self, position: int, end: int) -> int:
-        """Read one object or list, and return where it ends."""
+        """Read one object or list, and return the offset after it."""
         while found := _TOKEN.match(self.text, position, end):
             kind = found.lastgroup or ""
             if kind not in _EXPECTED[self.expected]:
@@ -261,7 +265,7 @@ class _Scan:
                     self._key(kind, start, position)
                 case _:
                     self._leaf("string" if kind == "string" else "atom", start, position)
-        # The end of an unclosed string was searched for in all of the remaining text.
+        # At an unclosed string, all of the remaining text was searched for the closing quote.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
 

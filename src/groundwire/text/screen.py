@@ -1,10 +1,10 @@
-"""Makes text safe to print: no character of it can act on the screen."""
+"""Makes text safe to print on a terminal, by replacing control and invisible characters."""
 
 import re
 
-# Controls but tab and newline; marks that turn the direction, end a line or show nothing; halves
-# of surrogate pairs; what no XML may hold. The joiners U+200C and U+200D stay: emoji and several
-# scripts need them.
+# Control characters except tab and newline; characters that change the direction of text, end a
+# line or are invisible; lone surrogates; characters that XML forbids. The joiners U+200C and U+200D
+# are not among them, because emoji and several scripts need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f\ud800-\udfff]"
@@ -12,9 +12,10 @@ _UNSAFE = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Write out every character that would act on the screen instead of showing on it.
+    r"""Replace every character that would control the terminal or be invisible.
 
-    Controls become their pictures, the rest their escapes; tab and newline stay.
+    ASCII control characters become their Unicode pictures, all others become escapes. Tab and
+    newline stay.
 
     >>> visible("\x1b[2J and \u202e")
     '␛[2J and \\u202e'

@@ -5,13 +5,13 @@ from difflib import get_close_matches
 
 
 def guess(word: str, known: Collection[str]) -> str:
-    """Return the known word that is closest; empty if none is close."""
+    """Return the known word that is closest to a word; empty if no known word is close."""
     close = get_close_matches(word.lower(), [each.lower() for each in known], n=1, cutoff=0.6)
     return next((each for each in known if close and each.lower() == close[0]), "")
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """Ask whether the closest known word is meant; empty if none is close.
+    """Return a question with the closest known word; empty if no known word is close.
 
     >>> did_you_mean("anwser", ["question", "answer"])
     " Did you mean 'answer'?"

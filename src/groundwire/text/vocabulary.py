@@ -1,8 +1,8 @@
-"""Closed classes of English words, for code that reads texts by their words.
+"""Lists of English words of one class each, such as months, negations and pairs of opposites.
 
 They are shared by the code that explains findings (:mod:`groundwire.explain`), finds conflicts
 (:mod:`groundwire.detection.rules`) and makes mistakes to train with
-(:mod:`groundwire_training.corrupt`). ``vocabulary.txt`` has the words, and says what each list is.
+(:mod:`groundwire_training.corrupt`). ``vocabulary.txt`` has the words, and describes each list.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _LISTS = read_lists(Path(__file__).with_suffix(".txt"))
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, which are separated by white space."""
+    """Return the set of words of a text, which are separated by white space."""
     return frozenset(text.split())
 
 

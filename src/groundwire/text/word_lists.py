@@ -1,4 +1,4 @@
-"""Word lists that are kept in text files, beside the code that uses them."""
+"""Reads word lists from text files, which stand beside the code that uses them."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ _LIST = re.compile(r"^([^\s#:][^:\n]*): (.*(?:\n[ ].*)*)", re.MULTILINE)
 
 
 def read_lists(path: Path) -> dict[str, str]:
-    """Read the lists of a file, each under its name.
+    """Read the word lists of a file: a map from the name of each list to its words.
 
     Args:
         path: The file. A list is ``name: words``; indented lines continue it, and lines that begin

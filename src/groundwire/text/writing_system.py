@@ -1,10 +1,10 @@
-"""Tells whether the embedded model can read a text: it needs letters of the Latin script."""
+"""Checks whether the embedded model can read a text: most letters must be Latin."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
-#: Largest share of letters in other scripts in a text that is read.
+#: Greatest share of letters of other scripts than Latin in a text that the model can read.
 MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
@@ -13,10 +13,10 @@ _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek lett
 
 
 def is_readable(text: str) -> bool:
-    """Whether the base model, which knows English, can make sense of a stretch of text.
+    """Return whether the embedded model, which knows English, can read a stretch of text.
 
-    Only the script is looked at: at most 30 % of the letters may be of another script than Latin.
-    A text in French counts as readable, and the model reads it less well than English.
+    Only the script counts: at most 30 % of the letters may be of another script than Latin. A text
+    in French counts as readable, although the model reads it less well than English.
     """
     if text.isascii():
         return True
@@ -26,7 +26,7 @@ def is_readable(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_latin(letter: str) -> bool:
-    # Letters of formulas are folded: a mathematical bold x counts as x.
+    # NFKC turns the letters of formulas into ordinary ones: a mathematical bold x counts as x.
     name = unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "")
     return letter in _UNITS or name.startswith(
         ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")

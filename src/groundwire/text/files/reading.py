@@ -24,7 +24,7 @@ STDIN = Path("-")
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-#: Rows, and bytes of them, that are in memory at a time.
+#: Numbers of rows and of bytes at which a block is complete. They bound the memory that is used.
 MAX_BLOCK_ROWS = 256
 
 
@@ -42,7 +42,7 @@ _MARKS = {
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
-#: Beginning of a file that is no text → what it is, and how to get its text.
+#: First bytes of files that are no text → the kind of file, and how to get its text.
 _NO_TEXTS = {
     b"%PDF": "a PDF. Take its text out first, for instance: pdftotext FILE",
     b"PK\x03\x04": "a document or workbook (docx, xlsx...) or an archive. Save it as text or CSV",
@@ -83,7 +83,7 @@ def conversion(encoding: str = "WINDOWS-1252") -> str:
 
 
 def no_text(data: bytes) -> str:
-    """Describe what a file is that is no text, and the next step; empty if it may be text."""
+    """Name the kind of a file that is no text, and how to get its text; empty if it may be text."""
     return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
 
 
@@ -91,8 +91,8 @@ def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
-        NotUtf8Error: With the name and the offset of the first wrong byte.
-        InputError: If it is a file of a known kind that is no text.
+        NotUtf8Error: If the bytes are not UTF-8; has the offset of the first wrong byte.
+        InputError: If the bytes are a file of a known kind that is no text, such as a PDF.
     """
     if what := no_text(data):
         raise InputError(f"{name} is {what}.")
@@ -132,7 +132,7 @@ def count_lines(path: Path) -> int | None:
 
 
 def fingerprint(line: bytes) -> str:
-    """Hash of a row without outer white space: 16 hexadecimal digits."""
+    """Hash a row without its outer white space: the first 16 hexadecimal digits of SHA-256."""
     return sha256(line.strip()).hexdigest()[:16]
 
 
@@ -140,7 +140,8 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
     """Group rows, so that memory stays bounded however long the file is.
 
     Args:
-        rows: The rows. After an error among them the rows read before it are yielded first.
+        rows: The rows. If reading them raises an ``InputError``, the rows read before are yielded
+            first.
         size: Returns about how many bytes a row holds.
     """
     block: list[_T] = []
@@ -154,7 +155,7 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
                 block, n_bytes = [], 0
     except InputError:
         if block:
-            yield block  # the lines that were read before the error
+            yield block  # the rows that were read before the error
         raise
     if block:
         yield block
@@ -162,7 +163,7 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # one that can look ahead
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # has ``peek``
     if stream.peek(2)[:2] == _GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

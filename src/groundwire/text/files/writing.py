@@ -1,4 +1,4 @@
-"""Writes files of rows that survive a crash: a file that was cut short can be continued."""
+"""Writes files of rows in such a way that a run can continue them after a crash."""
 
 import gzip
 import json
@@ -15,11 +15,11 @@ from groundwire.text.files.reading import DAMAGE, open_lines
 
 
 class WrittenError(InputError):
-    """A file that a command wrote cannot be read, or not be continued.
+    """A file that a command wrote cannot be read or cannot be continued.
 
     Attributes:
         path: The file.
-        line: Number of the wrong line; ``None`` if the whole file is meant.
+        line: Number of the wrong line; ``None`` if the problem is about the whole file.
         problem: The problem, and what to do about it.
     """
 
@@ -33,7 +33,7 @@ class WrittenError(InputError):
 
 
 def not_results(path: Path, line: int, problem: str) -> WrittenError:
-    """The error of an output to continue that holds something else than results."""
+    """Make the error for an output file that cannot be continued, as a line of it is no result."""
     text = (
         f"this is no result ({problem}), so the file cannot be continued. Name another --output, "
         "or replace this one with --force."
@@ -42,22 +42,22 @@ def not_results(path: Path, line: int, problem: str) -> WrittenError:
 
 
 class Writer:
-    """Writes results; a row is flushed to the system when :meth:`write` returns."""
+    """Writes results as JSON Lines; each is flushed to the system when :meth:`write` returns."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def write(self, result: Mapping[str, Any]) -> None:
-        """Write one row."""
+        """Write one result as a row."""
         self._stream.write(to_json(result).encode() + b"\n")
         self._stream.flush()
 
 
 def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Say that the data of two runs differ; empty if they are the same.
+    """Describe how the data of two runs differ; empty if they are the same.
 
-    Data are the same if their SHA-256 and the suffixes of their names are, in order: a renamed file
-    has the same rows in the same places, unless it comes before another file now.
+    Two runs have the same data if their files have the same SHA-256 and the same suffix, in the
+    same order. Otherwise the names do not count: a renamed file still has the same rows.
 
     Args:
         before: Name and SHA-256 of each file of the earlier run.
@@ -70,19 +70,20 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def to_json(data: object, *, indent: int | None = None) -> str:
-    """JSON in ASCII: on a terminal it can hide nothing, and as JSON Lines every reader agrees
-    where a line ends (some take U+2028 or U+0085 for an end).
+    """Write data as JSON in ASCII, which cannot hide text on a terminal, and in which all readers
+    of JSON Lines find the same line ends (some of them take U+2028 or U+0085 for one).
     """  # noqa: D205
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """Open a file that replaces another as a whole or not at all, even if the power fails.
+    """Open a new file for writing, which replaces the file at ``path`` when it is complete.
 
-    It has the permissions of the file that it replaces.
+    Even if the power fails, the file at ``path`` is the old one or the new one as a whole. The new
+    file gets the permissions of the old one.
     """
-    path = path.resolve()  # what a link points to, not the link
+    path = path.resolve()  # replace the file that a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")
     try:
         with fresh.open("w", encoding="utf-8", newline="\n") as stream:
@@ -104,7 +105,8 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
         take: Called with the number of each complete line, and the line.
 
     Raises:
-        WrittenError: If it is gzip and its name does not end in ``.gz``, or the other way round.
+        WrittenError: If the file is gzip and its name does not end in ``.gz``, or the other way
+            round.
     """
     n_bytes, is_whole = 0, True
     with open_lines(path) as stream:
@@ -127,13 +129,13 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
 
 
 def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
-    """Rewrite a file of results, which is not packed, without some of its lines.
+    """Rewrite an uncompressed file of results without some of its lines.
 
-    However this ends, the file is the old one or the new one.
+    If this fails, the file stays as it was.
 
     Args:
         path: The file; its last line is complete.
-        is_kept: Called with the number of each line, and the line.
+        is_kept: Called with the number of each line, and the line; returns whether to keep it.
     """
     with path.open("rb") as lines, replacing(path) as stream:
         for number, line in enumerate(lines, 1):
@@ -142,9 +144,9 @@ def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
 
 
 def _repack(path: Path, n_bytes: int) -> None:
-    # A truncated gzip member cannot be appended to, so what can be read of it is packed anew: into
-    # the same folder, to be renamed in one step, and under a random name, for a fixed one may be a
-    # file of the user's.
+    # A truncated gzip member cannot be appended to, so its readable part is packed again. The new
+    # file is in the same folder, so that it can be renamed in one step, and has a random name,
+    # because a file of the user may have a fixed one.
     number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     fresh = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""Reads amounts: a number with its magnitude and unit; "years old", "out of 5"."""
+"""Reads amounts: a number with the magnitude and unit after it, such as "5 million km"."""
 
 import re
 
@@ -44,17 +44,17 @@ def read_amount(
 
     Args:
         text: The text.
-        start: Where the number begins, its currency included.
-        end: Where it ends.
-        number: Its value.
-        currency: The currency that stands before it.
-        is_spoken: Whether it is written in words, which include its magnitudes.
+        start: Offset of the number, or of the currency before it.
+        end: Offset after the number.
+        number: Value of the number.
+        currency: The currency before the number, if there is one.
+        is_spoken: Whether the number is written in words, which include its magnitude.
     """
     magnitude, number_end = 1.0, end
     if not is_spoken:
         magnitude, number_end = _magnitude_at(text, end, is_money=currency is not None)
     unit, amount_end = _unit_of(text, number_end, magnitude, currency)
-    # 8.3 million is 8,300,000, and not 8,300,000.000000001.
+    # Rounding makes 8.3 million 8,300,000, and not 8,300,000.000000001.
     total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
     quantity = Quantity(start, amount_end, QuantityKind.NUMBER, total, None, total)
     if unit is not None:
@@ -66,12 +66,13 @@ def read_amount(
         is_money_first=currency is not None,
         is_plain=amount_end == end and currency is None,
     )
-    scale = _SCALE.match(text, amount_end)  # of "4.5 out of 5": nothing that evidence states
+    # Skip "out of 5" after "4.5": evidence seldom states the scale, so the 5 is not checked.
+    scale = _SCALE.match(text, amount_end)
     return QuantityReading(scale.end() if scale else amount_end, (found,))
 
 
 def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, int]:
-    """The product of up to two magnitudes, "5 hundred million", and where they end."""
+    """Read up to two magnitudes ("5 hundred million"); return their product and where they end."""
     magnitude = 1.0
     for _ in range(2):
         found = _MAGNITUDE.match(text, position)
@@ -87,12 +88,12 @@ def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, i
 def _unit_of(
     text: str, position: int, magnitude: float, currency: str | None
 ) -> tuple[Unit | None, int]:
-    """The unit of a number that ends at ``position``, and where the amount ends."""
+    """Return the unit of a number that ends at ``position``, and where the amount ends."""
     unit, end = unit_at(text, position)
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
-        unit, end = None, age.end()  # "15 years old" is "aged 15", and "Ann, 15,"
+        unit, end = None, age.end()  # "15 years old" equals "aged 15", which has no unit
     if unit is not None and unit.name == "lb" and magnitude >= 1e3:
-        unit = UNITS["gbp"]  # "5 million pounds"
+        unit = UNITS["gbp"]  # "5 million pounds" are money, not a weight
     if currency is None:
         return unit, end
     stated = UNITS[currency.rstrip(".")]

@@ -17,7 +17,7 @@ _MONTHS = {
 _LETTERS = re.compile("[A-Za-z]+")
 _DIGITS = re.compile("[0-9]+")
 
-# Expressions, in verbose form.
+# Parts of the regular expression of ``scan``, in verbose form.
 
 _MONTH = (
     r"(?:(?:Jan|JAN)(?:uary|UARY)?|(?:Feb|FEB)(?:ruary|RUARY)?|(?:Mar|MAR)(?:ch|CH)?"
@@ -25,7 +25,8 @@ _MONTH = (
     r"|(?:Sep|SEP)(?:tember|TEMBER|t|T)?|(?:Oct|OCT)(?:ober|OBER)?|(?:Nov|NOV)(?:ember|EMBER)?"
     r"|(?:Dec|DEC)(?:ember|EMBER)?)(?!\w)(?:(?:(?<=\b[A-Za-z]{3})|(?<=\bSept))\.)?"
 )
-# "29 may" is a date in tables that were put in lower case, and a verb in prose.
+# "29 may" is a date in tables in lower case, but "may" is a verb in prose. So "may" and "march" are
+# months only before a year or at the end of a line, cell or string.
 _LOWER_MONTH = (
     r"(?:(?:january|february|april|june|july|august|september|october|november|december"
     r"|jan|feb|apr|aug|sept?|oct|nov|dec)(?!\w)"
@@ -36,38 +37,38 @@ _NTH = rf"{_DAY}(?:st|nd|rd|th)?"
 _YEAR = rf"(?:,?{SPACE}{{1,2}}(?:of{SPACE})?|,)[12][0-9]{{3}}(?![0-9\w]|[.,:][0-9]|-[0-9]{{1,2}}-)"
 _ENDS = r"(?![0-9\w]|[.,:][0-9])"
 
-#: "2015-03-31", "2015/03/31".
+#: A date such as "2015-03-31" or "2015/03/31".
 ISO = (
     r"(?P<iso>[12][0-9]{3}(?P<iso_mark>[-/])[01]?[0-9](?P=iso_mark)[0-3]?[0-9]"
     r"(?=T[0-9]|(?![-/\w]|\.[0-9])))"
 )
-#: "3/31/2015", "31.03.2015", "3/31/15".
+#: A date such as "3/31/2015", "31.03.2015" or "3/31/15".
 NUMERIC = (
     r"(?P<numeric>[0-3]?[0-9](?P<numeric_mark>[./-])[0-3]?[0-9](?P=numeric_mark)"
     r"(?:[12][0-9]{3}|[0-9]{2})(?![-/\w]|[.,][0-9]))"
 )
-#: "31 March 2015", "4th of July".
+#: A date such as "31 March 2015" or "4th of July".
 DAY_MONTH = (
     rf"(?P<day_month>{_NTH}(?:{SPACE}|-|{SPACE}of{SPACE})(?:{_MONTH}|{_LOWER_MONTH})"
     rf"(?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)"
 )
-#: "2015, March 31", and "2015 March" before a mark.
+#: A date such as "2015, March 31", or "2015 March" before a punctuation mark.
 YEAR_MONTH = (
     rf"(?P<year_month>[12][0-9]{{3}},?{SPACE}{_MONTH}(?:{SPACE}{_DAY}{_ENDS}|(?=[\"'|.,;)\n])))"
 )
-#: "March 31, 2015", "March 29-31".
+#: A date such as "March 31, 2015", or a range such as "March 29-31".
 MONTH_DAY = (
     rf"(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){SPACE}{{1,2}}"
     rf"(?:the{SPACE})?{_NTH}(?:{SPACE}?[-–]{SPACE}?{_NTH}{_ENDS})?(?:{_YEAR}|{_ENDS}))"
 )
-#: "March 2015".
+#: A month such as "March 2015".
 MONTH_YEAR = (
     rf"(?P<month_year>(?=[JFMASOND]){_MONTH}(?:,?{SPACE}(?:of{SPACE})?)[12][0-9]{{3}}{_ENDS})"
 )
 
 
 def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read year, month and day; a "T" after them begins the time."""
+    """Read a date with the year first, and skip the "T" that begins a time after it."""
     year, month, day = map(int, match[0].split(match["iso_mark"]))
     end = match.end()
     after = end + 1 if text[end : end + 1] == "T" else end
@@ -75,7 +76,7 @@ def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a date whose year stands last, month first, or with dots day first."""
+    """Read a date with the year last: "3/31/2015" has the month first, "31.03.2015" the day."""
     del text
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))
@@ -83,7 +84,7 @@ def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
         if mark != "/":
             return QuantityReading(
                 match.end()
-            )  # "1.2.34" is a version, "12-34-56" a number of something
+            )  # "1.2.34" is a version, "12-34-56" an account number or the like
         year += 2000 if year < 50 else 1900
     month, day = (second, first) if mark == "." else (first, second)
     if month > 12:

@@ -1,4 +1,4 @@
-"""Tells how well the quantities of the evidence agree with one of an answer."""
+"""Finds how well the evidence agrees with a quantity of an answer."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -9,34 +9,36 @@ from itertools import permutations
 
 from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 
-# Shares of a value by which an equal one may differ: by floating point, and in a conversion.
+# Relative differences up to which two values are equal: for errors of floating point, and for
+# rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: The most numbers that are combined: of more, some two give almost any third.
+#: Numbers of the evidence are combined only if there are at most so many. Of more numbers, some two
+#: give almost any result.
 _FEW = 12
 
 
 class Match(IntEnum):
-    """A kind of agreement of the evidence with a quantity. Trained weights know these codes."""
+    """How the evidence agrees with a quantity. Models are trained with these codes: keep them."""
 
-    NONE = 0  # not a quantity
-    EQUAL = 1  # value and unit
-    UNIT_DIFFERS = 2  # the same number, with other units
+    NONE = 0  # there is no quantity to compare
+    EQUAL = 1  # the same value and unit
+    UNIT_DIFFERS = 2  # the same number with another unit
     ABSENT = 3
     TIME_EQUAL = 4
     TIME_ABSENT = 5
-    DATE_EQUAL = 6  # every part stated agrees with one date
-    DATE_PARTLY = 7  # the same year or month, not the same date
+    DATE_EQUAL = 6  # every part that the answer states agrees with one date of the evidence
+    DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
-    UNIT_MISSING = 9  # the same number, one of the two without a unit
-    DERIVED = 10  # follows from two numbers, where there are few
+    UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
+    DERIVED = 10  # can be computed from two numbers of the evidence, which has few numbers
 
 
 class QuantityIndex:
     """The quantities of some texts, indexed for comparison.
 
-    An index is built for each passage with ``of`` and joined for each selection with ``union``.
-    Both are cheap, and a joined index equals one built from all the quantities.
+    ``of`` builds an index for each passage, and ``union`` joins those of the selected passages.
+    Both are cheap, and a joined index is equal to one built from all the quantities.
     """
 
     def __init__(self, entries: frozenset[Quantity]) -> None:
@@ -44,13 +46,13 @@ class QuantityIndex:
 
     @classmethod
     def of(cls, found: Iterable[Quantity]) -> "QuantityIndex":
-        """The index of the quantities of one text, or of several."""
-        # Places are dropped, so that equal quantities count once.
+        """Make the index of the quantities of one text or of several texts."""
+        # Offsets are dropped, so that equal quantities count once.
         return cls(frozenset(replace(quantity, start=0, end=0) for quantity in found))
 
     @classmethod
     def union(cls, indexes: Iterable["QuantityIndex"]) -> "QuantityIndex":
-        """Join indexes."""
+        """Join several indexes into one."""
         return cls(frozenset().union(*(index._entries for index in indexes)))
 
     def __len__(self) -> int:
@@ -58,7 +60,7 @@ class QuantityIndex:
 
     @cached_property
     def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
-        """Base unit → name of the unit → values, ascending."""
+        """The values of all numbers, ascending, by base unit and then by name of the unit."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
@@ -71,7 +73,7 @@ class QuantityIndex:
 
     @cached_property
     def _written(self) -> list[float]:
-        """All numbers, before and after conversion, and the full hours of times, ascending."""
+        """All numbers, before and after conversion, and the hours of times such as "4:00"."""
         values = set()
         for entry in self._entries:
             if isinstance(entry.value, tuple):
@@ -94,19 +96,23 @@ class QuantityIndex:
 
     @cached_property
     def _lengths(self) -> frozenset[float]:
-        """Times of day read as time spans, in seconds: "4:23" may mean four hours."""
+        """Times of day read as durations, in seconds: "4:23" may mean 4 hours and 23 minutes."""
         return frozenset(value * 60.0 for value in self._times)
 
     @cached_property
     def _degrees(self) -> dict[str, frozenset[float]]:
-        """Numbers of degrees that the unit of the other side may mean: "°" any scale, "°C" none."""
+        """Numbers of degrees in the evidence, by the unit in the answer to which they are equal.
+
+        "°" in the answer is equal to degrees of any scale, "°C" (which is the base unit of all
+        scales) is also equal to degrees without a scale.
+        """
         scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
         bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
         return {"°": scaled, "°C": bare}
 
     @cached_property
     def _dates(self) -> frozenset[Date]:
-        """The dates, each with every choice of its parts, as an answer may state it."""
+        """The dates, each in all forms in which an answer may state it: whole, or in part."""
         return frozenset(
             (year, month, day)
             for entry in self._entries
@@ -167,7 +173,7 @@ class QuantityIndex:
             date = (None, None, value) if quantity.name == "th" else (value, None, None)
             return date in self._dates
         if value in self._lengths and " " in (quantity.name or ""):
-            return True  # "4 h 23" of a table that says "4:23"
+            return True  # "4 h 23" is stated by a table that says "4:23"
         if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
             return True
         spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
@@ -190,6 +196,6 @@ class QuantityIndex:
 
 
 def _has_near(values: list[float], value: float, spread: float) -> bool:
-    """Whether one of the ascending values lies within ``spread`` of a value."""
+    """Return whether one of the ascending ``values`` is within ``spread`` of ``value``."""
     position = bisect_left(values, value - spread)
     return position < len(values) and values[position] <= value + spread

@@ -7,36 +7,36 @@ from groundwire.text.quantities.reading import SPACE
 
 #: The number of a list item, at the start of its line: "1." and "(2)".
 ENUMERATOR = r"^[ \t*\#>-]{0,16}(?:[0-9]{1,2}[.)]|\([0-9]{1,2}\))(?=\s)"
-#: "[1, 3-5]"; but '"stars": [4]' is data.
+#: A citation: "[1, 3-5]"; but '"stars": [4]' is data.
 CITATION = r"(?<!:)(?<!:[ ])\[[0-9]{1,3}(?:[ ]?[,–-][ ]?[0-9]{1,3}){0,20}\]"
-#: "(805) 963-1234", "+1 805 963 1234".
+#: A phone number: "(805) 963-1234", "+1 805 963 1234".
 PHONE = (
     r"(?:(?:\+[0-9]{1,3}[ .-]?)?\([0-9]{2,4}\)[ ]?[0-9]{3,4}[- .][0-9]{3,4}(?!\w)"
     r"|\+[0-9]{1,3}(?:[ .-]?[0-9]{2,4}){2,5}(?!\w))"
 )
-#: "&#160;".
+#: A character reference of HTML: "&#160;".
 ENTITY = r"&\#[0-9]{1,6};"
-#: "7 days a week".
+#: An idiom that means "always": "7 days a week", "24 hours a day".
 ALWAYS = (
     rf"(?:7{SPACE}days{SPACE}(?:a|per){SPACE}week|24{SPACE}hours{SPACE}(?:a|per){SPACE}day)(?!\w)"
 )
-#: "seven days a week".
+#: The same idiom in words: "seven days a week".
 ALWAYS_IN_WORDS = rf"(?ai:seven{SPACE}days{SPACE}(?:a|per){SPACE}week)(?!\w)"
 #: Versions, addresses, phone numbers and ISBNs: "1.2.3", "555-1234", "24/7", "1/2/3/4".
 CHAIN = (
     r"(?:[0-9]++(?:[.-][0-9]++){2,}+(?:-[xX])?\w*+|[0-9]++(?:/[0-9]++){2,}+"
     r"|[0-9]{3}-[0-9]{4}(?!\w)|24/7(?!\w)|[0-9]{1,3}(?:,[0-9]{3}){10,}+)"
 )
-#: "https://example.org/2015".
+#: A web address: "https://example.org/2015".
 LINK = r"(?:https?://|www\.)\S++"
-#: "passage 2", "Sources 1 and 3", "step 4".
+#: The number of a source or step: "passage 2", "Sources 1 and 3", "step 4".
 LABEL = (
     rf"(?ai:passages?|sources?|excerpts?|documents?|steps?){SPACE}[0-9]{{1,2}}"
     rf"(?:(?:,|,?{SPACE}and|{SPACE}?[-–&])?{SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?"
 )
-#: "ISBN 978-3-16-148410-0".
+#: The number of a book: "ISBN 978-3-16-148410-0".
 ISBN = rf"ISBN(?:-1[03])?:?{SPACE}?[0-9-]{{9,20}}[xX]?"
-#: "AB-1234", "v2.3.1", "S0"; but "USD5" is money.
+#: An identifier: "AB-1234", "v2.3.1", "S0"; but "USD5" is money.
 IDENTIFIER = (
     r"(?:[A-Z]{1,10}-[0-9][\w-]*+|(?!(?:USD|EUR|GBP|Rs)[0-9])[^\W\d]++[0-9]\w*+(?:[.-]\w++)*+)"
 )

@@ -15,7 +15,7 @@ _GROUPING = re.compile("[,\u00a0\u2009\u202f]")
 _DIGITS = re.compile("[0-9]+")
 _REST_OF_WORD = re.compile(r"\w*+")
 
-# Expressions, in verbose form.
+# Parts of the regular expression of ``scan``, in verbose form.
 
 _CURRENCY = (
     r"(?P<currency>(?<![^\W\d])(?:US|A|CA?|HK)?\$|[€£¥₹₩₽]"
@@ -26,7 +26,7 @@ _GROUPED = (
     "|[0-9]{1,3}(?:[\u00a0\u2009\u202f][0-9]{3}){1,10}+(?![0-9])"
     "|[0-9]++)"
 )
-#: "-5", "$1,234.50", "1e6", "2½".
+#: A number in digits: "-5", "$1,234.50", "1e6", "2½".
 NUMBER = rf"""
     (?P<number>
         (?P<sign>(?<![\w)\]%.-])[-−](?=[$€£¥₹₩.]?[0-9.]))?
@@ -36,14 +36,14 @@ NUMBER = rf"""
         (?(sign)(?!:[0-9]))
         (?P<vulgar>[½¼¾⅓⅔⅛])?
     )"""
-#: "½".
+#: A fraction of one character: "½".
 VULGAR = "(?P<bare_vulgar>[½¼¾⅓⅔⅛])"
-#: "1/2", "1 1/2", "9/4".
+#: A fraction of several characters: "1/2", "1 1/2", "9/4".
 FRACTION = (
     rf"(?P<fraction>(?:[0-9]{{1,3}}(?:{SPACE}|-))?[0-9]{{1,2}}"
     r"[/⁄](?:2|3|4|8|16)(?![/\w]|[.,][0-9]))"
 )
-#: 5'8".
+#: A height in feet and inches: 5'8".
 HEIGHT = rf"(?P<height>[3-8]['’′]{SPACE}?(?:1[01]|[0-9])(?:[\"”″]|''))"
 
 
@@ -72,7 +72,7 @@ def _pass_word(text: str, position: int) -> QuantityReading:
 
 
 def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> QuantityReading | None:
-    """Read "4th" and "1990s"."""
+    """Read an ordinal such as "4th" or a decade such as "1990s"; ``None`` for other numbers."""
     start, end = match.span()
     if ordinal := _ORDINAL.match(text, end):
         quantity = Quantity(start, ordinal.end(), QuantityKind.NUMBER, number, None, number, "th")
@@ -86,12 +86,15 @@ def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> Quanti
 
 
 def read_vulgar(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a fraction of one character."""
+    """Read a fraction of one character, such as "½"."""
     return read_amount(text, match.start(), match.end(), _VULGAR[match[0]])
 
 
 def read_fraction(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read "3/4" and "1 1/2"; of "9/4", no fraction in prose, the first number alone."""
+    """Read a fraction such as "3/4" or "1 1/2".
+
+    "9/4", which is not below 1, is seldom a fraction in prose: only its first number is read.
+    """
     numbers = [float(found) for found in _DIGITS.findall(match[0])]
     *whole, above, below = numbers
     if above < below:
@@ -102,7 +105,7 @@ def read_fraction(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_height(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read feet and inches."""
+    """Read a height in feet and inches."""
     del text
     feet, inches = map(int, _DIGITS.findall(match[0]))
     number = feet + inches / 12.0

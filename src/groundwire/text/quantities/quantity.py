@@ -1,34 +1,35 @@
-"""The value that is read from a text: a number, a time of day or a date, with its place."""
+"""The quantity: a number, time of day or date that was read from a text, with its offsets."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class QuantityKind(StrEnum):
-    """The kind of a quantity."""
+    """The kind of a quantity: a number with or without a unit, a time of day, or a date."""
 
     NUMBER = "number"
     TIME = "time"
     DATE = "date"
 
 
-#: Year, month and day; ``None`` for what is not stated.
+#: Year, month and day of a date; ``None`` for each of them that is not stated.
 Date = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number, time of day or date, and where it stands.
+    """A number, time of day or date, and where it stands in the text.
 
     Attributes:
-        start: First character, counted in Python characters of the text.
-        end: One past the last; the sign, the currency sign and the unit are inside.
-        kind: Its kind.
-        value: A number in base units; a time in minutes of the day, in [0, 1440); a date as
-            year, month, day, with ``None`` for what is not stated.
+        start: Offset of the first character in the text, in Python characters.
+        end: Offset after the last character. The sign, currency and unit lie within the range.
+        kind: Kind of the quantity.
+        value: Value of the quantity: a number in base units, a time in minutes since midnight, in
+            [0, 1440), or a date.
         unit: The base unit of a number ("m", "kg", "s", "usd", "%"), or ``None``.
-        number: The number before conversion: 5.0 for "5 km". 0.0 for a date.
-        name: The unit before conversion ("km"), or "th" for an ordinal in digits ("4th").
+        number: The number before conversion: 5.0 for "5 km". 0.0 for times and dates.
+        name: The unit before conversion ("km"), or "th" for an ordinal in digits ("4th"), or
+            ``None``.
     """
 
     start: int

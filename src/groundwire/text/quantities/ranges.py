@@ -1,8 +1,8 @@
 """Joins two quantities side by side: the ends of a range, or the parts of one amount.
 
-The ends of a range share what only one of them states: the unit in "10-12 km", the magnitude in
-"$2-3 million", the half of the day in "9-11 PM", the month in "29-31 March". Two parts are one
-amount: "4 h 23 min", "5 feet 8 inches".
+In a range, the unit ("10-12 km"), the magnitude ("$2-3 million"), the half of the day ("9-11 PM")
+or the month ("29-31 March") is stated once and holds for both ends. Two parts make up one amount in
+"4 h 23 min" and "5 feet 8 inches".
 """
 
 import re
@@ -20,11 +20,11 @@ _BETWEEN_ENDS = re.compile(
 
 
 def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, ...]:
-    """Join two neighbouring quantities if the text between them says so.
+    """Join two neighbouring quantities if the text between them shows that they belong together.
 
     Returns:
-        One quantity if they are parts of one, otherwise both; the ends of a range get the unit,
-        magnitude, month or half of the day that only the other end states.
+        One quantity if the two are parts of one amount, otherwise both. Each end of a range gets
+        the unit, magnitude, month or half of the day that only the other end states.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -48,9 +48,10 @@ def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, F
 
 
 def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """The first end of "9-11 PM" as a time of day.
+    """Return the first end of a range such as "9-11 PM" as a time of day.
 
-    "9-11 PM" begins in the evening, "10-9 PM" and "9-5 PM" in the morning.
+    The first end is in the same half of the day if it is earlier there than the second ("9-11 PM"),
+    otherwise in the other half ("9-5 PM").
     """
     left, ending = first.quantity, second.quantity.value
     is_clock = left.kind is QuantityKind.TIME and first.states_half is False
@@ -67,7 +68,7 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
 
 
 def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """The first end of "29-31 March 2015" as a date."""
+    """Return the first end of a range such as "29-31 March 2015" as a date."""
     left, date = first.quantity, second.quantity.value
     if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
         return first
@@ -79,7 +80,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """The first end of "10-12 km" or "$2-3 million" with the unit and magnitude of the second."""
+    """Return the first end of "10-12 km" or "$2-3 million" with the second's unit and magnitude."""
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
     shares_unit = right.unit is not None and left.unit in (None, right.unit)
@@ -97,7 +98,7 @@ def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """The second end of "$10-15" with the currency of the first."""
+    """Return the second end of a range such as "$10-15" with the currency of the first."""
     left, right = first.quantity, second.quantity
     if not first.is_money_first or right.unit is not None or right.name is not None:
         return second
@@ -105,7 +106,7 @@ def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity
 
 
 def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuantity | None:
-    """Make one quantity of two parts, "4 h 23 min" or "5 feet 8 inches", or return ``None``."""
+    """Make one quantity of two parts, as in "4 h 23 min"; ``None`` if they are not parts of one."""
     left, right = first.quantity, second.quantity
     names = (left.name or "").split(" ")
     unit = UNITS.get(names[-1])
@@ -115,7 +116,7 @@ def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuant
         return None
     part, name = right.value, right.name
     if unit.name == "h" and second.is_plain and len(glue) == 1 and part in range(60):
-        part, name = part * 60.0, "min"  # "4 h 23"
+        part, name = part * 60.0, "min"  # "4 h 23" means 23 minutes
     elif right.kind is not QuantityKind.NUMBER or right.unit != unit.base or part >= unit.factor:
         return None
     value = left.value + part

@@ -1,24 +1,24 @@
-"""Values that the readers of numbers, times and dates return, and their pattern of a blank."""
+"""Results of the functions that read numbers, times and dates, and their pattern of a space."""
 
 from dataclasses import dataclass
 
 from groundwire.text.quantities.quantity import Quantity
 
-#: A blank within a quantity: "5 km", also with the narrow spaces of print.
+#: Pattern of the space within a quantity such as "5 km": ordinary, no-break or narrow.
 SPACE = "[ \u00a0\u2009\u202f]"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundQuantity:
-    """A quantity, with facts that its neighbour in a range may need.
+    """A quantity, with facts that decide how it is joined with its neighbour in a range.
 
     Attributes:
         quantity: The quantity.
-        raw: The number before its magnitude; the hour of a time.
-        magnitude: Factor that the number was multiplied with: 1e6 for "5 million".
-        is_money_first: Whether a currency stands before it: "$5".
-        states_half: Whether a time says which half of the day it is in; ``None`` for other kinds.
-        is_plain: Whether it is a number alone: no currency, magnitude, unit or ordinal.
+        raw: The number without its magnitude: 5.0 for "5 million". For a time, the hour.
+        magnitude: Factor by which the number was multiplied: 1e6 for "5 million".
+        is_money_first: Whether a currency stands before the number: "$5".
+        states_half: Whether a time states its half of the day: "9 PM". ``None`` for other kinds.
+        is_plain: Whether the number stands alone: no currency, magnitude, unit or ordinal.
     """
 
     quantity: Quantity
@@ -31,7 +31,7 @@ class FoundQuantity:
 
 @dataclass(frozen=True, slots=True)
 class QuantityReading:
-    """The quantities ``found`` at a place, often none, and ``end``, where reading goes on."""
+    """The quantities ``found`` at one place, often none, and the offset ``end`` to go on from."""
 
     end: int
     found: tuple[FoundQuantity, ...] = ()

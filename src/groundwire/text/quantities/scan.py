@@ -1,4 +1,4 @@
-"""Finds the quantities of a text, from one number, time or date to the next."""
+"""Finds all quantities of a text: its numbers, times and dates."""
 
 import re
 from collections.abc import Callable
@@ -28,11 +28,11 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
 
 @cache
 def _expression() -> re.Pattern[str]:
-    """The expression that a quantity, or digits that are none, begin with.
+    """Return the expression that matches the beginning of a quantity, or digits to skip.
 
-    The first alternative that matches counts. Repetitions are bounded, or possessive and consumed
-    once, so that time is linear. It is compiled on first use, which takes longer than importing the
-    rest.
+    Of its alternatives the first that matches counts. Repetitions are bounded, or possessive and
+    consumed once, so that time is linear. The expression is compiled on first use, because that
+    takes longer than importing the package.
     """
     return re.compile(
         rf"""

@@ -7,24 +7,24 @@ from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityRea
 
 DAY_MINUTES = 1440.0
 
-#: "16:30", "05:07:26", "9" before "PM" or "o'clock"; in verbose form.
+#: A time in digits: "16:30", "05:07:26", "9" before "PM" or "o'clock"; in verbose form.
 CLOCK = (
     r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?Z?(?![:\w]|\.[0-9])"
     rf"|[0-9]{{1,2}}(?::[0-9]{{2}})?(?={SPACE}?(?i:[ap]\.?m)(?!\w)|{SPACE}o['’]clock))"
 )
-#: "noon", "midnight".
+#: A time with a name: "noon", "midday" or "midnight".
 NAMED = r"(?P<named>(?ai:noon|midnight|midday)(?!\w))"
 
 _MERIDIEM = re.compile(rf"{SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re.IGNORECASE)
 
 
 def minutes_of_day(hour: float, minute: float, meridiem: str | None) -> float:
-    """Minutes since midnight.
+    """Convert a time of day to minutes since midnight.
 
     Args:
         hour: The hour as it is written.
         minute: Minutes past the hour.
-        meridiem: The letter of "AM" or "PM", or ``None`` if neither is stated.
+        meridiem: The first letter of "AM" or "PM", or ``None`` if neither is stated.
     """
     if meridiem is not None and hour <= 12:
         hour = hour % 12 + (12 if meridiem in "pP" else 0)
@@ -40,7 +40,7 @@ def read_named(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a time in digits, and the half of the day after it."""
+    """Read a time in digits, with the "AM", "PM" or "o'clock" after it."""
     start, end = match.span()
     hour, minute, second, *_ = [*map(float, match[0].rstrip("Z").split(":")), 0.0, 0.0]
     meridiem = None
@@ -60,9 +60,9 @@ def read_hour_in_words(text: str, start: int, end: int, hour: float) -> Quantity
 
     Args:
         text: The text.
-        start: Where the number begins.
-        end: Where it ends.
-        hour: Its value.
+        start: Offset of the number.
+        end: Offset after the number.
+        hour: Value of the number.
     """
     match = _MERIDIEM.match(text, end)
     if match is None or not 1 <= hour <= 12:

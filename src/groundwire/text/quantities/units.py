@@ -1,7 +1,7 @@
-"""Units of measure: their names, and their conversion to a base unit. ``units.txt`` has the table.
+"""Finds units of measure in texts, and converts numbers to base units by the table ``units.txt``.
 
-A units library is not used: the usual one takes longer to import than a whole check may take, and a
-table of factors is all that comparing needs.
+A library for units is not used: the usual one takes longer to import than a whole check may take,
+and a table of factors is enough to compare quantities.
 """
 
 import re
@@ -15,13 +15,13 @@ from groundwire.text.quantities.reading import SPACE
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit.
+    """A unit of measure, and how it is converted to its base unit.
 
     Attributes:
-        base: The base unit.
-        name: Its name: "km".
-        factor: How many base units it has.
-        offset: Added before the factor, in the unit.
+        base: Name of the base unit, such as "m".
+        name: Name of the unit, such as "km".
+        factor: Number of base units in one unit: 1000 for "km".
+        offset: Number that is added before the multiplication by ``factor``: -32 for "°F".
     """
 
     base: str
@@ -30,7 +30,7 @@ class Unit:
     offset: float = 0.0
 
     def convert(self, number: float) -> float:
-        """The number in base units."""
+        """Convert a number of this unit to base units."""
         return (number + self.offset) * self.factor
 
 
@@ -45,22 +45,23 @@ def _read_table() -> dict[str, Unit]:
         name, *_ = names = aliases.split()
         unit = Unit(base, name, float(factor), float(offset[0]) if offset else 0.0)
         units |= {alias.replace("_", " "): unit for alias in names}
-    # "KM", "Litres", "MPH"; single letters stay as they are.
+    # For "KM", "Litres" and "MPH"; single letters have no second alias, as "M" is no metre.
     lowered = {alias.lower(): unit for alias, unit in reversed(units.items()) if len(alias) > 1}
     return lowered | units
 
 
-#: The units by alias.
+#: Alias of a unit, such as "kilometres" → the unit.
 UNITS = _read_table()
 
-# Words that are far more often something else after a space: "5 in the morning", "it won 5 won".
+# Units that count only without a space before them, because after a space these words are far more
+# often something else: "5 in the morning", "the 5 won".
 _ONLY_GLUED = frozenset({"in", "won", "kn", "t"})
 _AFTER_INCHES = re.compile(r"\.?\)|\. [a-z]")
 
 
 @cache
 def _written_unit() -> re.Pattern[str]:
-    """The expression of what may be a unit; compiled on first use, which takes a while."""
+    """Return the expression for text that may be a unit, compiled on first use as that is slow."""
     word = r"[^\W\d_]{1,16}"
     return re.compile(
         rf"(?P<gap>\+?(?:{SPACE}|-)?)(?P<text>"
@@ -73,9 +74,10 @@ def _written_unit() -> re.Pattern[str]:
 
 
 def unit_at(text: str, position: int) -> tuple[Unit | None, int]:
-    """The longest unit that begins here, perhaps after a gap, and where it ends.
+    """Find the longest unit that begins at ``position``, perhaps after a space or hyphen.
 
-    Without a unit, ``None`` and ``position``.
+    Returns:
+        The unit and the offset after it; without a unit, ``None`` and ``position``.
     """
     match = _written_unit().match(text, position)
     if match is None:
@@ -93,13 +95,13 @@ def unit_at(text: str, position: int) -> tuple[Unit | None, int]:
 
 
 def _key(written: str) -> str:
-    """A unit as the table spells it: "sq.-ft" as "sq ft"."""
+    """Spell a unit as the table does: "sq.-ft" as "sq ft"."""
     key = written.replace(".", "").replace("-", " ").replace("º", "°").replace("˚", "°")
     return re.sub(SPACE, " ", key).replace("° ", "°")
 
 
 def _is_doubtful(key: str, gap: str, following: str) -> bool:
-    """Whether a unit after a gap is more likely a word: "5 in all", "1736 C Street"."""
+    """Return whether a unit after a gap is more likely a word: "5 in all", "1736 C Street"."""
     if key.lower() in _ONLY_GLUED:
         return key != "in" or _AFTER_INCHES.match(following) is None
     if len(key) > 1 or not key.isascii() or not key.isalpha():
@@ -110,7 +112,7 @@ def _is_doubtful(key: str, gap: str, following: str) -> bool:
 
 
 def measured(number: float, unit: Unit, *, start: int, end: int) -> Quantity:
-    """A number of units as a quantity in base units."""
+    """Make a quantity, in base units, of a number and its unit."""
     return Quantity(
         start, end, QuantityKind.NUMBER, unit.convert(number), unit.base, number, unit.name
     )

@@ -20,7 +20,7 @@ _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items()} | {"halves": 2}
 
 _WORD = f"(?:{'|'.join(sorted(_SMALL, key=len, reverse=True))}|{'|'.join(_LARGE)})"
-#: "twenty-five", "a hundred and five"; in verbose form.
+#: A number in letters: "twenty-five", "a hundred and five"; in verbose form.
 NUMBER = (
     rf"(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?ai:(?:an?{SPACE})?{_WORD}"
     rf"(?:(?:[ -]|{SPACE}and{SPACE}){_WORD}){{0,9}})(?!\w))"
@@ -33,13 +33,14 @@ _STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Count:
-    """A number while its words are added up.
+    """The value of a number in letters while its words are added up.
 
     Attributes:
         group: The part that the next magnitude multiplies: 300 in "two million three hundred".
-        room: Numbers below it may be added to the group: 100 after "hundred", 10 after "twenty".
-        total: The sum of the groups before: 2,000,000.
-        limit: The next magnitude must be below this one.
+        room: Only a number below this one may be added to the group: 100 after "hundred", 10 after
+            "twenty".
+        total: The sum of the groups before: 2,000,000 in "two million three hundred".
+        limit: The next magnitude must be below this one: 1,000,000 after "million".
     """
 
     group: float
@@ -48,7 +49,7 @@ class _Count:
     limit: float = 1e15
 
     def add(self, word: str) -> bool:
-        """Take the next word in; return whether it can belong to the number."""
+        """Add the next word to the number; return false, and add nothing, if it does not fit."""
         if word in _SMALL:
             return self._add_small(word)
         if word in ("hundred", "dozen"):
@@ -78,14 +79,14 @@ class _Count:
 
 
 def read_words(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a number in letters with its part, half of the day or unit."""
+    """Read a number in letters with what belongs to it: "thirds", "o'clock" or a unit."""
     words = list(_LETTERS.finditer(text, match.start(), match.end()))
     has_article = words[0][0].lower() in ("a", "an")
     first = words[1 if has_article else 0]
     if first[0].lower() not in _LARGE:
         return _read_count(text, first.start(), words[1 if has_article else 0 :])
     if not has_article:
-        return QuantityReading(first.end())  # "hundred" alone: how many is not said
+        return QuantityReading(first.end())  # "hundred" alone does not say how many hundreds
     return _read_count(text, match.start(), words)
 
 
@@ -102,7 +103,7 @@ def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityRe
 
 
 def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
-    """The longest number that the words begin with, and where it ends in the text."""
+    """Return the longest number that begins the words, and the offset after it in the text."""
     names = [word[0].lower() for word in words]
     first = names[0]
     count = _Count(_SMALL.get(first, 1.0), room=10.0 if first in _TENS else 0.0)
@@ -119,7 +120,10 @@ def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
 
 
 def _is_pronoun(text: str, end: int) -> bool:
-    """Whether "one" counts nothing: "one" alone is a pronoun, "one day" a beginning."""
+    """Return whether the word "one" before ``end`` is no number.
+
+    "one" alone is a pronoun, and "one day" mostly means "once"; "one star" and "one km" count.
+    """
     if _STAR.match(text, end):
         return False
     unit, _ = unit_at(text, end)

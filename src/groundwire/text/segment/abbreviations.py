@@ -1,4 +1,7 @@
-"""Decides by the word before a full stop whether it may end a sentence; words are in a file."""
+"""Decides by the word before a full stop whether the full stop may end a sentence.
+
+``abbreviations.txt`` lists the abbreviations, and other words that matter for the decision.
+"""
 
 import re
 from enum import Enum, auto
@@ -26,7 +29,11 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 
 
 class Stop(Enum):
-    """Whether a full stop ends its sentence, as far as the word before it says."""
+    """Says when a full stop ends its sentence, judging by the word before it.
+
+    The conditional kinds depend on the word after the full stop: ``UNLESS_NUMBER`` is the end
+    unless that word is a number, ``IF_STARTER`` only if it is one that often starts a sentence.
+    """
 
     FULL = auto()
     NEVER = auto()
@@ -37,7 +44,7 @@ class Stop(Enum):
 
 
 def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
-    """Read the word before the full stops in ``[position, run_end)``, not before ``start``."""
+    """Return when the marks at ``[position, run_end)`` end the sentence begun at ``start``."""
     first = max(start, position - MAX_WORD_CHARS - 1)
     before = text[first:position]
     mark = text[position:run_end]
@@ -49,12 +56,12 @@ def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
 
 
 def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
-    """Whether a full stop ends its sentence before a word that begins with no small letter.
+    """Return whether a full stop ends its sentence, by the words before and after it.
 
     Args:
-        kind: The verdict of the word before the full stop.
-        word: The word after it.
-        is_initial: Whether that is one letter with a full stop of its own.
+        kind: The result of :func:`stop_kind`, which read the word before the full stop.
+        word: The word after the full stop. It does not begin with a small letter.
+        is_initial: Whether the word after the full stop is one letter with its own full stop.
     """
     match kind:
         case Stop.FULL:
@@ -72,11 +79,11 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 
 
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
-    """Read the word at the end of ``before`` as the word before a full stop.
+    """Return when a full stop after ``before`` ends its sentence.
 
     Args:
-        before: The last characters of the sentence so far.
-        is_whole: Whether they are all of the sentence.
+        before: The last characters of the sentence before the full stop.
+        is_whole: Whether ``before`` is all of the sentence before the full stop.
     """
     token = _last_token(before)
     rest = before[: len(before) - len(token)]
@@ -97,21 +104,21 @@ def _stop_after(before: str, *, is_whole: bool) -> Stop:
     if spellings & _BEFORE_NUMBER:
         return Stop.UNLESS_NUMBER
     if len(token) == 1 and token.isalpha():
-        return Stop.UNLESS_INITIAL  # "z. B." is one word; "solve for x." is not
+        return Stop.UNLESS_INITIAL  # "z. B." is one abbreviation; "solve for x." may be an end
     letters = token.split(".")
     is_dotted = len(letters) > 1 and all(len(part) == 1 and part.isalpha() for part in letters)
     return Stop.IF_STARTER if is_dotted or spellings & _PERHAPS_LAST else Stop.FULL
 
 
 def _stop_after_number(number: str, rest: str, *, is_first: bool) -> Stop:
-    # "Steps: 1. Mix. 2. Bake." numbers its parts.
+    # In "1. Mix." and "Steps: 1. Mix." the number is an enumerator.
     if (is_first and len(number) <= 3) or (number == "1" and rest.rstrip().endswith(":")):
         return Stop.NEVER
     return Stop.UNLESS_MONTH if len(number) <= 2 else Stop.FULL
 
 
 def _is_unit(token: str, rest: str) -> bool:
-    """Whether a single letter is a unit, as in ``350 °F`` and ``12 m``, and no initial."""
+    """Return whether a single letter is a unit, as in ``350 °F`` and ``12 m``, and no initial."""
     if len(token) > 1:
         return False
     before = rest.rstrip()[-1:]

@@ -4,13 +4,13 @@ import re
 
 #: Line breaks, as in ``str.splitlines``.
 BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-#: Full stops that end a sentence whatever follows.
+#: Full stops of Asian scripts, which end a sentence whatever follows.
 STRONG = "。！？｡।॥؟۔"
 
 #: A letter or digit.
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
-# These match at any position, perhaps nothing, and are bounded.
+# These patterns match at every position, if only the empty string, and have a greatest length.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -11,7 +11,7 @@ from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
 from groundwire.text.segment.view import UndecidedError, View
 
-#: A citation that names more ids than this, as in ``[1-999999]``, is none.
+#: Most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are no citation.
 MAX_CITED_IDS = 50
 
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
@@ -34,10 +34,11 @@ class Citation:
     """A reference to sources in a text, such as ``[S0]`` or ``[1, 3-5]``.
 
     Attributes:
-        start: Where its bracket opens, in characters of the text.
-        end: One past its end; the target of a Markdown link, ``[1](https://...)``, is part of it.
-        ids: The ids it names, in order, each once, ranges written out: ``("1", "3", "4", "5")``.
-            From 1 to ``MAX_CITED_IDS``.
+        start: Offset of the opening bracket in the text.
+        end: Offset after the citation; the target of a Markdown link, ``[1](https://...)``, is part
+            of it.
+        ids: The ids that the citation names, in order, each once, ranges written out:
+            ``("1", "3", "4", "5")``. There are 1 to ``MAX_CITED_IDS``.
     """
 
     start: int
@@ -46,7 +47,9 @@ class Citation:
 
 
 def round_ids(ids: Collection[str]) -> frozenset[str]:
-    """The ids of sources that count in round brackets: those with a letter, since (1) is a number.
+    """Return the ids by which sources can be cited in round brackets.
+
+    They have a letter, because ``(1)`` is a number: the source ``2`` is cited as ``(S2)``.
 
     >>> sorted(round_ids(["S0", "2"]))
     ['S0', 'S2']
@@ -62,7 +65,7 @@ def parse_citations(
     An id is up to 16 letters and 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are separated by
     commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``, ``[1–3]``).
     Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only the ids in
-    ``known`` count, since ``(S3)`` may be a word of its subject.
+    ``known`` count, since ``(S3)`` may also be a product name.
     """
     end = len(text) if end is None else end
     found = []
@@ -78,7 +81,7 @@ def parse_citations(
 
 
 def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
-    """The citation whose bracket opens at ``position``."""
+    """Return the citation whose bracket opens at ``position``; ``None`` if it is no citation."""
     if text[position] == "(":
         return _in_round(text, position, end, known) if known else None
     match = _BRACKET.match(text, position, end)
@@ -98,7 +101,7 @@ def _in_round(text: str, position: int, end: int, known: Collection[str]) -> Cit
 
 
 def _cited_ids(inside: str) -> list[str]:
-    """The ids between two brackets; none if it is no citation."""
+    """Return the ids in the text between two brackets; empty if that text is no citation."""
     ids: list[str] = []
     for part in re.split("[,;]", inside):
         named = written_out(part)
@@ -109,7 +112,7 @@ def _cited_ids(inside: str) -> list[str]:
 
 
 def written_out(part: str) -> list[str]:
-    """The ids of one part of a citation, ranges written out; none if it is of another form.
+    """Return the ids in one part of a citation, ranges written out; empty if it has no id.
 
     >>> written_out("S1-3"), written_out("3-1")
     (['S1', 'S2', 'S3'], [])
@@ -129,7 +132,7 @@ def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | Non
 
 
 def citations_end(view: View, position: int) -> int:
-    """Offset after the citations that follow, each perhaps after a blank."""
+    """Return the offset after all citations that follow ``position``, with blanks before them."""
     while True:
         bracket = view.run(BLANKS, position)
         char = view.at(bracket)
@@ -150,7 +153,7 @@ def _citation_end(view: View, position: int) -> int | None:
         return None
     if begun is _ROUND_BEGUN:
         return citation.end
-    # The target of a link may still be on its way.
+    # The target of a Markdown link may not have arrived yet.
     if view.at(citation.end) == "(" and view.could_become(_TARGET_BEGUN, citation.end):
         raise UndecidedError
     return citation.end

@@ -4,12 +4,12 @@ import unicodedata
 
 #: A claim has at most this many characters; a longer sentence is cut.
 MAX_CLAIM_CHARS = 600
-# Characters by which a cut may move to keep a letter whole.
+# Characters by which a cut may move back so that it does not divide a letter and its accents.
 _CLUSTER_CHARS = 16
 
 
 def forced_cut(text: str, start: int, limit: int) -> int:
-    """Find where to cut a piece that is too long: at the last white space, or else the limit."""
+    """Find where to cut a piece that is too long: at the last white space, or else at the limit."""
     words = text[start : limit + 1].rsplit(None, 1)
     if text[limit].isspace():
         return limit
@@ -22,7 +22,7 @@ def forced_cut(text: str, start: int, limit: int) -> int:
 
 
 def _joins(before: str, after: str) -> bool:
-    """Whether a cut between two characters would take a letter or an emoji apart."""
+    """Return whether a cut between two characters would divide a letter or an emoji."""
     return (
         unicodedata.category(after)[0] == "M"
         or "\u200d" in (before, after)

@@ -1,17 +1,21 @@
-"""Finds code between backticks: no full stop in it ends a sentence."""
+"""Finds inline code between backticks, where no full stop ends a sentence."""
 
 import re
 
 from groundwire.text.segment.characters import BACKTICKS, BREAKS, LINE_BREAK
 from groundwire.text.segment.view import UndecidedError, View
 
-# Longest code between backticks; unclosed backticks hide no boundary.
+# Greatest length of inline code in characters. Backticks that are not closed within this length are
+# ordinary text, in which sentences may end.
 _MAX_CHARS = 200
 _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 
 
 def code_end(view: View, position: int) -> int:
-    """Offset after the code span that opens here, or after unclosed backticks."""
+    """Return the offset after the inline code that opens at ``position``.
+
+    If its backticks are not closed, return the offset after these backticks.
+    """
     stop = view.run(BACKTICKS, position)
     span = code_span_end(view.text, position, stop, view.end)
     if span is not None and (span < view.end or not view.may_grow):
@@ -24,7 +28,10 @@ def code_end(view: View, position: int) -> int:
 
 
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
-    """Offset after the backticks that close ``[start, stop)``: on its line, within a limit."""
+    """Return the offset after the backticks that close those at ``[start, stop)``.
+
+    ``None`` if the line, or the greatest length of inline code, ends before.
+    """
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):
         if match.group()[0] != "`":

@@ -19,7 +19,7 @@ _NEVER_AT_END = frozenset(_CONNECTIVES.split())
 
 
 def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
-    """Whether the claim that begins at ``start`` ends at the line break at ``position``."""
+    """Decide whether the claim that begins at ``start`` ends at the line break at ``position``."""
     before = view.text[start:position].rstrip()
     if not ALNUM.search(before):
         return BoundaryDecision(ends=True, position=position)
@@ -32,7 +32,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:
-    """The end of the citations of the next line if it has nothing else, else ``None``."""
+    """Return the end of the citations on the next line; ``None`` if it has other text or none."""
     line = _next_line(view, line_break)
     if view.at(line) not in ("[", "("):
         return None
@@ -44,7 +44,7 @@ def after_cited_line(view: View, line_break: int) -> int | None:
 
 
 def _goes_on(view: View, before: str, line: int) -> bool:
-    """Whether the next line clearly continues the one that ends with ``before``."""
+    """Return whether the line at offset ``line`` clearly continues the text ``before`` it."""
     char = view.at(line)
     if char.islower():
         return not _is_item(view, line)
@@ -59,14 +59,14 @@ def _goes_on(view: View, before: str, line: int) -> bool:
 
 
 def _next_line(view: View, position: int) -> int:
-    """Offset of the first visible character of the next line, or of its end."""
+    """Return the offset of the first visible character of the next line, or of the line's end."""
     if view.text[position] == "\r" and view.at(position + 1) == "\n":
         position += 1
     return view.run(BLANKS, position + 1)
 
 
 def _is_item(view: View, position: int) -> bool:
-    """Whether a line that begins with a word is an item or a record: ``a) b``, ``a: b``."""
+    """Return whether a line with a word first is a list item or a record: ``a) b``, ``a: b``."""
     stop = view.run(_KEY, position)
     char = view.at(stop)
     divider = view.at(view.run(BLANKS, stop))

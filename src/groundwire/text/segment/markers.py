@@ -19,22 +19,22 @@ _ENUMERATOR_BEGUN = re.compile(f"\\(?[0-9a-z]{{0,5}}[.)]?[^\\S{BREAKS}]{{0,16}}"
 
 
 class LineKind(Enum):
-    """The kind of a line, which says how it is divided."""
+    """The kind of a line, which decides how the line is divided into claims."""
 
     TEXT = auto()
-    HEADING = auto()  # sentences, but it never goes on in the next line
-    ROW = auto()  # of a table: one claim
-    CODE = auto()  # in a fence: one claim
+    HEADING = auto()  # divided into sentences, which never go on in the next line
+    ROW = auto()  # a row of a table: one claim
+    CODE = auto()  # a line in a fenced code block: one claim
 
 
 @dataclass(slots=True)
 class OpenLine:
-    """The line being read.
+    """State of the line that is being read.
 
     Attributes:
-        kind: Its kind.
-        has_begun: Whether its text has begun: then no more marks are looked for.
-        fence: The mark that opened the block of code around it; empty outside of code.
+        kind: Kind of the line.
+        has_begun: Whether the text of the line has begun, after which it has no more marks.
+        fence: The mark that opened the code block around the line; empty outside of code.
     """
 
     kind: LineKind = LineKind.TEXT
@@ -42,11 +42,11 @@ class OpenLine:
     fence: str = ""
 
     def end(self) -> None:
-        """Go on to the next line, which may stand in the same block of code."""
+        """Begin the next line; a code block that is open stays open."""
         self.kind, self.has_begun = LineKind.TEXT, False
 
     def pass_marker(self, view: View, position: int) -> int:
-        """Pass over one mark, or find that the text begins here; return where to go on."""
+        """Skip one mark, or note that the text of the line begins; return where to read on."""
         char = view.at(position)
         if char == ">":
             return position + 1
@@ -74,10 +74,10 @@ class OpenLine:
         info_end = view.run(_INFO, mark_end)
         after = view.at(info_end)
         if info_end - mark_end > 80 or (after and after not in BREAKS):
-            return None  # ```code``` in a sentence
+            return None  # inline code, such as ```code``` in a sentence
         self.fence = view.text[position:mark_end]
         if len(view.text[mark_end:info_end].split()) > 1:
-            # More than the name of a language is read, since it may be a statement.
+            # Several words after the fence are no name of a language: they may be a statement.
             return self._begin(LineKind.CODE, mark_end)
         return info_end
 
@@ -101,8 +101,8 @@ def _heading_end(view: View, position: int) -> int | None:
 
 
 def enumerator_end(view: View, position: int) -> int:
-    """Offset after the enumerator of a list item, or ``position`` if there is none."""
-    # Something must follow on the line: "42." alone is an answer, not the 42nd item.
+    """Return the offset after the enumerator of a list item, or ``position`` if there is none."""
+    # Text must follow on the line: "42." alone is an answer, not the number of an item.
     if match := _ENUMERATOR.match(view.text, position, view.end):
         return match.end()
     if view.could_become(_ENUMERATOR_BEGUN, position):

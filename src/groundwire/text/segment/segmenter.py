@@ -13,9 +13,9 @@ from groundwire.text.segment.markers import LineKind, OpenLine
 from groundwire.text.segment.sentences import TERMINATORS, decide_at_terminator
 from groundwire.text.segment.view import BoundaryDecision, UndecidedError, View
 
-# Characters after the longest possible claim that a decision may look at.
+# Number of characters after the longest possible claim that a decision may read.
 _LOOKAHEAD_CHARS = 500
-# Characters at which a claim may end, and backticks, within which it may not.
+# Characters at which a claim may end, and backticks, between which it may not end.
 _EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
 
 
@@ -24,10 +24,10 @@ class Segment:
     """A sentence-sized piece of a text.
 
     Attributes:
-        start: First character, counted in the whole text; not white space.
-        end: One past the last, which is not white space either. At most ``MAX_CLAIM_CHARS``
-            after ``start``, with at least one alphanumeric character between.
-        citations: Its citations, in reading order; none in fenced code.
+        start: Offset of the first character in the whole text. It is not white space.
+        end: Offset after the last character, which is not white space either. A segment has at most
+            ``MAX_CLAIM_CHARS`` characters, and at least one of them is alphanumeric.
+        citations: The citations in the segment, in reading order; empty in fenced code.
     """
 
     start: int
@@ -44,7 +44,7 @@ def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
 
     Args:
         text: The text.
-        known: Ids of sources, which are citations in round brackets too.
+        known: Ids of the sources, which can also be cited in round brackets.
 
     Returns:
         Segments in reading order, disjoint; empty if the text has no alphanumeric character.
@@ -56,24 +56,24 @@ def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
 class Segmenter:
     """Divides a text into claims while it arrives.
 
-    For every way of cutting a text into deltas, the segments that :meth:`feed` and :meth:`finish`
-    return are, in sequence, those of :func:`segment`. Work is linear in the text, and at most
-    about 1,100 characters are held back.
+    However a text is cut into deltas, :meth:`feed` and :meth:`finish` together return the same
+    segments as :func:`segment` for the whole text. Time is linear in the text, and at most about
+    1,100 characters are held back.
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
         self._parts: list[str] = []
         self._is_final = False
-        # The part of the text that is not decided yet. Positions below count in it.
+        # The part of the text that is not divided yet; ``_cursor`` and ``_start`` count in it.
         self._view = View(known=round_ids(known))
-        self._base = 0  # where it begins in the text
-        self._cursor = 0  # read up to here
-        self._start: int | None = None  # of the open piece; None in a gap
+        self._base = 0  # offset in the whole text at which this part begins
+        self._cursor = 0  # offset up to which this part has been read
+        self._start: int | None = None  # offset of the open piece; None in a gap
         self._line = OpenLine()
 
     @property
     def text(self) -> str:
-        """All text fed so far. Each call joins the deltas, so do not call it for each of them."""
+        """All text fed so far. Each read joins the deltas, so do not read it after every delta."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -91,7 +91,7 @@ class Segmenter:
         return self._advance()
 
     def finish(self) -> list[Segment]:
-        """End the text, and return the segments held back. A second call returns none."""
+        """End the text, and return the segments held back. A second call returns an empty list."""
         self._is_final = True
         return self._advance()
 
@@ -135,7 +135,7 @@ class Segmenter:
             self._start = self._cursor
 
     def _read_piece(self, start: int) -> Segment | None:
-        """Read on to the next place where the open piece may end."""
+        """Read on to the next place where the open piece may end; return it if it ends there."""
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK
         event = events.search(text, self._cursor, min(len(text), limit))
@@ -162,7 +162,7 @@ class Segmenter:
         return BoundaryDecision(ends=True, position=position)
 
     def _close(self, start: int, stop: int) -> Segment | None:
-        """End the open piece; return ``None`` if it has no alphanumeric character."""
+        """End the open piece and return it; ``None`` if it has no alphanumeric character."""
         self._start, self._cursor = None, stop
         if not ALNUM.search(self._view.text, start, stop):
             return None

@@ -1,4 +1,7 @@
-"""Decides whether a sentence ends at a full stop; closing marks and citations belong to it."""
+"""Decides whether a sentence ends at a full stop, and how far it reaches.
+
+Closing quotes, brackets and citations after the full stop belong to the sentence.
+"""
 
 import re
 
@@ -14,13 +17,13 @@ TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
-# All of these match at any position, perhaps nothing, and are bounded.
+# These patterns match at every position, if only the empty string, and have a greatest length.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
-# After a CJK full stop these quotes open the next sentence: 。“
+# After a CJK full stop, “ and ‘ open the next sentence: 。“
 _CJK_CLOSERS = re.compile(f"(?:(?![“‘])[{_CLOSING}]){{0,40}}")
 _AFTER_CITATION = re.compile(f"[{TERMINATORS}{_CLOSING}]{{0,40}}")
-# JSON data read as text has its line breaks written out: "It closed.\\nThe plant..."
+# JSON that is read as plain text has escapes for line breaks: "It closed.\\nThe plant..."
 _ESCAPE = r"\\[nrt](?![a-z])"
 _SPACING = re.compile(f"(?:[^\\S{BREAKS}]|{_ESCAPE}){{0,40}}")
 _UNWORDED = re.compile(f"(?:{_ESCAPE}|(?![{BREAKS}])[\\W_]){{0,12}}")
@@ -28,7 +31,7 @@ _WORD = re.compile(rf"[^\W_]{{0,{MAX_WORD_CHARS}}}")
 
 
 def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecision:
-    """Whether the sentence that begins at ``start`` ends at the full stop at ``position``."""
+    """Decide whether the sentence from ``start`` on ends at the full stop at ``position``."""
     run_end = view.run(_RUN, position)
     stop = None
     if ALNUM.search(view.text, start, position):
@@ -44,7 +47,7 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """The end of a sentence with full stops in ``[position, run_end)``; ``None`` if it goes on."""
+    """Return where a sentence with marks at ``[position, run_end)`` ends; ``None`` if not there."""
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
@@ -53,10 +56,11 @@ def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | Non
         return stop
     kind = stop_kind(view.text, start, position, run_end)
     if char in BREAKS:
-        # After an abbreviation the line decides, see line_ends.
+        # After an abbreviation the sentence may go on: ``line_ends`` decides at the line break.
         return after_cited_line(view, following) or stop if kind is Stop.FULL else None
     if following == stop:
-        # No white space: a decimal, an address... or a citation and a missing space.
+        # No white space follows: in a decimal or an address, or because it was left out after a
+        # citation. Only after a citation does the sentence end.
         return stop if stop > closed and char.isalnum() and not char.islower() else None
     return stop if _starts_sentence(view, following, kind) else None
 
@@ -64,7 +68,7 @@ def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | Non
 def _spacing_end(view: View, position: int) -> int:
     stop = view.run(_SPACING, position)
     if view.at(stop) == "\\":
-        view.at(stop + 1)  # may be half of an escape
+        view.at(stop + 1)  # raises if the rest of an escape has not arrived
     return stop
 
 
@@ -77,14 +81,14 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Offset after the citations that follow a full stop, and after their closing marks."""
+    """Return the offset after the citations that follow, and the closing marks after them."""
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position
 
 
 def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
-    """Whether a new sentence follows a full stop and white space."""
+    """Return whether the text after a full stop and white space begins a new sentence."""
     first = view.run(_UNWORDED, position)
     char = view.at(first)
     if not char.isalnum():
@@ -93,7 +97,7 @@ def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
         # iPhone and mRNA start sentences, other small letters do not.
         return kind is Stop.FULL and view.at(first + 1).isupper()
     if kind in (Stop.FULL, Stop.NEVER):
-        return kind is Stop.FULL  # whatever word follows
+        return kind is Stop.FULL  # for these kinds the next word does not matter
     word_end = view.run(_WORD, first)
     word = view.text[first:word_end]
     return ends_before(kind, word, is_initial=len(word) == 1 and view.at(word_end) == ".")

@@ -12,11 +12,11 @@ class UndecidedError(Exception):
 class BoundaryDecision(
     NamedTuple
 ):  # one for every full stop and line break: cheaper than a dataclass
-    """A decision whether the open piece ends.
+    """A decision on whether the open piece ends.
 
     Attributes:
-        ends: Whether it ends.
-        position: Its end, or the position at which reading continues.
+        ends: Whether the piece ends.
+        position: Offset at which the piece ends, or from which reading goes on.
     """
 
     ends: bool
@@ -25,16 +25,16 @@ class BoundaryDecision(
 
 @dataclass(slots=True)
 class View:
-    """The text that is not divided yet, up to a horizon.
+    """The text that is not divided yet, with a horizon up to which a decision may read it.
 
-    A decision sees the same characters however they arrived: those up to the horizon, or all if the
-    text ends before it. A decision that would need characters that have not arrived waits.
+    A decision reads the same characters however the text arrived: those before the horizon, or all
+    if the text ends earlier. A decision that needs characters that have not arrived waits.
 
     Attributes:
         text: All text that has arrived and is not divided yet.
-        end: One past the last character that may be looked at.
+        end: Offset after the last character that may be read.
         may_grow: Whether more text can arrive before the horizon.
-        known: Ids of sources, which are citations in round brackets too.
+        known: Ids by which sources can be cited in round brackets.
     """
 
     text: str = ""
@@ -43,10 +43,10 @@ class View:
     known: frozenset[str] = frozenset()
 
     def at(self, position: int) -> str:
-        """The character there; empty at the end of the text.
+        """Return the character at ``position``; empty at the end of the text.
 
         Raises:
-            UndecidedError: If it has not arrived.
+            UndecidedError: If the character has not arrived.
         """
         if position < self.end:
             return self.text[position]
@@ -55,10 +55,10 @@ class View:
         return ""
 
     def run(self, pattern: re.Pattern[str], position: int) -> int:
-        """The end of a run of characters, which may be empty.
+        """Return the end of the match of a pattern at ``position``; no match counts as empty.
 
         Raises:
-            UndecidedError: If it may go on in text that has not arrived.
+            UndecidedError: If the match may go on in text that has not arrived.
         """
         match = pattern.match(self.text, position, self.end)
         stop = position if match is None else match.end()
@@ -67,5 +67,10 @@ class View:
         return stop
 
     def could_become(self, begun: re.Pattern[str], position: int) -> bool:
-        """Whether all text from here on may be the beginning of a match."""
+        """Return whether the text from ``position`` on may yet grow into a match.
+
+        Args:
+            begun: Pattern for the beginnings of a match.
+            position: Offset at which the match would begin.
+        """
         return self.may_grow and bool(begun.fullmatch(self.text, position, self.end))
