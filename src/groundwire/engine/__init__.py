@@ -2,6 +2,6 @@
 
 import os
 
-# ONNX Runtime 1.32 writes a device id under the home directory and looks up its maker's host. It
-# reads this variable when it is first imported; no later call stops it.
+# Stops ONNX Runtime 1.32 from writing a device id under the home directory and looking up its
+# maker's host. It reads this variable only once, when it is first imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

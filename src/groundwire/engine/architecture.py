@@ -5,23 +5,23 @@ from dataclasses import asdict, dataclass
 
 #: Size of BERT's uncased vocabulary. All readers use its ids, whatever ids their base model has.
 VOCABULARY = 30_522
-#: Number of positions: 0 to 255 for texts that are read before a sentence, 256 to 511 for it.
+#: Number of positions: 256 to 511 for the sentence that is judged, 0 to 255 for all other texts.
 POSITIONS = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """Sizes of an encoder of BERT's kind.
+    """Sizes of a transformer encoder such as BERT.
 
     Attributes:
         layers: Number of layers.
         width: Width of a hidden state.
         heads: Attention heads of a layer; they share ``width`` evenly.
         inner: Width of the feed-forward part.
-        has_relative_bias: Whether attention inside a text depends on distance (MPNet), beside the
-            absolute positions that every base has.
+        has_relative_bias: Whether attention inside a text also depends on the distance between
+            word pieces, as in MPNet. Absolute positions are used in any case.
         norm_epsilon: Epsilon of the layer norms.
-        recalls: Whether a sentence attends to the earlier ones of its answer.
+        recalls: Whether a sentence attends to earlier sentences of its answer.
     """
 
     layers: int
@@ -47,14 +47,14 @@ class Architecture:
         return 2 * self.layers * self.width * 2
 
     def to_dict(self) -> dict[str, int | float | bool]:
-        """The sizes by name, as a manifest has them."""
+        """Return the sizes by name, as a manifest states them."""
         return asdict(self)
 
     @classmethod
     def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":
         """Read the sizes from the key ``architecture`` of a manifest.
 
-        Manifests up to version 0.2 do not have this key: their readers have MiniLM's sizes.
+        Manifests up to version 0.2 do not have this key; their readers have the sizes of MiniLM.
 
         Raises:
             TypeError: If a size is missing or unknown.

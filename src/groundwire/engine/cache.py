@@ -24,7 +24,7 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """Counters since the cache was made; ``bytes`` and ``entries`` are its present contents."""
+    """Counters of a cache since it was made; ``entries`` and ``bytes`` are its present contents."""
 
     hits: int
     misses: int
@@ -35,7 +35,7 @@ class CacheStats:
 
 
 class _Store(TTLCache[Hashable, V]):
-    """cachetools' cache with expiry, which also counts entries dropped to make room."""
+    """The cache with expiry of cachetools, which here also counts entries dropped to make room."""
 
     evictions = 0
 
@@ -45,7 +45,7 @@ class _Store(TTLCache[Hashable, V]):
 
 
 class ByteCache(Generic[V]):
-    """Values by key, within a number of bytes; safe to share between threads.
+    """Keeps values by key, up to a total size in bytes; safe to share between threads.
 
     A value that several threads ask for at once is computed once. A value larger than the whole
     cache is computed and not kept. The cache changes how long a call takes, never its result.
@@ -61,9 +61,9 @@ class ByteCache(Generic[V]):
         """Make an empty cache.
 
         Args:
-            max_bytes: Limit of the sum of the values' ``nbytes``; 0 keeps nothing.
+            max_bytes: Limit of the sum of the values' ``nbytes``; with 0, nothing is kept.
             ttl_s: Seconds after which an entry expires, counted from when it was computed.
-            timer: Gives the time in seconds.
+            timer: Function that returns the time in seconds.
 
         Raises:
             SettingError: If the limit is negative or the lifetime is not positive.
@@ -79,7 +79,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """The value of a key; computed if it is not cached."""
+        """Return the value of a key: the cached one, or else a computed one, which is kept."""
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)
@@ -92,7 +92,7 @@ class ByteCache(Generic[V]):
         return self._compute(key, compute, mine) if waiting is None else waiting.result()
 
     def lacks(self, key: Hashable) -> bool:
-        """Whether the value of a key is neither cached nor being computed."""
+        """Return whether the value of a key is neither cached nor being computed."""
         with self._lock:
             return key not in self._store and key not in self._in_flight
 
@@ -100,7 +100,7 @@ class ByteCache(Generic[V]):
         """Compute a value, unless it is cached or another thread computes it; never wait.
 
         Returns:
-            The value if it was computed now, else ``None``.
+            The value if this call computed it, else ``None``.
         """
         with self._lock:
             if key in self._store or key in self._in_flight:
@@ -124,14 +124,14 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # Also after an error, or the next caller would wait for this computation forever.
+            # Also after an error; else the next caller would wait for this computation forever.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)
         return value
 
     def clear(self) -> None:
-        """Drop all entries; counters stay."""
+        """Drop all entries; the counters keep their values."""
         with self._lock:
             self._store.clear()
 

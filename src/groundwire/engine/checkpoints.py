@@ -1,7 +1,8 @@
 """Loads published classifiers from a folder or the Hugging Face hub, for ONNX Runtime.
 
-A hub model is fetched at one commit, and only files without code: configuration, tokenizer, ONNX,
-safetensors. If it has no ONNX graph, one is exported (extra ``train``) and kept for the next time.
+A hub model is fetched at one commit. Only files without code are fetched: configuration, tokenizer,
+ONNX, safetensors. If the model has no ONNX graph, one is exported (extra ``train``) and kept for
+the next time.
 """
 
 import hashlib
@@ -27,8 +28,8 @@ from groundwire.errors import ModelError, SettingError, UnknownModelError, Unpin
 PINS = {
     "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
 }
-#: Word pieces of one pass by default, the most that the models read in their published use. The
-#: memory of attention grows with the square of it.
+#: The most word pieces of one pass by default: as many as the published detectors read. The memory
+#: for attention grows with the square of this number.
 MAX_LENGTH = 4096
 _SHORTEST = 16
 
@@ -39,15 +40,16 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
 _WEIGHTS = "*.safetensors"
-# In RoBERTa's family the number of positions includes those up to the padding token, which no
-# text can use.
+# Model types of RoBERTa's family: their number of positions includes those up to the padding
+# token, which no text can use.
 _POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
-#: Version of the export, part of the key of kept graphs. Raise it when the export changes.
+#: Version of the export, part of the folder name of an exported graph. Raise it when the export
+#: changes.
 _EXPORT = "1"
 
 
 class DeviceWarning(UserWarning):
-    """The requested device is not available; the model runs on the CPU."""
+    """Warns that a model runs on the CPU although another device was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +58,11 @@ class Task:
 
     Attributes:
         architecture: End of the class name of such models, such as ``ForTokenClassification``.
-        what: Name of such a model, for messages.
-        why: Reason that another kind of model cannot be used, for messages.
-        labels: Finds the relevant classes in ``config.json``, or raises ModelError.
-        suffix: Tells exported graphs of this task from those of others, in their folder's name.
+        what: Name of this kind of model, for messages, such as ``a token classifier``.
+        why: Why no other kind of model can be used, for messages.
+        labels: Returns the indices of the relevant classes in ``config.json``, or raises
+            ModelError.
+        suffix: End of the folder name of exported graphs; another one for each task.
     """
 
     architecture: str
@@ -83,10 +86,10 @@ class OpenedCheckpoint:
 
     Attributes:
         name: Hub id or folder.
-        revision: Commit of the hub, or hash of the files.
-        labels: The classes that :attr:`Task.labels` found.
-        n_labels: The number of all classes.
-        max_length: Word pieces of one pass, special tokens included.
+        revision: Commit of a hub model, or hash of a folder's files.
+        labels: Indices of the classes that :attr:`Task.labels` found.
+        n_labels: Number of all classes of the model.
+        max_length: The most word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
         frame: The special tokens around two texts.
         session: The graph.
@@ -116,22 +119,23 @@ def load_checkpoint(
     Args:
         model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             If there is a folder of that name, it is used.
-        revision: The commit of a hub model, 40 hexadecimal digits; models in :data:`PINS` need
-            none. A branch or a tag is refused, since it can move. Of no effect for a folder.
+        revision: The commit of a hub model, 40 hexadecimal digits; not needed for models in
+            :data:`PINS`. A branch or a tag is refused, since it can move. Ignored for a folder.
         device: ``cpu``, ``cuda`` or ``cuda:1``. If there is no such device, a warning is given and
             the model runs on the CPU.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
-        max_length: Word pieces of one pass, at least 16; ``None`` is the model's own limit, but at
-            most :data:`MAX_LENGTH`. Longer texts are read in windows, never cut.
+        max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``);
+            the model's own limit, if it is lower, takes precedence. Longer texts are read in
+            windows, never cut off.
         cache_dir: Where fetched and exported files are kept. By default ``GROUNDWIRE_CACHE``, or
             ``groundwire`` under ``XDG_CACHE_HOME`` or ``~/.cache``, and the hub's own cache.
 
     Raises:
-        UnknownModelError: If it is neither a folder nor a hub id.
-        UnpinnedModelError: If a hub model comes without the commit.
+        UnknownModelError: If ``model`` is neither a folder nor a hub id.
+        UnpinnedModelError: If a hub model is not in :data:`PINS` and ``revision`` is no commit.
         SettingError: If a setting is outside its range.
-        MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
-        ModelError: If it cannot be fetched, or is not a token classifier.
+        MissingExtraError: If the model has no ONNX graph and the ``train`` extra is not installed.
+        ModelError: If the model cannot be fetched, or is not a token classifier.
     """
     opened = open_checkpoint(
         model,
@@ -211,7 +215,7 @@ def require_device(device: str) -> None:
     """Refuse a text that is not the name of a device.
 
     Raises:
-        SettingError: If it is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
+        SettingError: If the text is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
     """
     if not _DEVICE.fullmatch(device):
         raise SettingError("device", device, "cpu, cuda or cuda:N")
@@ -275,7 +279,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model: weights only if there is no graph."""
+    """Fetch the files of a hub model; its weights only if it has no ONNX graph."""
     # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -304,7 +308,8 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
 def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
-    Both come from the checkpoint if it has them, else from the export, which is made if missing.
+    If the checkpoint lacks one of the two, that one comes from the exported folder, which is made
+    if it does not exist yet.
     """
     own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
     has_tokenizer = (folder / "tokenizer.json").is_file()
@@ -316,7 +321,7 @@ def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
 
 
 def _export(folder: Path, target: Path, task: Task) -> None:
-    """Export a checkpoint into a temporary folder, and move that into place when complete."""
+    """Export a checkpoint into a temporary folder, and rename the folder when it is complete."""
     from groundwire.engine.export import export_classifier
 
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -343,7 +348,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
         ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    # "[SEP]" written in a text is text: it must not act as the end of the context.
+    # "[SEP]" written in a text must be read as plain text, not as the end of the context.
     tokenizer.encode_special_tokens = True
     settings = folder / "tokenizer_config.json"
     return tokenizer, _read_json(settings) if settings.is_file() else {}
@@ -352,7 +357,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _longest(
     config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
 ) -> int:
-    """Word pieces of one pass: the least of the model's, its tokenizer's and our own limit."""
+    """Return the most word pieces of one pass, by the limits of model, tokenizer and caller."""
     limits = [MAX_LENGTH if asked is None else asked]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:
@@ -383,7 +388,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def content_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a checkpoint's files."""
+    """Return the SHA-256 over the names and contents of a checkpoint's files."""
     digest = hashlib.sha256()
     patterns = (*_TEXT_FILES, _WEIGHTS, *(f"{graph}*" for graph in _GRAPHS))
     for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):

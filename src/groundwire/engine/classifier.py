@@ -21,10 +21,10 @@ class Classifier:
         Args:
             session: The graph.
             name: Hub id or folder, for messages.
-            max_length: Word pieces of one pass, for messages.
+            max_length: The most word pieces of one pass, for messages.
 
         Raises:
-            ModelError: If the graph has other inputs than those of a text classifier.
+            ModelError: If the graph's inputs are not those of a text classifier.
         """
         self.name, self.max_length, self._session = name, max_length, session
         self._inputs = {
@@ -36,7 +36,7 @@ class Classifier:
                 f"The ONNX graph of {name} takes {sorted(self._inputs)}. It must take input_ids "
                 f"and may take {sorted(_INPUTS - {'input_ids'})}. Export it as a classifier."
             )
-        # Some graphs put hidden states beside the logits.
+        # Some graphs return hidden states as well as logits.
         outputs = [node.name for node in session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
 

@@ -1,8 +1,8 @@
 """The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
-The reader encodes passages before the answer exists, so they cannot attend to the claim. Here claim
-and evidence attend to each other in every layer, as in pretraining. That is better at roles,
-negation and neighbouring values, and costs a pass of the model for each claim.
+The reader encodes passages before the answer exists, so they cannot attend to the claim. In a
+cross-encoder, claim and evidence attend to each other in every layer, as in pretraining. It judges
+roles, negation and neighbouring values better, and costs a pass of the model for each claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class CrossEncoder:
 
     @classmethod
     def of(cls, manifest: Manifest, *, threads: int) -> Self | None:
-        """The cross-encoder of a model folder; ``None`` if it has none."""
+        """Open the cross-encoder of a model folder; ``None`` if the folder has no such graph."""
         if CROSS_GRAPH not in manifest.files:
             return None
         return cls(manifest.folder / CROSS_GRAPH, threads=threads)
@@ -57,7 +57,7 @@ class CrossEncoder:
 
         Args:
             claim: Word pieces of the claim, at most 254, shape ``(n,)``.
-            features: Match features of each, shape ``(n, 6)``.
+            features: Match features of each word piece, shape ``(n, 6)``.
             question: Word pieces of the question; may be empty.
             excerpts: The lines of evidence to read with the claim.
             pieces: The tokenizer, for its special tokens.

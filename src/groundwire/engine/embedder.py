@@ -40,23 +40,20 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors, one row for each text, of length 1; an empty text has the zero vector."""
+        """Return the vectors of texts, a row of length 1 each; an empty text has zeros."""
         ...
 
     def reads(self, text: str) -> bool:
-        """Whether the embedder can read the script of a text."""
+        """Return whether the embedder can read the script of a text."""
         ...
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Number of letters and digits of a claim that its vector does not depend on."""
+        """Return how many letters and digits of a claim have no effect on its vector."""
         ...
 
 
-# The encoder.
-
-
 class Encoder:
-    """The encoder's graph, in one session that all threads share."""
+    """The graph of the embedded encoder, in one session that all threads share."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
         """Open a graph.
@@ -71,14 +68,14 @@ class Encoder:
         self._session: onnxruntime.InferenceSession = open_session(path, threads=threads)
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The vector of one text: at most 256 word pieces, special tokens included."""
+        """Return the vector of one text of at most 256 word pieces, special tokens included."""
         (found,) = self._session.run(["embedding"], {"ids": np.asarray(ids, np.int64)})
         return np.asarray(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralEmbedder:
-    """The embedded encoder: English texts of similar meaning have similar vectors."""
+    """Embeds texts with the embedded encoder: English texts of like meaning get near vectors."""
 
     encoder: Encoder
     pieces: WordPieces
@@ -89,17 +86,17 @@ class NeuralEmbedder:
         """Open a model folder whose files are verified.
 
         Raises:
-            ModelError: If ONNX Runtime cannot open its graph.
+            ModelError: If ONNX Runtime cannot open the folder's graph.
         """
         return cls(Encoder(manifest.folder / GRAPH, threads=threads), pieces, manifest.revision)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors, shape ``(n, 384)``.
+        """Return the vectors of texts, shape ``(n, 384)``.
 
-        Each text is embedded alone, so its vector does not depend on the others. A text of more
-        than 254 word pieces is read in windows of nearly equal size; its vector is the mean of
-        theirs, weighted by their word pieces, scaled to length 1. A text without word pieces has
-        the zero vector.
+        Each text is embedded alone, so its vector does not depend on the other texts. A text of
+        more than 254 word pieces is read in windows of nearly equal size; its vector is the mean of
+        the windows' vectors, weighted by their word pieces, scaled to length 1. A text without word
+        pieces has the zero vector.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):
@@ -116,23 +113,21 @@ class NeuralEmbedder:
         return np.asarray(total / np.sqrt(total @ total), np.float32)
 
     def reads(self, text: str) -> bool:
-        """Whether a text is in Latin script: :func:`groundwire.text.writing_system.is_readable`."""
+        """Return whether a text is in Latin script (:func:`.writing_system.is_readable`)."""
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Number of letters and digits of words that the vocabulary has no pieces for."""
+        """Return how many letters and digits are in words that the vocabulary has no pieces for."""
         return sum(n_unknown_chars(part, self.pieces.unknown_id) for part in parts)
 
 
-# Hashing.
-
-#: Components of a hashed vector.
+#: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths in characters of the parts that a word, with its two ends marked, is cut into.
+#: Lengths in characters of the parts of a word that are counted; its two ends count as characters.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1
-#: Version of these rules. Raise it when the same text gets another vector.
+#: Version of the hashing rules. Raise it when the same text gets another vector.
 HASH_RULES = 1
 
 _TOKEN = re.compile(r"\w+")
@@ -140,23 +135,24 @@ _TOKEN = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class HashEmbedder:
-    """Words, pairs of words and parts of words, hashed to a fixed number of components.
+    """Embeds texts by counting words, pairs of words and parts of words.
 
     A text is normalised to NFKC and case-folded; a word is a run of letters, digits and
-    underscores. Each word is counted itself (weight 3), with the word before it (2), and by its
-    parts of 3 and 4 characters, its two ends marked by ``<`` and ``>`` (1). The BLAKE2b hash of a
-    feature gives one of 2,048 components and a sign, so that features in the same component cancel
-    on average (https://arxiv.org/abs/0902.2206). All sums are whole numbers, so every machine
-    computes the same bits.
+    underscores. The features of a text are its words (weight 3), its pairs of neighbouring words
+    (2), and the parts of 3 and 4 characters of each word, with ``<`` and ``>`` at its ends (1). The
+    BLAKE2b hash of a feature gives the component that it is counted in, one of 2,048, and a sign,
+    so that different features in one component cancel on average
+    (https://arxiv.org/abs/0902.2206). All sums are whole numbers, so every machine computes the
+    same bits.
     """
 
     @property
     def revision(self) -> str:
-        """The version of these rules."""
+        """Version of the hashing rules."""
         return f"hash-{HASH_RULES}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors, shape ``(n, 2048)``; a text without a word has the zero vector."""
+        """Return the vectors of texts, shape ``(n, 2048)``; a text without a word has zeros."""
         rows = np.zeros((len(texts), HASH_DIMENSION), np.float32)
         for row, text in zip(rows, texts, strict=True):
             counts = np.zeros(HASH_DIMENSION, np.int64)
@@ -168,22 +164,22 @@ class HashEmbedder:
         return rows
 
     def reads(self, text: str) -> bool:
-        """Whether the embedder can read a text: it takes any script."""
+        """Return ``True``: this embedder reads any script."""
         del text
         return True
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Number of unread letters and digits: none, since every one counts."""
+        """Return 0: every letter and digit has an effect on the vector."""
         del parts
         return 0
 
 
 def _features(text: str) -> Counter[str]:
-    """Features of a text: words, pairs and parts of words, with their weighted counts."""
+    """Return the features of a text with their counts, each multiplied by its weight."""
     words = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     found: Counter[str] = Counter()
     for word, count in Counter(words).items():
-        # The space tells a word from a part of a word: parts have none.
+        # The space keeps a word apart from an equal part of a word: parts have no space.
         found[f"{word} "] += _WORD * count
         marked = f"<{word}>"
         for n in HASH_CHARACTERS:
@@ -196,6 +192,6 @@ def _features(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _place(feature: str) -> tuple[int, int]:
-    """The component that a feature is hashed to, and its sign."""
+    """Return the component that a feature is hashed to, and the sign that it is counted with."""
     digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
     return digest % HASH_DIMENSION, 1 if digest >> 63 else -1

@@ -17,7 +17,7 @@ from groundwire.engine.work import Work
 
 
 class EncodedTexts:
-    """The texts of one tenant, encoded by one reader; safe to share between threads."""
+    """Encodes texts of one tenant with one reader, and caches them; threads may share it."""
 
     def __init__(
         self,
@@ -34,19 +34,19 @@ class EncodedTexts:
 
         Args:
             graph: The reader's graph.
-            pieces: Its tokenizer, for the special tokens.
+            pieces: The reader's tokenizer, for the special tokens.
             namespace: First part of each cache key: tenant, and versions of weights and rules.
             cache: Cache of encoded texts.
             workers: Threads that encode passages side by side.
             turns: Limits how many texts the model reads at a time.
-            counter: Counts the texts and word pieces that were encoded.
+            counter: Counts the texts and word pieces that the model reads.
         """
         self._graph, self._pieces, self._namespace = graph, pieces, namespace
         self._cache, self._workers, self._turns = cache, workers, turns
         self._counter = counter
 
     def encode(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        """Encode one text for an answer that waits for it."""
+        """Return the keys and values of a text, cached or computed on an answer's turn."""
 
         def compute() -> KeysValues:
             with self._turns.answer():
@@ -55,14 +55,14 @@ class EncodedTexts:
         return self._cache.get(self._key(role, ids), compute)
 
     def encode_passages(self, passages: Sequence[NDArray[np.int32]]) -> list[KeysValues]:
-        """Encode passages, in this order; those that are not cached are read side by side."""
+        """Return the keys and values of passages; uncached passages are read side by side."""
         jobs = [partial(self.encode, TextRole.SOURCE, ids) for ids in passages]
         missing = [
             place
             for place, ids in enumerate(passages)
             if self._cache.lacks(self._key(TextRole.SOURCE, ids))
         ]
-        # This thread reads the first of them.
+        # The first missing passage is read by this thread, below.
         results = {place: run_beside(self._workers, jobs[place]) for place in missing[1:]}
         return [results.get(place, job)() for place, job in enumerate(jobs)]
 
@@ -71,7 +71,7 @@ class EncodedTexts:
         key = self._key(TextRole.SOURCE, ids)
         if self._cache.lacks(key):
             with self._turns.source():
-                # The turn may have been long in coming.
+                # Ask only now: the answer may have been finished while this thread waited.
                 if is_wanted():
                     self._cache.read_ahead(key, partial(self._compute, TextRole.SOURCE, ids))
 

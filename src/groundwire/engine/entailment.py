@@ -68,8 +68,8 @@ class EntailmentModel:
 
     Attributes:
         name: Hub id or folder.
-        revision: Commit of the hub, or hash of the files.
-        max_length: Word pieces of one pass, special tokens included.
+        revision: Commit of a hub model, or hash of a folder's files.
+        max_length: The most word pieces of one pass, special tokens included.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class EntailmentModel:
         self.judge("a", "a")  # a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim by lines of evidence, joined to one premise."""
+        """Judge a claim; the lines of evidence are joined to one premise."""
         return self.judge("\n".join(line.text for line in evidence), hypothesis)
 
     def judge(self, premise: str, hypothesis: str) -> Entailment:
         """Judge a hypothesis by a premise.
 
-        If the premise takes several windows, the window that entails most counts: one place with
-        the evidence is enough. If the hypothesis takes several, the window that is entailed least
-        counts: all of the hypothesis must be entailed.
+        Of several windows of the premise, the one with the highest P(entailment) counts: the
+        evidence need only be in one place. Of several windows of the hypothesis, the one with the
+        lowest P(entailment) counts: all of the hypothesis must be entailed.
 
         Raises:
             UnreadableError: If the hypothesis has no word pieces.

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from groundwire.errors import MissingExtraError, ModelError
 
-#: The largest difference of a probability between the graph and PyTorch.
+#: The largest difference that is allowed between a probability of the graph and PyTorch's.
 TOLERANCE = 1e-4
-# Lengths of the sequence that the graph is traced with, and of those that it is compared on.
+# Length of the sequence that the graph is traced with, and lengths of the sequences on which its
+# output is compared with PyTorch's.
 _TRACED = 24
 _COMPARED = (7, 61)
 # A graph is one protobuf message of at most 2 GB; larger weights go into a file beside it.
@@ -32,11 +33,12 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
             run.
         target: An existing folder.
         architecture: End of the model's class name, such as ``ForTokenClassification``.
-        what: Name of such a model, for messages.
+        what: Name of this kind of model, for messages, such as ``a token classifier``.
 
     Raises:
         MissingExtraError: If torch or transformers is not installed.
-        ModelError: If transformers cannot load such a model, or the graph's output differs.
+        ModelError: If transformers cannot load the folder as such a model, or the graph's output
+            differs from PyTorch's by more than :data:`TOLERANCE`.
     """
     try:
         import torch
@@ -109,7 +111,7 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
 
 
 def _inputs(names: Sequence[str], length: int) -> dict[str, NDArray[np.int64]]:
-    """Make a random sequence of word pieces with two token types."""
+    """Make the model's inputs for a random sequence of word pieces with two token types."""
     ids = np.random.default_rng(length).integers(5, 100, (1, length))
     types = (np.arange(length) >= length // 2).astype(np.int64)[None]
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}

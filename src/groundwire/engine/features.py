@@ -1,6 +1,6 @@
 """Match features: how each word piece of a claim matches the evidence, as input of the reader.
 
-Small encoders are bad at comparing strings and numbers exactly, and a program is good at it. Each
+Small encoders are bad at comparing strings and numbers exactly, so this module compares them. Each
 word piece gets six codes, computed from the selected passages; each code has an embedding in the
 reader.
 """
@@ -14,19 +14,22 @@ from numpy.typing import NDArray
 from groundwire.detection.passages import Passage
 from groundwire.text.quantities import QuantityIndex, quantities
 
-#: Number of features of a piece.
+#: Number of features of a word piece.
 N_FEATURES = 6
-#: Number of codes of one feature; the embedding table has the features one after the other.
+#: Number of codes of one feature. Codes are rows of one table: feature 0 has the rows 0 to 23,
+#: feature 1 the rows 24 to 47, and so on.
 CODES = 24
-#: Codes of [CLS] and [SEP] of a claim.
+#: Codes of [CLS] and [SEP] of a claim: the first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
-#: Rows of the embedding table; the last is always zero, for texts without features.
+#: Rows of the embedding table; the last row is always zero, for texts without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
 #: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2
 
-#: Neighbours on either side of a piece that a line of evidence is compared with.
+#: Number of neighbours on either side of a piece that are looked up in the lines of evidence.
 _WINDOW = 12
+# Bounds between the codes of _support_code: for the best score of the lines that have the piece,
+# for how far it is behind the best score of all lines, and for the latter if no line has the piece.
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -49,27 +52,29 @@ def match_features(
 
     Args:
         ids: Word pieces of the claim, shape ``(n,)``.
-        offsets: Their character ranges in ``text``, shape ``(n, 2)``.
+        offsets: Character ranges of the word pieces in ``text``, shape ``(n, 2)``.
         text: The claim as it is read.
         passages: The passages that the claim is read with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece of all words outside the vocabulary; it matches nothing, for two
-            such words may differ.
+        unknown_id: The piece that stands for every word outside the vocabulary. It matches nothing,
+            since two such words may differ.
 
     Returns:
-        Codes of shape ``(n, 6)``, one column for each feature:
+        Codes of shape ``(n, 6)``, one column for each feature. To the codes below, column ``k``
+        adds ``24 * k``:
 
-        0. The length of the longest verbatim run through the piece, 0 to 23. Runs end at the ends
-           of lines and passages.
+        0. The length of the longest run of pieces through this piece that the evidence has word for
+           word, 0 to 23. Runs end at the ends of lines and passages.
         1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb, added up.
         2. The kind of token: 0 word, 1 with a digit, 2 capitalised, 3 punctuation.
         3. Whether the evidence has the quantity that the piece belongs to
            (:class:`.quantities.Match`).
         4. Whether the line that has the piece's neighbours has the piece too
            (:func:`line_support`).
-        5. The value of the yes-or-no fields that are named by the piece: 1 yes, 2 no, 4 empty,
-           added up; 8 if all such fields have other names; 0 if there are none.
+        5. The values of the yes-or-no fields of the evidence whose names have the piece: 1 yes,
+           2 no, 4 empty, added up; 8 if the piece is in none of their names; 0 if the evidence has
+           no such fields.
     """
     codes = np.empty((len(ids), N_FEATURES), np.int64)
     ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)
@@ -113,9 +118,9 @@ def longest_runs(
         begins[base + firsts[firsts < len(text)]] = True
         base += len(text)
     begins[base] = True
-    # First pass: the length of the run that ends at claim piece i and evidence piece j, one row at
-    # a time over all of the evidence. Second pass: the length at the end of each diagonal is
-    # carried back, so each cell has the length of the whole run through it.
+    # Cell (i, j) is for piece i of the claim and piece j of the evidence; runs are diagonals. The
+    # first pass computes the length of the run up to each cell, row by row. The second carries the
+    # length at a run's end back, so that each cell has the length of the whole run through it.
     lengths = np.zeros((n + 1, len(whole) + 1), np.int16)
     same = ids[:, None] == whole[None, :]
     carry = ~begins[:-1]
@@ -132,11 +137,11 @@ def longest_runs(
 def line_support(
     ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Tell whether the evidence has each piece in the line that has the piece's neighbours.
+    """Tell, for each piece, whether the line that has the piece's neighbours has the piece too.
 
-    The evidence may have "Alice", and yet not in the line that says who founded Acme. The score of
-    a line, for a piece, is the share of IDF of the twelve pieces before and after it that the line
-    has. The best score of all lines is compared with that of the lines that have the piece.
+    "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. A line's
+    score for a piece is its share of the IDF of the twelve pieces before and after that piece. The
+    best score of all lines is compared with the best score of the lines that have the piece.
 
     Returns:
         Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours.
@@ -170,8 +175,8 @@ def line_support(
 
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Codes 1 to 23 of two best scores: of all lines, and of lines with the piece (-1: none)."""
-    # Rounded, so that the order of a sum does not change a code.
+    """Return codes 1 to 23 for the best scores of all lines and of lines with the piece (or -1)."""
+    # Rounded, so that the order in which a sum was computed does not change a code.
     best, own = np.round(best, 4), np.round(own, 4)
     there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)
     return np.where(own < 0, 21 + np.digitize(best, _ELSEWHERE), there).astype(np.int64)

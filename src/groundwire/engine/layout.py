@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from groundwire.detection.closest_lines import Excerpt
 from groundwire.engine.roles import TextRole
 
-#: Word pieces of the question that are read; a longer question loses its middle.
+#: The most word pieces of a question that are read; of a longer question, the middle is left out.
 QUESTION_PIECES = 32
 
 

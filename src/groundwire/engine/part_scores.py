@@ -1,4 +1,4 @@
-"""Scores of one claim, or of a part of a long one, and the map from logits to probabilities."""
+"""Scores of a claim, or of a part of a long claim, and the map from logits to probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Calibration:
     offset: float = 0.0
 
     def labels(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Logits ``(n, 3)`` to probabilities ``(n, 3)`` of the three labels."""
+        """Map logits ``(n, 3)`` to calibrated probabilities ``(n, 3)`` of the three labels."""
         wide = logits.astype(np.float64)
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
         # A sigmoid in a form that does not overflow for large logits.
@@ -28,12 +28,12 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossWeights:
-    """Weights of a cross-encoder's logits; those of the reader have weight 1.
+    """Weights of a cross-encoder's logits in a sum where the reader's logits have weight 1.
 
     Attributes:
-        pieces: Weight of its logits of each word piece.
-        claim: Weight of its logits of the whole claim, which are added to each word piece: it
-            knows better whether a claim is wrong than which words of it are.
+        pieces: Weight of the cross-encoder's logits of each word piece.
+        claim: Weight of the cross-encoder's logits of the whole claim, which are added to each word
+            piece: it tells better whether a claim is wrong than which of its words are wrong.
     """
 
     pieces: float = 1.0
@@ -42,12 +42,12 @@ class CrossWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartScores:
-    """Scores of a part of an answer, read with some passages.
+    """Scores of a claim, or of a part of a long claim, that was read with some passages.
 
     Attributes:
         logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
-        sentence: The same for the part as a whole, shape ``(3,)``.
-        chosen: Indices of the passages.
+        sentence: Logits of the part as a whole, in the same order, shape ``(3,)``.
+        chosen: Indices of the passages that it was read with.
     """
 
     logits: NDArray[np.float32]
@@ -60,7 +60,7 @@ class PartScores:
         return float(self.sentence[0] - np.logaddexp(self.sentence[1], self.sentence[2]))
 
     def piecewise_best(self, other: "PartScores") -> "PartScores":
-        """Take the better supported of two scores: for each word piece, and for the whole part."""
+        """Take the better supported of two scores, for each word piece and for the whole part."""
         is_better = (_doubts(other.logits) < _doubts(self.logits))[:, None]
         return PartScores(
             np.where(is_better, other.logits, self.logits),
@@ -75,7 +75,7 @@ class PartScores:
 
         Args:
             scores: Scores of the cross-encoder; ``None`` returns these scores unchanged.
-            weights: Weights of its logits.
+            weights: Weights of the cross-encoder's logits.
         """
         if scores is None:
             return self
@@ -88,7 +88,7 @@ class PartScores:
 
 
 def least_supported(parts: Sequence[PartScores]) -> NDArray[np.float32]:
-    """Logits of a claim in parts: those of its least supported part, since all must be entailed."""
+    """Return the logits of the least supported part: a claim is only supported if all parts are."""
     return min(parts, key=lambda part: part.support).sentence
 
 

@@ -25,10 +25,10 @@ def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
         config: A model's ``config.json``.
 
     Returns:
-        The index of that class, as a tuple of one.
+        The index of that class, as a tuple of length 1.
 
     Raises:
-        ModelError: If the two classes are not named so: ``LABEL_1`` may be either.
+        ModelError: If the names do not tell the two classes apart; ``LABEL_1`` may mean either.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z]", "", name.lower()) for index, name in labels.items()}
@@ -57,7 +57,7 @@ class PromptClassifier:
 
     Attributes:
         name: Hub id or folder.
-        revision: Commit of the hub, or hash of the files.
+        revision: Commit of a hub model, or hash of a folder's files.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class PromptClassifier:
         self.probability("a")  # a graph that does not fit its configuration fails here
 
     def probability(self, prompt: str) -> float:
-        """P(needs a check) of the model, in [0, 1].
+        """Return P(the answer to a prompt needs a check), in [0, 1].
 
-        If a prompt takes several windows, the highest probability counts.
+        A prompt that is too long for one pass is read in windows; the highest probability counts.
 
         Raises:
             DetectionError: If the model failed, or its output is NaN.

@@ -1,7 +1,7 @@
 """The gate's model: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding tells what a prompt is about. Whether it asks for facts often depends on a few words,
-so words are counted beside the embedding.
+The embedding tells what a prompt is about. Whether the prompt asks for facts often depends on a few
+words, so words are counted as well.
 """
 
 import math
@@ -22,8 +22,8 @@ from groundwire.text.cues import WIDE, cues, is_english, plain, words
 PROMPT_RULES = 2
 #: Number of components that counted features are hashed to.
 N_HASHED = 1 << 15
-#: Characters at each end of a prompt whose words are counted: a long prompt makes its request at
-#: one of its ends. The embedding reads all of it.
+#: In a long prompt, words are counted in this many characters at each end, since nearly all long
+#: prompts make their request at one end. The embedding reads the whole prompt.
 EDGE_CHARS = 600
 #: Weight of the embedding in each of its views; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
@@ -32,8 +32,9 @@ N_VIEWS = len(_VIEWS)
 N_MAPS = 3
 #: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Prefix of the hash of a part of a word, which keeps it apart from the word.
+#: Start value of the checksum of a part of a word, which keeps it apart from an equal word.
 _PART = crc32(b"#")
+#: Pairs of cues are counted only in prompts with fewer different cues.
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}
@@ -46,12 +47,13 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptFeatures:
-    """Features of one prompt, beside its embedding.
+    """Features of one prompt, except its embedding.
 
     Attributes:
-        views: Weight of its embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
+        views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Their values; those of each kind of feature are scaled to a fixed length.
+        values: Values of these components. The values of each kind of feature, before kinds that
+            share a component are added up, form a vector of a fixed length.
     """
 
     views: Floats
@@ -74,7 +76,7 @@ def prompt_features(text: str) -> PromptFeatures:
     ):
         counts = Counter([value % N_HASHED for value in kind])
         capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
-        # Summed in a fixed order and in double precision, so all machines compute the same bits.
+        # Summed in a fixed order and in double precision, so every machine computes the same bits.
         length = math.sqrt(sum(n * n for n in capped.values()))
         for place, n in capped.items():
             sums[place] = sums.get(place, 0.0) + weight * n / length
@@ -84,11 +86,12 @@ def prompt_features(text: str) -> PromptFeatures:
 
 
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
-    """Weights of the embedding in five views.
+    """Return the weight of a prompt's embedding in each of five views.
 
-    The views are: all English prompts; prompts in other languages; and English prompts that ask,
-    that want something written, and that want something explained. The encoder was trained on
-    English, so embeddings of other languages have a view of their own.
+    A view is a class of prompts for which a head has separate weights: all English prompts; all
+    prompts in other languages; and English prompts that end with a question mark, that ask to write
+    something, and that ask to explain something. In a view that a prompt is not in, the weight is
+    0. Other languages have a view of their own because the encoder was trained on English.
     """
     if not is_english(found):
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)
@@ -102,7 +105,7 @@ def _asks(text: str) -> bool:
 
 
 # A feature is identified by the CRC-32 of its bytes. The checksum of a run of words is computed
-# from that of its beginning.
+# from the checksum of the run without its last word.
 
 
 def _hashed(feature: str) -> int:
@@ -110,7 +113,7 @@ def _hashed(feature: str) -> int:
 
 
 def _word_runs(found: list[str]) -> list[int]:
-    """Hashes of words, alone and in runs of two and three."""
+    """Return the hashes of words, alone and in runs of two and three."""
     runs = [_hashed(word) for word in found]
     following = [f" {word}".encode("utf-8", "replace") for word in found]
     every = list(runs)
@@ -121,13 +124,13 @@ def _word_runs(found: list[str]) -> list[int]:
 
 
 def _word_parts(found: list[str]) -> list[int]:
-    """Hashes of parts of words: 3 to 5 characters, with the ends of the word marked.
+    """Return the hashes of parts of words: 3 to 5 characters, ``<`` and ``>`` at a word's ends.
 
-    In scripts without spaces between words: 1 to 3 characters.
+    In scripts without spaces between words, the parts have 1 to 3 characters and no such marks.
     """
     every: list[int] = []
     for word in found:
-        if word.isascii():  # one byte a character, so parts are cut from the bytes, which is fast
+        if word.isascii():  # each character is one byte, so parts can be cut from the bytes: faster
             coded = b"<%b>" % word.encode()
             for n in (3, 4, 5):
                 every += [crc32(coded[i : i + n], _PART) for i in range(len(coded) - n + 1)]
@@ -139,7 +142,7 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Features of a prompt's cues, pairs of cues, first and last words, and shape."""
+    """Name the features of a prompt's cues, pairs of cues, first and last words, and shape."""
     placed = list(placed)
     names = sorted({cue for _, cue in placed})
     yield from (f"q:{cue}" for cue in names)
@@ -168,15 +171,16 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 class PromptHead:
     """The map from a prompt's embedding and features to P(needs a check), calibrated.
 
-    It has three linear maps. The first is trained on prompts near the border, as people write them;
-    the second on public data sets, whose prompts differ in other ways; the third weighs the two.
+    It has three linear maps. The first is trained on prompts that are hard to tell apart, as people
+    write them; the second on public data sets, whose prompts differ in other ways; the third says
+    how much the first counts against the second.
 
     Attributes:
-        views: Weights of the embedding in each view, shape ``(3, 5, 384)``.
-        hashed: Weights of the counted features, shape ``(3, N_HASHED)``.
-        offsets: Added to the sums, shape ``(3,)``.
-        scale: Slope of Platt's map.
-        offset: Its offset.
+        views: Weights of the embedding for each map and view, shape ``(3, 5, 384)``.
+        hashed: Weights of the counted features for each map, shape ``(3, N_HASHED)``.
+        offsets: Constant term of each map, shape ``(3,)``.
+        scale: Slope of the calibration (Platt scaling).
+        offset: Offset of the calibration.
     """
 
     views: Floats
@@ -187,11 +191,12 @@ class PromptHead:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the weights.
+        """Read the weights of a head from an ``.npz`` file.
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If the weights have other shapes, or follow other rules.
+            ValueError: If the weights have wrong shapes, or belong to another version of the
+                features.
         """
         with np.load(path, allow_pickle=False) as file:
             views, hashed, offsets = (
@@ -208,7 +213,7 @@ class PromptHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights in half precision; equal weights give equal bytes."""
+        """Write the weights to an ``.npz`` file in half precision; equal weights, equal bytes."""
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),
@@ -220,9 +225,9 @@ class PromptHead:
         )
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
-        """Log-odds of P(needs a check); not finite if an input is not."""
-        # OpenBLAS at times warns of an invalid product of finite numbers, from vector lanes that it
-        # does not use. The caller checks the result.
+        """Return the log-odds of P(needs a check); not finite if an input is not finite."""
+        # OpenBLAS at times warns of an invalid product although all inputs are finite: the warning
+        # comes from vector lanes that it does not use. The caller checks the result.
         with np.errstate(invalid="ignore"):
             seen = (self.views @ embedding) @ features.views
             sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
@@ -231,6 +236,6 @@ class PromptHead:
 
 
 def blended(near: Values, far: Values, switch: Values) -> Values:
-    """Blend the logits of two maps; the logit of the third, ``switch``, gives the first's share."""
+    """Blend the logits ``near`` and ``far``; the sigmoid of ``switch`` is the share of ``near``."""
     share = 1 / (1 + np.exp(-np.clip(switch, -30, 30)))
     return share * near + (1 - share) * far

@@ -1,4 +1,4 @@
-"""The default detector: it reads each passage once, and each claim attends to a few passages."""
+"""The reader, the default detector: it encodes each passage once; claims attend to a few."""
 
 import logging
 import os
@@ -42,9 +42,10 @@ from groundwire.text.writing_system import is_readable
 
 log = logging.getLogger(__name__)
 
-#: Passages that are read before any claim selects them, those that match the question best first.
+#: The most passages that are read ahead, before any claim selects them; the passages that match the
+#: question best come first.
 PREFETCHED_PASSAGES = 32
-# Word pieces of evidence that a cross-encoder reads with a claim when it judges by lines alone.
+# The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ALONE_PIECES = 400
 
 
@@ -53,22 +54,23 @@ class Reader:
     """The embedded model, with its tables, caches and threads.
 
     Attributes:
-        name: Names the detector in options and results.
+        name: Name of the detector in options and results.
         revision: Hash of the model's files.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: Maps logits of word pieces to probabilities.
-        answers: Maps an answer's highest probability to that of the answer.
-        graph: The model.
-        pieces: Its tokenizer.
+        answers: Maps the highest P(not supported) in an answer to P(the answer is hallucinated);
+            ``None`` if the model has no such map.
+        graph: The model's graph.
+        pieces: The model's tokenizer.
         words: Weights of words, for ranking passages.
         cache: Keys and values of texts that were read.
         sources: Sources that were cut into passages.
         workers: Threads that read claims side by side.
         turns: Limits how many texts the model reads at a time.
         sentences: Maps logits of a claim, read with selected passages, to probabilities.
-        lines: The same for a claim read with a few lines alone.
+        lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: A cross-encoder that reads claims too, if the model has one.
-        cross_weights: Weights of its logits.
+        cross_weights: Weights of the cross-encoder's logits.
         counter: Counts texts, claims and word pieces that were read.
         finds_conflicts: Whether rules look for conflicts with the evidence.
     """
@@ -102,7 +104,8 @@ class Reader:
             shared: Threads and caches to use.
 
         Raises:
-            ModelError: If the weights were trained on match features of other rules.
+            ModelError: If the weights were trained on another version of the match features, or a
+                graph cannot be opened.
         """
         rules = manifest.raw.get("feature_rules")
         if rules != FEATURE_RULES:
@@ -146,10 +149,10 @@ class Reader:
         return cls.load(manifest, shared)
 
     def uncached(self) -> "Reader":
-        """The same reader without caches.
+        """Return this reader without caches, for private texts that are read once.
 
-        For private texts that come once: the time they take must not tell one tenant what another
-        has had read.
+        With a shared cache, the time that a call takes could tell one tenant which texts another
+        tenant has sent.
         """
         return replace(self, cache=ByteCache(0), sources=ByteCache(0))
 
@@ -161,7 +164,7 @@ class Reader:
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "ReaderSession":
-        """Index the sources of a request."""
+        """Begin the check of an answer: index the sources of its request."""
 
         def cut(source: Source) -> CutSource:
             text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
@@ -174,7 +177,7 @@ class Reader:
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim as a whole by some lines alone, without a question or earlier sentences.
+        """Judge a claim as a whole by some lines, without a question or earlier sentences.
 
         Raises:
             UnreadableError: If the claim or the lines have no words that the model can read.
@@ -185,17 +188,17 @@ class Reader:
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """Logits of :meth:`entailment`: supported, unsupported, contradicted; shape ``(3,)``."""
+        """Return the logits of :meth:`entailment`: supported, unsupported, contradicted."""
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").judge_whole(hypothesis)
 
 
 class ReaderSession:
-    """One answer being judged by the reader, claim by claim.
+    """One answer that the reader judges, claim by claim.
 
     The scores of a claim depend on its own text, the three parts before it (a claim is one part
-    unless it exceeds 254 word pieces), the question and the sources, and on nothing that was
-    computed for another claim.
+    unless it exceeds 254 word pieces), the question and the sources. They do not depend on the
+    scores of other claims.
     """
 
     is_incremental = True
@@ -239,7 +242,7 @@ class ReaderSession:
             if len(self._question_ids)
             else range(len(self.evidence.passages))
         )
-        # They take at most half of the cache: more would push out the first of them again.
+        # These passages take at most half of the cache; more could push the first ones out again.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
         room = self._reader.cache.stats.max_bytes // (2 * passage_bytes)
         self._is_ahead = True
@@ -251,7 +254,7 @@ class ReaderSession:
         if self._is_open():
             self._texts.encode_ahead(passage.ids, is_wanted=self._is_open)
         if self._is_open():
-            # A cached property: the rules need it, and now it costs the user no time.
+            # A cached property that the rules need later: computed now, no user waits for it.
             _ = passage.quantities
 
     def _is_open(self) -> bool:
@@ -290,7 +293,10 @@ class ReaderSession:
             self._texts.encode(TextRole.HISTORY, part.ids)
 
     def judge_whole(self, claim: str) -> NDArray[np.float32]:
-        """Judge a claim by all of the evidence, which must be short; logits of shape ``(3,)``.
+        """Judge a claim by all of the evidence, which must be short.
+
+        Returns:
+            Logits of supported, unsupported and contradicted, shape ``(3,)``.
 
         Raises:
             UnreadableError: If the claim or the evidence has no words that the model can read.
@@ -330,7 +336,7 @@ class ReaderSession:
     def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         selections = [self._select(part, earlier) for part, earlier in units]
-        # The rules run beside the model, which takes longer and does not need their findings.
+        # The rules run while the model runs, which takes longer and does not need their findings.
         find_conflicts = run_beside(
             self._reader.workers, partial(self._findings, units[0][0], query, selections)
         )
@@ -363,10 +369,11 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection]
     ) -> RuleFindings:
-        """Apply the rules to a claim; the offsets found are those of the answer.
+        """Apply the rules to a claim; the offsets of the findings are those of the answer.
 
-        The rules see the passages of both selections, or all passages if these are short: a value
-        in a passage of the second selection is not missing because the first looked right.
+        The rules see the passages of both selections, or all passages if these are short. They must
+        not call a value missing that a passage of the second selection has, even where the model
+        reads only the first.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -394,7 +401,7 @@ class ReaderSession:
     def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
-        """Read a part with the first selection, and with the second if it looks unsupported.
+        """Read a part with the first selection, and if it looks unsupported with the second too.
 
         Returns:
             The scores of all models together, and the logits of each, uncalibrated.
@@ -411,8 +418,8 @@ class ReaderSession:
         scores = self._judge(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The evidence need only be in one selection, so the better scores count: a selection
-            # without it calls the claim unsupported.
+            # The evidence need only be in one selection, so the better scores count: read with the
+            # other selection, a true claim looks unsupported.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             scores = scores.piecewise_best(self._judge(part, selection.second, context, second))
@@ -427,7 +434,7 @@ class ReaderSession:
         return bool(1 - labels[:, 0].min() >= self._threshold)
 
     def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
-        """Match features of each word piece of a part over some passages, ``(n, 6)``."""
+        """Compute the match features of each word piece of a part for some passages, ``(n, 6)``."""
         return match_features(
             part.ids,
             part.offsets,
@@ -481,13 +488,13 @@ class ReaderSession:
 
 
 def _require_finite(scores: RawScores) -> None:
-    # Checked before calibration, which would turn an infinite logit into a confident verdict.
+    # To be called before calibration, which would turn an infinite logit into a confident verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 
 
 def n_threads(threads: int | None) -> int:
-    """The number of threads to use; ``None`` is one for each processor this process may use."""
+    """Return the number of threads; ``None`` means one for each processor of this process."""
     if threads is not None:
         return threads
     affinity = getattr(os, "sched_getaffinity", None)

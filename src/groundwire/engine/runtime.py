@@ -42,11 +42,11 @@ class KeysValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawScores:
-    """Logits of one sentence: supported, unsupported, contradicted.
+    """Logits of one sentence, for the labels supported, unsupported and contradicted.
 
     Attributes:
         pieces: Logits of each word piece without special tokens, shape ``(n, 3)``, float32.
-        sentence: Logits of the sentence as a whole, shape ``(3,)``.
+        sentence: Logits of the sentence as a whole, shape ``(3,)``, float32.
     """
 
     pieces: NDArray[np.float32]
@@ -66,12 +66,12 @@ def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Idle threads that spin would take the processor from other work, such as the LLM's.
+    # Idle threads that spin would take processor time from other programs, such as an LLM server.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has no base class of its own
+    except Exception as error:  # ONNX Runtime's errors have no common base class
         raise ModelError(
             f"{path} cannot be opened as a model ({error}). "
             "Run `groundwire models verify`, and install the package again if it fails."
@@ -97,12 +97,17 @@ class ReaderGraph:
 
     @property
     def nothing(self) -> KeysValues:
-        """Keys and values of no text, for a text that attends to itself alone."""
+        """Empty keys and values, for a text that attends to no other text."""
         shape = (self.sizes.layers, self.sizes.heads, 0, self.sizes.head_width)
         return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
     def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
-        """Read a text on its own: at most 256 word pieces, special tokens included."""
+        """Read a text that attends to no other text.
+
+        Args:
+            ids: At most 256 word pieces, special tokens included.
+            role: The role of the text.
+        """
         n = len(ids)
         inputs = self._inputs(np.asarray(ids, np.int64), role, 0, self.nothing)
         inputs["features"] = np.full((n, N_FEATURES), TABLE_ROWS - 1, np.int64)
@@ -120,7 +125,7 @@ class ReaderGraph:
         Args:
             ids: At most 256 word pieces, [CLS] first and [SEP] last.
             features: Match features, shape ``(n, 6)``, special tokens included.
-            past: Keys and values of the texts that it attends to.
+            past: Keys and values of the texts that the sentence attends to.
         """
         inputs = self._inputs(np.asarray(ids, np.int64), TextRole.ANSWER, SENTENCE_START, past)
         inputs["features"] = features

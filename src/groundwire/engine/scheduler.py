@@ -1,8 +1,8 @@
-"""A scheduler of model calls: answers come before sources that are read ahead.
+"""A scheduler of model calls: checks of answers come before sources that are read ahead.
 
 A turn is the right to run the model once. A user waits for the check of an answer; nobody waits
-for sources that are read ahead. An answer reads the passages it needs itself, on its own turns, so
-sources may wait as long as answers keep coming, and no answer waits for them.
+for a source that is read ahead. The check of an answer itself reads the passages that it needs, on
+its own turns. Reading ahead can therefore wait as long as answers keep coming.
 """
 
 from collections import deque
@@ -16,9 +16,11 @@ T = TypeVar("T")
 
 
 class Turns:
-    """A fixed number of turns at a time, given out in two queues, each first come, first served.
+    """Limits how many threads run the model at a time.
 
-    During a turn a thread must not wait for another turn, or for what another thread computes.
+    Waiting threads stand in two queues, first answers, then sources that are read ahead; each
+    queue is first come, first served. During a turn a thread must not wait for another turn or for
+    a result of another thread: that thread might itself be waiting for a turn.
     """
 
     def __init__(self, n_turns: int) -> None:
@@ -61,7 +63,7 @@ class Turns:
         self._background.submit(job)
 
     def close(self) -> None:
-        """Take no more jobs, drop those that have not begun, and wait for those that have."""
+        """Take no more jobs, drop the jobs that have not begun, and wait for the running ones."""
         self._background.shutdown(cancel_futures=True)
 
     def _take(self, row: deque[Lock]) -> None:
@@ -75,7 +77,7 @@ class Turns:
         try:
             mine.acquire()
         except BaseException:
-            # Interrupted while waiting. If the turn was given all the same, pass it on.
+            # Interrupted while waiting. If this thread was given a turn meanwhile, pass it on.
             with self._lock:
                 has_come = mine not in row
                 if not has_come:
@@ -102,6 +104,6 @@ def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[]
     """
     with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
         future = workers.submit(job)
-        # A busy worker may be waiting for this very thread, so never wait for a job not begun.
+        # Never wait for a job that no worker has begun: all workers may be waiting for this thread.
         return lambda: job() if future.cancel() else future.result()
     return job

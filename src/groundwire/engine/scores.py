@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
-#: The highest P(not supported) of words that, by a rule, plainly follow from the evidence.
+#: The highest P(not supported) that words keep if a rule finds that they plainly follow from the
+#: evidence.
 SETTLED_PROBABILITY = 0.1
-#: Such a rule is ignored if the model gives the words at least this P(not supported), since four
-#: fifths of these are wrong.
+#: If the model gives such words this P(not supported) or more, the rule's finding is ignored: four
+#: fifths of these words are wrong.
 SETTLED_BELOW = 0.65
 
-#: The map from the model's log-odds to those of rule and model combined.
+#: The map from the model's log-odds to log-odds that combine rule and model
+#: (:func:`combined_probability`).
 _COMBINED_SCALE, _COMBINED_OFFSET = 0.82, 0.92
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
@@ -25,14 +27,15 @@ _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 class AnswerCalibration:
     """The fitted map from an answer's highest P(not supported) to P(the answer is hallucinated).
 
-    The highest of many pieces is high by chance, so it is not itself the answer's probability.
+    The highest probability of many word pieces is often high by chance, so it cannot itself be the
+    answer's probability.
     """
 
     scale: float
     offset: float
 
     def probability(self, highest: float) -> float:
-        """``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
+        """Return ``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
         p = min(max(highest, 1e-6), 1 - 1e-6)
         # A sigmoid in a form that does not overflow for steep maps.
         return (1 + tanh((self.scale * log(p / (1 - p)) + self.offset) / 2)) / 2
@@ -42,7 +45,8 @@ class AnswerCalibration:
 class SentenceCalibration:
     """The fitted map from a sentence's three logits to calibrated probabilities.
 
-    ``softmax(scale * logits + (0, unsupported, contradicted))``; by default a plain softmax.
+    The map is ``softmax(scale * logits + (0, unsupported, contradicted))``. The defaults make it a
+    plain softmax.
     """
 
     scale: float = 1.0
@@ -50,7 +54,7 @@ class SentenceCalibration:
     contradicted: float = 0.0
 
     def entailment(self, logits: NDArray[np.float32]) -> Entailment:
-        """Probabilities from logits ``(3,)`` of supported, unsupported and contradicted.
+        """Map logits ``(3,)`` of supported, unsupported and contradicted to probabilities.
 
         Raises:
             ValueError: If a logit is not a number.
@@ -58,7 +62,7 @@ class SentenceCalibration:
         moved = self.scale * logits.astype(np.float64)
         moved += (0.0, self.unsupported, self.contradicted)
         shares = np.exp(moved - moved.max())
-        # Float32 logits have no more digits than this, and JSON would print more.
+        # Float32 logits determine no more than six digits; JSON would print more.
         entailment, neutral, contradiction = np.round(shares / shares.sum(), 6).tolist()
         return Entailment(
             entailment=entailment,
@@ -74,8 +78,8 @@ class TokenScores:
 
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
-            start. They are those of the tokenizer: some begin with a space, some are empty, and
-            pieces of one character share its range.
+            start. The tokenizer's own ranges: some begin with a space, some are empty, and several
+            pieces of one character have the same range.
         probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]. NaN where the model
             computed none.
         question_shortened: Whether only the beginning and the end of the question were read.
@@ -104,13 +108,13 @@ class ClaimScores:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
-            piece, shape ``(n, 3)``, float32: those of the model, before any rule.
+            piece, shape ``(n, 3)``, float32: the model's own until :meth:`with_rules`.
         evidence: The evidence that the claim was checked with, best match first.
-        reason: Why the claim was not judged; it then has no scores.
+        reason: Why the claim was not judged; such a claim has no scores.
         n_unread: Characters of a judged claim that the model could not read.
         similarity: Cosine to the nearest source, in [-1, 1], by the similarity detector, which
             gives no scores of word pieces.
-        entailment: Probabilities of the claim as a whole, by detectors that give them.
+        entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
         conflicts: Conflicts with the evidence that rules find, with offsets in the answer.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers.
@@ -136,18 +140,18 @@ class ClaimScores:
     def compared(
         cls, similarity: float, evidence: tuple[EvidenceRef, ...], n_unread: int
     ) -> "ClaimScores":
-        """Scores of a claim that was compared as a whole."""
+        """Make the scores of a claim that was compared with the sources as a whole."""
         no_offsets, no_labels = np.empty((0, 2), np.int32), np.empty((0, 3), np.float32)
         return cls(no_offsets, no_labels, evidence, None, n_unread, similarity)
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
-        """Scores of a claim that was not judged."""
+        """Make the scores of a claim that was not judged, which have a reason alone."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the claim was judged word piece by word piece."""
+        """Whether the claim was judged, and each of its word pieces has a probability."""
         return self.reason is None and self.similarity is None
 
     @property
@@ -159,14 +163,15 @@ class ClaimScores:
         """Apply the findings of the rules to the model's scores.
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches the
-        conflict's floor. It then raises these pieces to its own probability, or to that of rule and
-        model combined if that is more (:func:`combined_probability`), and gives them its label.
-        Pieces of a settled range that are in no conflict get at most :data:`SETTLED_PROBABILITY`,
-        unless the model is sure that the range is wrong (:data:`SETTLED_BELOW`).
+        conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
+        probability or to :func:`combined_probability`, whichever is higher, and they get the
+        conflict's label. Pieces of a settled range that are in no conflict get at most
+        :data:`SETTLED_PROBABILITY`, unless the model is sure that the range is wrong
+        (:data:`SETTLED_BELOW`).
 
         Returns:
-            Scores whose ``conflicts`` are those that count, in reading order; these scores
-            themselves if there are no conflicts and no settled ranges.
+            New scores with only the conflicts that count, in reading order. Scores without
+            conflicts and settled ranges are returned unchanged.
         """
         if not (self.conflicts or self.settled):
             return self
@@ -175,7 +180,8 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # The model's own probability: one that another rule raised is not a second opinion.
+            # Read from the model's own probabilities: a probability that another rule has raised
+            # is not a second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))
@@ -188,7 +194,7 @@ class ClaimScores:
         return replace(self, labels=labels, conflicts=tuple(counting), settled=())
 
     def highest(self, conflict: Conflict) -> float:
-        """The highest P(not supported) of the word pieces that a conflict overlaps; -1 if none."""
+        """Return the highest P(not supported) of a conflict's word pieces; -1 if it has none."""
         return float(self.probabilities[self._touched(conflict)].max(initial=-1))
 
     def _touched(self, conflict: Conflict) -> NDArray[np.bool_]:
@@ -196,11 +202,11 @@ class ClaimScores:
 
 
 def combined_probability(doubt: float) -> float:
-    """P(not supported) of words that both a rule and the model find wrong, in [0, 1].
+    """Return P(not supported) of words that both a rule and the model find wrong, in [0, 1].
 
-    Two opinions weigh more than one: if the model gives 0.73 and a rule agrees, 85 % of such words
-    are wrong. Fitted on the 187 conflicts that count in the validation answers
-    (docs/conflicts.md).
+    The two together are surer than the model alone: of words that the model gives 0.73 and that a
+    rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count in the
+    validation answers (docs/conflicts.md).
 
     Args:
         doubt: The model's highest P(not supported) of these words.
@@ -212,7 +218,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Raise P(not supported) of word pieces to at least a probability, all of it of one label."""
+    """Raise P(not supported) of word pieces to at least a probability, and give it to one label."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

@@ -16,13 +16,14 @@ _ALNUM = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimPart:
-    """A claim, or a part of one that is too long to be read at a time.
+    """A claim, or a part of a claim that is too long for one pass of the model.
 
     Attributes:
-        text: The claim as it is read: citations blanked out, marks of emphasis left out.
+        text: The whole claim as it is read: citations replaced by spaces, marks of emphasis
+            left out.
         places: Position in the answer of each character of ``text``, shape ``(n_chars,)``.
-        ids: At most 254 word pieces, shape ``(n,)``.
-        offsets: Their character ranges in ``text``, shape ``(n, 2)``.
+        ids: Vocabulary ids of the part's word pieces, at most 254, shape ``(n,)``.
+        offsets: Character ranges of the word pieces in ``text``, shape ``(n, 2)``.
     """
 
     text: str
@@ -36,13 +37,14 @@ class ClaimPart:
         starts, ends = self.offsets.T
         last = len(self.places) - 1
         starts_there = self.places[np.minimum(starts, last)]
-        # An end is one past the last character, so a mark of emphasis after it is not included.
+        # Look up the last character and add 1. The place of the next character could lie behind a
+        # mark of emphasis.
         ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
         return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Whether a segment says anything; ``[1]`` on a line of its own does not."""
+    """Return whether a segment states anything; one of citations alone, as ``[1]``, does not."""
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
@@ -57,7 +59,7 @@ def n_unknown_chars(part: ClaimPart, unknown_id: int) -> int:
 
 
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPart]:
-    """Cut a claim into parts of at most 254 word pieces; nearly always that is one part."""
+    """Cut a claim into parts of at most 254 word pieces; nearly every claim is a single part."""
     whole = without_citations(answer, segment)
     text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
@@ -73,7 +75,7 @@ def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPar
 
 
 def without_citations(answer: str, segment: Segment) -> str:
-    """The text of a segment with its citations blanked out, of the same length."""
+    """Return the text of a segment with every character of its citations replaced by a space."""
     text = answer[segment.start : segment.end]
     for citation in segment.citations:
         start, end = citation.start - segment.start, citation.end - segment.start
@@ -84,7 +86,7 @@ def without_citations(answer: str, segment: Segment) -> str:
 def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """Cut a question into at most two texts of 254 word pieces: its beginning and its end.
 
-    A long question asks at one of its ends, so the middle is left out.
+    A longer question loses its middle: what it asks is nearly always at one of its ends.
     """
     if not len(ids):
         return []

@@ -1,16 +1,17 @@
-"""Checks of settings: a wrong value is refused, by the name of its setting."""
+"""Checks of settings: a wrong value raises an error that names the setting."""
 
 import warnings
 from numbers import Real
 
 from groundwire.errors import SettingError
 
-#: A limit, since every thread is started: a typing error must not take the machine down.
+#: The largest number of threads that can be set. All of them are started, so without a limit a
+#: mistyped number could bring the machine down.
 MAX_THREADS = 256
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; ``True`` and ``False`` are not."""
+    """Return whether a value is a number; ``True`` and ``False`` are not numbers here."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -21,7 +22,7 @@ def require_whole(
 
     Args:
         name: Name of the setting.
-        value: Its value.
+        value: Value of the setting.
         low: The smallest valid number.
         high: The largest valid number; ``None`` is no limit.
         otherwise: Other valid values, for the message.
@@ -40,7 +41,7 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """Refuse settings of loaded checkpoints for an embedded model; warn of a device it ignores.
+    """Refuse settings that an embedded model does not have; warn that it ignores the device.
 
     Raises:
         SettingError: If a revision or a maximum length is given, or the device has no valid name.

@@ -15,9 +15,10 @@ class SharedResources:
         threads: How many texts are read at a time.
         workers: Threads that read claims side by side.
         turns: Limits how many texts the models read at a time.
-        cache: Keys and values or vectors of texts, by detector. Its keys name the tenant and the
-            model, so neither finds an entry of another.
-        sources: Sources that were cut into passages, by tenant and model too.
+        cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
+            detector. The cache keys name the tenant and the model, so no tenant and no model gets
+            an entry of another.
+        sources: Sources that were cut into passages. Its cache keys name tenant and model too.
     """
 
     def __init__(

@@ -34,9 +34,9 @@ from groundwire.text.segment import Segment
 
 log = logging.getLogger(__name__)
 
-#: A source of at most this many sentences, fields or rows is compared as a whole, as DVARA does;
-#: its guide asks for sources of 1 to 3 sentences. The vector of a longer text is close to nothing
-#: in particular, so a longer source is compared line by line (docs/similarity.md has the numbers).
+#: A source of at most this many sentences, fields or rows is compared as a whole, as in DVARA,
+#: whose guide asks for sources of 1 to 3 sentences. The vector of a longer text mixes too many
+#: topics, so a longer source is compared line by line (docs/similarity.md has the numbers).
 WHOLE_LINES = 3
 
 
@@ -45,10 +45,10 @@ class SimilarityBackend:
     """An embedder, with the tokenizer that cuts sources, and a cache of vectors.
 
     Attributes:
-        name: Names the detector in options and results.
-        operating_points: Thresholds by name; a lower cosine is ungrounded.
+        name: Name of the detector in options and results.
+        operating_points: Thresholds by name; a claim with a lower cosine is not grounded.
         embedder: Turns texts into vectors.
-        pieces: The tokenizer.
+        pieces: The tokenizer that cuts sources.
         words: Weights of words, for ranking the passages to quote.
         cache: Vectors of sources and lines.
         sources: Sources that were cut into passages.
@@ -124,7 +124,7 @@ class SimilarityBackend:
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "SimilaritySession":
-        """Cut the sources of a request; question and threshold have no effect on similarities."""
+        """Begin the check of an answer: cut its sources. Question and threshold have no effect."""
         cuts: list[tuple[Source, CutSource]] = []
 
         def cut(source: Source) -> CutSource:
@@ -140,7 +140,7 @@ class SimilarityBackend:
         return SimilaritySession(self, evidence, _units(cuts, self.whole_lines), tenant)
 
     def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
-        """The vector of a source or line, from the cache or computed."""
+        """Return the vector of a source or line, from the cache or computed."""
 
         def compute() -> NDArray[np.float32]:
             with self.turns.answer():
@@ -154,13 +154,13 @@ class SimilarityBackend:
         """Embed a source or line before an answer asks for it.
 
         Returns:
-            Its vector; ``None`` if it is cached, or no longer wanted when the turn comes.
+            The vector; ``None`` if it is cached already, or no longer wanted when the turn comes.
         """
         key = self._key(text, tenant)
         if not self.cache.lacks(key):
             return None
         with self.turns.source():
-            # The turn may have been long in coming.
+            # Ask only now: the answer may have been finished while this thread waited.
             return self.cache.read_ahead(key, partial(self._embed, text)) if is_wanted() else None
 
     def _embed(self, text: str) -> NDArray[np.float32]:
@@ -177,7 +177,7 @@ class ComparedUnit:
 
     Attributes:
         text: The text that is embedded.
-        place: Its place in the sources.
+        place: Where the text is in the sources.
     """
 
     text: str
@@ -185,7 +185,7 @@ class ComparedUnit:
 
 
 def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
-    """Collect the texts to compare claims with, each once, from the first source that holds it."""
+    """Collect the texts to compare claims with, each once, from the first source that has it."""
     units: dict[str, ComparedUnit] = {}
     for source, found in cuts:
         lines = {(line.start, line.end): line for p in found.passages for line in p.lines}
@@ -205,9 +205,9 @@ def _unit(text: str, source: Source, start: int, end: int) -> ComparedUnit:
 
 
 class SimilaritySession:
-    """One answer being compared with its sources, claim by claim.
+    """One answer that is compared with its sources, claim by claim.
 
-    The similarity of a claim depends on its own text and on the sources, and on nothing else.
+    The similarity of a claim depends only on its own text and on the sources.
     """
 
     is_incremental = True
@@ -246,7 +246,7 @@ class SimilaritySession:
 
     def _embed_ahead(self) -> None:
         while self._is_wanted() and (index := self._take()) is not None:
-            # Meanwhile an answer may have embedded the same unit, since it does not wait.
+            # Not found if the answer, which does not wait for this thread, has embedded the unit.
             found = self._judge.vector_ahead(
                 self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
             )
@@ -257,15 +257,15 @@ class SimilaritySession:
         return self._vectors is None and not self._closed.is_set() and index not in self._found
 
     def _embed(self) -> None:
-        """Embed units until none is left."""
+        """Embed units until all units are taken."""
         while (index := self._take()) is not None:
             self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Compare the next claims; if one fails, the others are still compared."""
+        """Compare the next claims with the sources; if one claim fails, the others are compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._judge.embedder.reads(text) for text in texts):
-            # Sources are embedded before the claims occupy the workers. An error here comes again
+            # Embed the sources now, before the claims occupy the workers. An error is raised again
             # when a claim asks for the sources, and is reported there.
             with suppress(Exception):
                 self._sources()
@@ -303,15 +303,15 @@ class SimilaritySession:
         )
 
     def _sources(self) -> NDArray[np.float32]:
-        """Vectors of all units, shape ``(n_units, d)``."""
+        """Return the vectors of all units, shape ``(n_units, dimension)``; computed once."""
         if self._vectors is None:
             n_left = len(self._units) - len(self._found)
             n_helpers = min(self._judge.threads, n_left) - 1
             helpers = [self._judge.workers.submit(self._embed) for _ in range(n_helpers)]
             self._embed()
             for helper in helpers:
-                # A helper that has not begun is dropped. If one failed, its unit has no vector yet,
-                # and is embedded below.
+                # Drop a helper that has not begun, and wait for the others. If a helper failed, its
+                # unit has no vector yet, and is embedded below.
                 if not helper.cancel():
                     helper.exception()
             # A unit that a background thread has taken may still wait for a turn: embed it here.

@@ -23,7 +23,7 @@ from groundwire.text.segment import Segment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenClassifierBackend:
-    """A checkpoint, with the tables that find evidence to quote beside its verdicts."""
+    """A loaded checkpoint, with the tables that find evidence to quote beside its verdicts."""
 
     name: str
     revision: str
@@ -57,14 +57,14 @@ class TokenClassifierBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """Empty: a checkpoint keeps no counts."""
+        """Return no counts: the calls of a checkpoint are not counted."""
         return {}
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "TokenClassifierSession":
         """Index the sources of a request; ``threshold`` and ``tenant`` have no effect here."""
-        # A checkpoint may read any script, so all lines are kept, to be quoted.
+        # A checkpoint may read any script, so lines in any script are kept: each may be quoted.
         cut = partial(cut_source, pieces=self.pieces, reads=bool)
         return TokenClassifierSession(
             self, sources, Evidence.of(sources, cut, self.words), question
@@ -91,7 +91,7 @@ class TokenClassifierSession:
 
     @staticmethod
     def join(sources: Sequence[Source]) -> str:
-        """Join sources to one context, equal ones once, sorted: their order must not matter."""
+        """Join sources to one context, sorted and without duplicates: order must not matter."""
         texts = {"\n".join(filter(None, (source.title, source.text))) for source in sources}
         return "\n\n".join(sorted(texts))
 

@@ -1,4 +1,4 @@
-"""The tokenizer: cuts texts into word pieces, with the characters they come from."""
+"""The tokenizer: it cuts texts into word pieces, and says which characters each piece covers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# Texts of one batch. tokenizers keeps all encodings of a batch in memory, some hundred bytes a
-# piece, so the sentences of a large source are encoded in blocks.
+# Number of texts in one batch. tokenizers keeps all encodings of a batch in memory, some hundred
+# bytes for each piece, so the sentences of a large source are encoded batch by batch.
 _BLOCK = 512
 
 
@@ -45,11 +45,11 @@ class WordPieces:
 
     def encode(self, text: str) -> Pieces:
         """Cut one text into word pieces; an empty text gives none."""
-        # encode_batch with one text would hand it to another thread, and wait for that thread.
+        # Faster than tokenizers' encode_batch, which hands even one text to another thread.
         return _pieces(self._tokenizer.encode(text, add_special_tokens=False))
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
-        """Cut several texts, each as :meth:`encode` would."""
+        """Cut several texts into word pieces, each as :meth:`encode` does."""
         if len(texts) == 1:
             return [self.encode(texts[0])]
         pieces: list[Pieces] = []
@@ -61,7 +61,7 @@ class WordPieces:
         return pieces
 
     def with_specials(self, ids: NDArray[np.int32]) -> list[int]:
-        """Word pieces between [CLS] and [SEP], as the embedded models read them."""
+        """Put word pieces between [CLS] and [SEP], as the embedded models read them."""
         return [self.cls_id, *ids.tolist(), self.sep_id]
 
     def _special(self, token: str) -> int:

@@ -1,7 +1,7 @@
 """Published token classifiers, which read context, question and answer in one sequence.
 
-The models of LettuceDetect, HaluGate and Director-AI read the whole answer after the context, in
-one pass. Texts that do not fit are read in windows, never cut off.
+The models of LettuceDetect, HaluGate and Director-AI read the context and after it the whole
+answer, in one pass. Texts that do not fit into one pass are read in windows, never cut off.
 """
 
 import re
@@ -20,12 +20,13 @@ from groundwire.errors import ModelError
 
 #: Word pieces that two neighbouring windows share.
 OVERLAP = 64
-#: The share of a window that is left to the context; a longer answer is cut into windows too.
+#: The share of a window that is kept for the context. An answer that does not fit into the rest is
+#: cut into windows too.
 CONTEXT_SHARE = 1 / 3
-#: The largest share of a window for the question; a longer one loses its middle.
+#: The largest share of a window for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
 
-# Names of classes, in lower case and with letters and digits only.
+# Names of classes, in lower case and without characters other than letters and digits.
 _SUPPORTED = re.compile(
     "o|supported|entailed|entailment|faithful|factual|grounded|consistent|correct|clean|truthful"
     "|(no|not|non)hallucinat(ed|ion)"
@@ -38,22 +39,22 @@ _NOT_SUPPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Input of one pass: half-open ranges of word pieces of the context and the answer."""
+    """Input of one pass: half-open ranges of the context's and the answer's word pieces."""
 
     context: tuple[int, int]
     answer: tuple[int, int]
 
 
 def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, ...]:
-    """Cut context and answer into windows, so that each part of one is read with each of the other.
+    """Plan windows in which each part of the answer is read with each part of the context.
 
-    The answer is kept whole as long as it leaves :data:`CONTEXT_SHARE` of the room to the context,
-    or the context needs less. Neighbouring windows share up to :data:`OVERLAP` word pieces.
+    The answer is kept whole if it leaves :data:`CONTEXT_SHARE` of the room to the context, or all
+    of the context fits beside it. Neighbouring windows share up to :data:`OVERLAP` word pieces.
 
     Args:
-        n_context: Word pieces of the context; with none, the answer is read alone.
-        n_answer: Word pieces of the answer, at least 1.
-        room: Word pieces of both that fit in one pass, at least 2.
+        n_context: Number of word pieces of the context; with 0, the answer is read alone.
+        n_answer: Number of word pieces of the answer, at least 1.
+        room: Number of word pieces of context and answer that fit in one pass, at least 2.
 
     Returns:
         Windows in the order of the answer, then of the context.
@@ -67,7 +68,7 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
 
 
 def _cuts(n: int, size: int) -> list[tuple[int, int]]:
-    """Cover ``n`` items with ranges of ``size``; the last one ends with the last item."""
+    """Cover ``n`` items with overlapping ranges of ``size``; the last range ends at ``n``."""
     if n <= size:
         return [(0, n)]
     step = size - min(OVERLAP, size // 4)
@@ -81,19 +82,20 @@ class Frame:
     before: tuple[int, ...]
     between: tuple[int, ...]
     after: tuple[int, ...]
-    #: Token type of the second text; 0 for models that tell no types apart.
+    #: Token type of the second text; 0 for models without token types.
     second_type: int = 1
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
         """Find out how a tokenizer joins a pair of texts.
 
-        Its post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
-        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, ``tokenizer_config.json``
-        names the tokens.
+        The tokenizer's post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
+        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, the texts are joined as for
+        BERT, by the tokens that ``tokenizer_config.json`` names.
 
         Raises:
-            ModelError: If there is no post-processor and the tokens are not named.
+            ModelError: If there is no post-processor, and ``tokenizer_config.json`` does not name
+                the two tokens.
         """
         pair = tokenizer.encode("a", "b")
         sequence = pair.sequence_ids
@@ -118,13 +120,13 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Number of special tokens of a pair."""
+        """Number of special tokens around a pair of texts."""
         return len(self.before) + len(self.between) + len(self.after)
 
     def join(
         self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
     ) -> tuple[list[int], list[int], int]:
-        """Join ``context [SEP] question [SEP] answer``, or ``context [SEP] answer`` if not asked.
+        """Join ``context [SEP] question [SEP] answer``; an empty question is left out.
 
         Returns:
             Ids, token types, and the index of the answer's first piece.
@@ -140,9 +142,9 @@ class Frame:
 def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
-    Of two classes, a name such as ``hallucinated`` or ``supported`` decides; if the names say
-    nothing (``LABEL_0``, ``LABEL_1``), it is the second, as in all of the published detectors. Of
-    three or more, it is all but those named ``supported``, ``entailment``, ``O`` and the like.
+    These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If no
+    class of two has such a name, it is the class with a name such as ``hallucinated``; if the names
+    say nothing (``LABEL_0``, ``LABEL_1``), it is the second class, as in all published detectors.
 
     Args:
         config: A model's ``config.json``, with the names in ``id2label``.
@@ -151,7 +153,7 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
         The indices of these classes, ascending; P(not supported) is the sum of their probabilities.
 
     Raises:
-        ModelError: If the names do not tell.
+        ModelError: If the names do not say which classes these are.
     """
     names = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
     labels = {int(index): str(name) for index, name in names.items()}
@@ -176,8 +178,8 @@ class TokenClassifier:
 
     Attributes:
         name: Hub id or folder.
-        revision: Commit of the hub, or hash of the files.
-        max_length: Word pieces of one pass, special tokens included.
+        revision: Commit of a hub model, or hash of a folder's files.
+        max_length: The most word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
     """
 
@@ -213,7 +215,7 @@ class TokenClassifier:
             The probability and the character range of every word piece.
 
         Raises:
-            ModelError: If the output of the graph does not have these classes.
+            ModelError: If the graph does not have the classes of the configuration.
             DetectionError: If the model failed.
         """
         pieces = self.tokenizer.encode(answer, add_special_tokens=False)
@@ -226,7 +228,8 @@ class TokenClassifier:
         for window in windows:
             (a, b), (c, d) = window.context, window.answer
             read = self._run(context_ids[a:b], asked, pieces.ids[c:d])
-            # NaN stays NaN: a word that one window could not judge is not supported by another.
+            # np.minimum keeps NaN: a word that one window could not judge stays without a
+            # probability, whatever another window says.
             probabilities[c:d] = np.minimum(probabilities[c:d], read)
         offsets = np.array(pieces.offsets, np.int32).reshape(-1, 2)
         return TokenScores(offsets, probabilities, is_shortened)
@@ -236,15 +239,15 @@ class TokenClassifier:
         return len(self._ids(text))
 
     def context_room(self, question: str | None, answer: str) -> int:
-        """Word pieces of context that fit in one pass with a whole question and a whole answer.
+        """Return how many word pieces of context fit in one pass beside a question and an answer.
 
-        Zero or less if question and answer fill the pass.
+        The number is zero or negative if the whole question and answer fill the pass.
         """
         n_question = self.count(question) if question and question.strip() else 0
         return self._room(n_question) - self.count(answer)
 
     def _room(self, n_question: int) -> int:
-        """Word pieces left for context and answer."""
+        """Return how many word pieces a question leaves for context and answer."""
         separators = len(self._frame.between) if n_question else 0
         return self.max_length - self._frame.size - separators - n_question
 
@@ -261,7 +264,7 @@ class TokenClassifier:
     def _run(
         self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
     ) -> NDArray[np.float32]:
-        """P(not supported) of each answer piece in one pass, shape ``(len(answer),)``."""
+        """Return P(not supported) of each answer piece in one pass, shape ``(len(answer),)``."""
         ids, types, start = self._frame.join(context, question, answer)
         logits = self._classifier.logits(ids, types)
         if logits.shape != (1, len(ids), self._n_labels):
@@ -277,7 +280,7 @@ class TokenClassifier:
 
 
 def _token_text(token: object) -> str | None:
-    """Read a token of ``tokenizer_config.json``: a text, or an object with its content."""
+    """Read a token of ``tokenizer_config.json``: a string, or an object with its ``content``."""
     if isinstance(token, Mapping):
         token = token.get("content")
     return token if isinstance(token, str) else None

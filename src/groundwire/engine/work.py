@@ -1,22 +1,22 @@
-"""Counters of model calls, for tests and benchmarks that count work in place of time."""
+"""Counters of model calls, for tests and benchmarks that count calls instead of measuring time."""
 
 from collections import Counter
 from threading import Lock
 
 
 class Work:
-    """Counts by name, such as passages read or second looks; safe to share between threads."""
+    """Named counters, such as ``texts_read`` or ``second_looks``; safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._counts: Counter[str] = Counter()
 
     def add(self, **counts: int) -> None:
-        """Add to the counts."""
+        """Add to the counters of these names; a new counter begins at 0."""
         with self._lock:
             self._counts.update(counts)
 
     def counts(self) -> dict[str, int]:
-        """The counts so far."""
+        """Return the counts so far, by name."""
         with self._lock:
             return dict(self._counts)

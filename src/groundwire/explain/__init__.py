@@ -1,13 +1,14 @@
-"""Explains why words were marked: each span of a detection against its best evidence.
+"""Explains why words were marked: compares each span of a detection with its best evidence.
 
-``explain`` walks over the spans. The three probabilities of a claim (entailment, neutral,
-contradiction) come from outside; everything else it does is rules over texts: no model, no network,
-the same result on every machine. ``Explainer`` loads a model that gives them, and drops the spans
-that the evidence entails.
+``explain`` makes an explanation for each span. The caller gives it the three probabilities of a
+claim (entailment, neutral, contradiction). All else is done by rules over texts, without a model or
+a network, so the result is the same on every machine. ``Explainer`` loads a model that computes the
+probabilities, and drops the spans that the evidence entails.
 
-``nearby`` finds the lines of evidence of a span, ``premise`` those of a text without spans.
-``groundwire.detection.comparison`` compares a span with its lines. ``references`` finds references
-to what does not exist, ``wording`` writes the text, ``explanations`` joins these, and
+The modules: ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the
+lines to judge a claim by if there is no detection. ``groundwire.detection.comparison`` compares a
+span with its lines. ``references`` finds references to sources, links and works that do not exist.
+``wording`` writes the text of an explanation. ``explanations`` puts explanations together, and
 ``explainer`` adds the model.
 """
 

@@ -1,4 +1,4 @@
-"""The explainer: a model that judges entailment, with what follows from its verdicts."""
+"""The explainer: it judges claims by a model, explains spans, and drops false positives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from groundwire.explain.explanations import (
 )
 from groundwire.text.segment.characters import ALNUM
 
-#: Names of the sentence head inside the package; the last is HaluGate's.
+#: Names of the explainer that uses the embedded reader. HaluGate's configurations use the last.
 EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 
@@ -38,17 +38,16 @@ EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 class Explained(JsonRecord):
     """A detection with explanations of its spans, without spans that the explainer drops.
 
-    Times do not count for equality.
+    Two values that differ only in their times are equal.
 
     Attributes:
-        detection: The detection without the dropped spans; labels of claims and the outcome follow
-            from the remaining ones. All other labels, probabilities and severities are the
-            detector's.
-        explanations: One for each span of ``detection``, in their order.
-        dropped: One for each span that was dropped.
-        reason: The class name of the exception that the model raised, or ``None``. Its spans stay
-            marked, without explanation.
-        timing_ms: Wall time.
+        detection: The detection without the dropped spans. The labels of its claims and its outcome
+            follow from the remaining spans; all else is as the detector found it.
+        explanations: One explanation for each span of ``detection``, in the same order.
+        dropped: One explanation for each span that was dropped.
+        reason: The class name of the exception that the model raised; ``None`` if it raised none.
+            Spans that it could not judge stay marked, without explanation.
+        timing_ms: Wall time in milliseconds.
     """
 
     detection: Detection
@@ -59,7 +58,7 @@ class Explained(JsonRecord):
 
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
-        """The result of an explainer that failed: all spans stay, without explanation."""
+        """Make the result of an explainer that failed: all spans stay, without explanation."""
         explanations = tuple(unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=explanations, reason=reason)
 
@@ -86,15 +85,19 @@ class Explainer:
         entailment_threshold: float = ENTAILMENT_THRESHOLD,
         drops_entailed: bool = True,
     ) -> None:
-        """Put an explainer together; :meth:`load` is the usual way.
+        """Make an explainer of a function; :meth:`load` makes one of a model.
 
         Args:
-            judge: Returns three probabilities for a claim and lines of evidence.
+            judge: Returns P(entailed), P(neutral) and P(contradicted) of a claim by some lines of
+                evidence.
             name: Name of the explainer.
             revision: Revision of the judge: the commit of a hub model, or a hash of its files.
-            takes_detectors: Whether the detector's own verdict on a claim is taken if it has one.
-            threshold: Severity is one less where the explainer is less sure, in (0, 1].
-            entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
+            takes_detectors: Whether the entailment that the detector computed is used, instead of
+                calling ``judge``, if all claims with spans have it.
+            threshold: If the judge gives the label of a span a lower probability, severity is one
+                less; in (0, 1].
+            entailment_threshold: A span whose claim has this P(entailed) or more is a false
+                positive; in (0, 1].
             drops_entailed: Whether false positives are dropped.
 
         Raises:
@@ -121,16 +124,17 @@ class Explainer:
         """Load a model and make an explainer of it.
 
         Args:
-            model: ``None`` for the sentence head of the embedded reader: its verdict when it read a
-                claim, or where another detector judged, its verdict on the claim and the best lines
-                of evidence. Else a folder, of a reader or of an NLI model, or the id of
-                an NLI model on the Hugging Face hub: it reads each claim with its best lines.
+            model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
+                Face hub; the model reads each claim with its best lines of evidence. ``None``: the
+                embedded reader. Its verdict on a claim is then the one from the check if the reader
+                was the detector too.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            threshold: Severity is one less where the explainer gave its label a lower probability,
-                in (0, 1].
-            drops_entailed: Whether spans are dropped that follow from the evidence.
-            entailment_threshold: P(entailed) from which they are, in (0, 1].
-            device: ``cpu`` or ``cuda:N``, for NLI models; the embedded one runs on the CPU.
+            threshold: If the explainer gives the label of a span a lower probability, severity is
+                one less; in (0, 1].
+            drops_entailed: Whether spans that follow from the evidence are dropped.
+            entailment_threshold: A span follows from the evidence if its claim has this P(entailed)
+                or more; in (0, 1].
+            device: ``cpu`` or ``cuda:N``, for NLI models; the embedded model runs on the CPU.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
 
@@ -138,8 +142,9 @@ class Explainer:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file does not have the hash of its manifest.
-            ModelError: If its files are not those of an NLI model, or its classes are not named.
-            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
+            ModelError: If the files are not those of an NLI model, or its classes are not named.
+            MissingExtraError: If the model has no ONNX graph, and the ``train`` extra is not
+                installed.
             SettingError: If a setting is outside its range.
         """
         require_thresholds(threshold, entailment_threshold)
@@ -153,7 +158,7 @@ class Explainer:
 
             check_for_embedded(revision=revision, device=device, max_length=None)
             verify(manifest)
-            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            # No cache: a claim and its lines are read only once, and they belong to one tenant.
             judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
             pinned = manifest.revision
         else:
@@ -172,7 +177,7 @@ class Explainer:
         )
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim and some lines of evidence by the model.
+        """Judge by the model whether lines of evidence entail or contradict a claim.
 
         Args:
             hypothesis: The claim.
@@ -180,23 +185,23 @@ class Explainer:
                 :func:`groundwire.explain.best_lines` chooses them.
 
         Raises:
-            UnreadableError: If there is nothing that the model can read.
-            DetectionError: If it failed.
+            UnreadableError: If the claim or the evidence has nothing that the model can read.
+            DetectionError: If the model failed.
         """
         if not evidence or not ALNUM.search(hypothesis):
             raise UnreadableError
         return self._judge(hypothesis, tuple(evidence))
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain each span of a detection, and drop those that are false positives.
+        """Explain each span of a detection, and drop the spans that are false positives.
 
         Args:
             detection: The detection; it is not changed.
-            sources: The sources of the check, with the ids that the detection has.
+            sources: The sources that the answer was checked with, with the same ids.
 
         Returns:
-            The remaining detection with its explanations. Nothing is raised: where the model fails,
-            spans stay marked, with the reason.
+            A detection of the remaining spans with their explanations. Errors of the model are not
+            raised: spans that it cannot judge stay marked, and the result has the reason.
         """
         started = perf_counter()
         marked = [claim for claim in detection.claims if claim.spans]
@@ -222,11 +227,11 @@ class Explainer:
 
 
 def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection:
-    """A detection without some of its spans; labels of claims and the outcome follow.
+    """Return a detection without some of its spans, with new labels of claims and a new outcome.
 
     Args:
         detection: The detection.
-        is_dropped: For each of ``detection.spans``, whether it is left out.
+        is_dropped: For each span of ``detection.spans``, whether it is left out.
     """
     flags = iter(is_dropped)
     claims = tuple(

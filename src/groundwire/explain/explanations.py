@@ -27,15 +27,15 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's threshold of severity: a finding with a lower probability is one less severe.
+#: HaluGate's threshold of severity: a span whose label has a lower probability is one less severe.
 THRESHOLD = 0.9
-#: HaluGate's threshold of entailment: P(entailed) from which a span is a false positive.
+#: HaluGate's threshold of entailment: a span with this P(entailed) or more is a false positive.
 ENTAILMENT_THRESHOLD = 0.75
-#: Judges a hypothesis, which is the text of a claim, against lines of evidence.
+#: A function that judges whether lines of evidence entail a hypothesis, the text of a claim.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
-#: A line with one of these is more than a heading: a figure, a field, a cell, a sentence.
+#: Signs that a line is no heading: a figure, a table cell, the end of a sentence, a field's value.
 _STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
 _MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
@@ -43,7 +43,7 @@ _NOT_RUN = "the explainer was not run"
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The verdict of the model on a claim, or the reason why there is none."""
+    """The verdict of the model on a claim, or the reason why there is no verdict."""
 
     entailment: Entailment | None = None
     reason: str | None = None
@@ -61,17 +61,19 @@ def explain(
 
     Args:
         detection: The detection. It is not changed.
-        sources: The sources of the check, with the ids that the detection has.
-        judge_entailment: Returns three probabilities for a claim and its evidence. A span is never
-            the hypothesis: "1950" alone says nothing. If it raises an exception, its spans are
-            unexplained, with the reason. ``None``: the entailment in the detection counts, and
-            claims without one are unexplained.
-        threshold: Severity is one less where the label has a lower probability, in (0, 1].
-        entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
+        sources: The sources that the answer was checked with, with the same ids.
+        judge_entailment: Returns P(entailed), P(neutral) and P(contradicted) of a claim by its
+            evidence. The hypothesis is always a whole claim, since a span such as "1950" says
+            nothing alone. If the function raises an exception, the spans of the claim are left
+            unexplained, with the reason. With ``None``, the entailment in the detection is used,
+            and spans of claims without it are left unexplained.
+        threshold: If a span's label has a lower probability, severity is one less; in (0, 1].
+        entailment_threshold: A span whose claim has this P(entailed) or more may be a false
+            positive (:func:`is_false_positive`); in (0, 1].
 
     Returns:
-        One explanation for each of ``detection.spans``, in their order. Those with
-        ``is_false_positive`` are for the caller to drop.
+        One explanation for each of ``detection.spans``, in the same order. No span is dropped: the
+        caller drops the false positives.
 
     Raises:
         SettingError: If a threshold is out of its range.
@@ -106,16 +108,17 @@ def severity(
     *,
     is_stated: bool = False,
 ) -> int:
-    """The severity of a finding: entailed 0, unsupported 2, contradicted 4.
+    """Return the severity of a finding: supported 0, unsupported 2, contradicted 4.
 
-    One less, but not below 0, if the explainer gave the label a probability under the threshold.
+    It is one less, but not below 0, if the explainer gives the label a probability under the
+    threshold.
 
     Args:
         label: Label of the finding.
         entailment: Verdict of the explainer, if there is one.
-        threshold: In (0, 1].
-        is_stated: Whether the evidence states another number or date in the place of the span's:
-            then a contradiction is certain.
+        threshold: Threshold of the label's probability, in (0, 1].
+        is_stated: Whether the evidence states another number or date where the span has one. A
+            contradiction is then certain, whatever its probability.
     """
     full = SEVERITY.get(label, 0)
     is_sure = (
@@ -133,10 +136,10 @@ def is_false_positive(
     entailment: Entailment | None,
     threshold: float = ENTAILMENT_THRESHOLD,
 ) -> bool:
-    """Whether the evidence says what the claim says, so that the span should not be marked.
+    """Return whether a span should not be marked, because the evidence says what its claim says.
 
-    That is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
-    unit or negation of the claim differs from the evidence: models overlook these.
+    This is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
+    unit or negation of the claim differs from the evidence; models overlook such differences.
     """
     held = Held.of(span, claim, evidence)
     return _Finding.of(span, held, entailment, threshold) is _Finding.ACQUITTED
@@ -160,7 +163,7 @@ def _explained(
     is_stated = counterpart is not None and subtype in _QUANTITIES
     label = _label(span, verdict.entailment, finding, is_stated=is_stated)
     if label is Label.CONTRADICTED and not is_same:
-        label = Label.UNSUPPORTED  # the line is about something else, and so says nothing otherwise
+        label = Label.UNSUPPORTED  # a line about something else does not contradict the span
     is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
@@ -193,7 +196,7 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
     try:
         entailment = judge(hypothesis, evidence)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the span stays marked
-        # The message may quote the answer, which has no place in a reason.
+        # Not the error's message: it may quote the answer.
         return _Verdict(reason=type(error).__name__)
     if not isinstance(entailment, Entailment):
         return _Verdict(reason=TypeError.__name__)
@@ -201,11 +204,11 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
 
 
 class _Finding(Enum):
-    """The fate of a span, by P(entailed) and by differences from the evidence."""
+    """Whether a span is a false positive, by P(entailed) and by differences from the evidence."""
 
-    STANDS = "stands"  # under the threshold
-    DIFFERS = "differs"  # over it, and a rule or a number, date, unit or negation speaks against it
-    ACQUITTED = "acquitted"
+    STANDS = "stands"  # P(entailed) is below the threshold
+    DIFFERS = "differs"  # P(entailed) is high, but a rule, number, date, unit or negation disagrees
+    ACQUITTED = "acquitted"  # a false positive
 
     @classmethod
     def of(
@@ -213,7 +216,7 @@ class _Finding(Enum):
     ) -> "_Finding":
         if entailment is None or entailment.entailment < threshold:
             return cls.STANDS
-        # Models overlook what rules find.
+        # A conflict that a rule found counts for more than P(entailed): models overlook such ones.
         is_plain = span.conflict is not None
         return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
 
@@ -221,12 +224,13 @@ class _Finding(Enum):
 def _label(
     span: Span, entailment: Entailment | None, finding: "_Finding", *, is_stated: bool
 ) -> Label:
-    """Choose the label of a span; one that stays marked is unsupported or contradicted.
+    """Choose the label of a span: supported for a false positive, else unsupported or contradicted.
 
-    The likelier of these two counts, even where "entailed" is likelier than both: below the
-    threshold of entailment that would play the finding down. The detector's label remains where
-    the evidence differs although the explainer is sure, and where a rule found a conflict. Evidence
-    with another number or date in the place of the span's always contradicts it.
+    Of unsupported and contradicted, the one with the higher probability is chosen, even if
+    P(entailed) is higher than both but below its threshold. The detector's label is kept if there
+    is no verdict, if a rule found a conflict, or if the evidence differs although P(entailed) is
+    high. In all other cases, evidence with another number or date where the span has one makes the
+    span contradicted.
     """
     if finding is _Finding.ACQUITTED:
         return Label.SUPPORTED
@@ -237,9 +241,10 @@ def _label(
 
 
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
-    """The fabricated reference that a span touches.
+    """Return the fabricated reference that a span touches, or ``None``.
 
-    For an unsupported span it may be any in its claim: "the tower is green [S7]".
+    An unsupported span that touches none gets the first fabricated reference of its claim, such as
+    ``[S7]`` in "the tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     if not touched and label is Label.UNSUPPORTED:
@@ -250,14 +255,17 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
-    # A dropped span has the category that it would have if it were not dropped.
+    # A false positive has the category of the detector's label, as if it were not dropped.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
 
 
 def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
-    """Whether a line is about what the claim says beside the span; a span alone may be anything."""
+    """Return whether a line shares a content word with the claim outside the span.
+
+    True too if there is no line, or no content word outside the span.
+    """
     if line is None or not held.rest_content:
         return True
     found = next((each.content for each in held.lines if each.place == line), frozenset())
@@ -265,13 +273,13 @@ def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
 
 
 def _is_heading(line: EvidenceRef) -> bool:
-    """Whether a line only names what follows it: a few words without figure and full stop."""
+    """Return whether a line looks like a heading: a few words without figures or a full stop."""
     words = line.text.strip("#*_ \t").split()
     return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
 
 
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
-    """The line that holds the counterpart, or else the best line that is no heading."""
+    """Return the line that has the counterpart, or else the best line that is no heading."""
     for line in held.evidence:
         if (
             counterpart is not None
@@ -287,7 +295,7 @@ def require_thresholds(threshold: float, entailment_threshold: float) -> None:
     """Raise an error unless both thresholds are in range.
 
     Raises:
-        SettingError: If one is not in (0, 1].
+        SettingError: If a threshold is not in (0, 1].
     """
     given = {"threshold": threshold, "entailment_threshold": entailment_threshold}
     for name, value in given.items():
@@ -296,7 +304,7 @@ def require_thresholds(threshold: float, entailment_threshold: float) -> None:
 
 
 def unexplained(span: Span, reason: str) -> Explanation:
-    """The explanation of a span that could not be explained; it stays as the detector marked it."""
+    """Make the explanation of a span that could not be judged; it keeps the detector's label."""
     return Explanation(
         start=span.start,
         end=span.end,

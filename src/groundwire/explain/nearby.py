@@ -1,7 +1,7 @@
-"""Finds the evidence of a span: the lines its claim was read with, and related lines nearby.
+"""Finds the evidence to compare a span with: lines that the detection names, and lines near them.
 
 A detection names the lines that have most in common with a claim. The words that correct a span may
-be right beside them: under ``"height"`` of a record whose ``"name"`` is what matches.
+be in a line next to these: in the ``"height"`` of a record whose ``"name"`` matches the claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import Quantity
 
-#: The most lines that a span is compared with, those of the detection included.
+#: The most lines that a span is compared with, including the lines that the detection names.
 MAX_LINES = 6
-#: Sources longer than this are not cut again: their lines are those of the detection.
+#: Longer sources are not cut into lines; only the lines that the detection names are used.
 MAX_SOURCE_CHARS = 20_000
 
 
@@ -28,14 +28,15 @@ class SourceLines:
         self._named: dict[EvidenceRef, ComparedText] = {}
 
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
-        """Lay a span beside its lines, best first, at most :data:`MAX_LINES`.
+        """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then lines of the same sources that have most
-        in common with the claim; a quantity of the kind that is in the span counts double.
+        First come the lines that the detection names, then those lines of the same sources that
+        have most in common with the claim; a line with a quantity of a kind and unit that the span
+        has too gets two points more.
 
         Args:
             span: The marked span.
-            claim: Its claim.
+            claim: The claim that the span is in.
             text: The claim's text.
         """
         refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
@@ -61,7 +62,7 @@ class SourceLines:
         return replace(held, lines=named + nearby)
 
     def _stands(self, ref: EvidenceRef) -> bool:
-        """Whether the words of a reference are at its place in the source, and not blank."""
+        """Return whether a reference is not blank and quotes its source correctly."""
         text = self._texts.get(ref.source_id, "")
         return bool(ref.text.strip()) and text[ref.start : ref.end] == ref.text
 
@@ -80,14 +81,14 @@ class SourceLines:
 
 
 def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
-    """Number of common content words; a quantity of a wanted kind counts as two."""
+    """Return the number of common content words, plus 2 if the line has a wanted quantity."""
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind
 
 
 def measure(quantity: Quantity) -> tuple[str, str | None]:
-    """The kind and the unit of a quantity."""
+    """Return the kind and the unit of a quantity."""
     return (str(quantity.kind), quantity.unit)
 
 

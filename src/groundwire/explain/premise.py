@@ -1,7 +1,8 @@
-"""Shortens a premise of any length to the lines that a model reads at once.
+"""Shortens a premise of any length to lines that a model can read at once.
 
-A request for entailment alone has no detection that would name lines. They are chosen by the words
-and kinds of quantities that they share with the hypothesis; rare ones weigh more.
+For a request for entailment alone, no detection has named the lines of evidence. Lines are chosen
+by the words and the kinds of quantities that they share with the hypothesis; words and kinds that
+few lines have weigh more.
 """
 
 from collections import Counter
@@ -13,13 +14,15 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
 from groundwire.text.lines import lines_of
 
-#: Characters that are read at once: about the 1,024 word pieces that the reader has for a claim.
+#: The most characters that are read at once: about the 1,024 word pieces of evidence that the
+#: reader reads with a claim.
 MAX_PREMISE_CHARS = 4_000
-#: A longer line is cut at spaces, so that one line is never all there is.
+#: A longer line is cut into parts at spaces, so that one line cannot use up all the characters that
+#: are read.
 MAX_LINE_CHARS = 1_000
 #: Source id of the premise in references to it.
 PREMISE = "premise"
-# Most characters between two lines that are joined.
+# Neighbouring lines are joined if at most this many characters lie between them.
 _MAX_GAP_CHARS = 20
 
 
@@ -33,13 +36,14 @@ def best_lines(
 
     Args:
         premise: Any text, read as a source is: prose, Markdown, JSON.
-        hypothesis: The claim. Lines that have most in common with it come first.
-        max_chars: Most characters of the lines, :data:`MAX_LINE_CHARS` or more. A premise with no
-            more is taken as it is.
+        hypothesis: The claim. The lines that have most in common with it are chosen.
+        max_chars: The most characters of all lines together, at least :data:`MAX_LINE_CHARS`. A
+            premise that is not longer is not cut into lines.
 
     Returns:
-        The whole premise, or of a longer one at most six lines in reading order, where neighbours
-        are joined; empty if the premise is blank or empty data, such as ``[]``.
+        One reference to the whole premise if it is short enough, or else to each of at most six
+        lines, in reading order, with neighbouring lines joined. Empty if the premise is blank, or
+        longer than ``max_chars`` and without any line.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()
@@ -54,7 +58,7 @@ def best_lines(
 
 
 def _ranges(premise: str) -> Iterator[tuple[int, int]]:
-    """The lines of a premise, long ones in parts."""
+    """Return the ranges of the lines of a premise; long lines are cut into parts."""
     for line in lines_of(premise):
         start = line.start
         while line.end - start > MAX_LINE_CHARS:
@@ -66,13 +70,14 @@ def _ranges(premise: str) -> Iterator[tuple[int, int]]:
 
 
 def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> list[int]:
-    """Rank the lines that have something in common with the hypothesis; if none has, all lines.
+    """Rank the lines that have something in common with the hypothesis, best first.
 
-    Unrelated lines are left out even where there is room, since they would change the verdict.
+    Lines that have nothing in common with it are left out even if there is room for them, since
+    they would change the verdict; but if all lines are such, all are returned.
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]
-    # A sign that few lines have says more: every record of a list has a "name".
+    # A sign that many lines have says less: every record of a list may have a "name".
     n_lines = Counter(sign for signs in common for sign in signs)
     worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
     scores = [round(sum(worth[sign] for sign in sorted(signs)), 6) for signs in common]
@@ -81,17 +86,17 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
 
 
 def _signs(text: ComparedText) -> frozenset[str]:
-    """Signs that two texts are about the same: content words and kinds of quantities."""
+    """Return the signs that show what a text is about: content words and kinds of quantities."""
     return text.content | {str(measure(quantity)) for quantity in text.quantities}
 
 
 def _joined(lines: Sequence[tuple[int, int]], chosen: Sequence[int]) -> list[tuple[int, int]]:
-    """Join chosen lines that are neighbours."""
+    """Return the ranges of the chosen lines, with neighbouring lines joined."""
     stretches: list[tuple[int, int]] = []
     last = -1
     for index in chosen:
         start, end = lines[index]
-        # Between two lines there may be a page of dashes.
+        # Lines are not joined across a long gap, such as a page of dashes.
         if stretches and index == last + 1 and start - stretches[-1][1] <= _MAX_GAP_CHARS:
             stretches[-1] = (stretches[-1][0], end)
         else:

@@ -1,4 +1,4 @@
-"""Finds references of an answer to things that no source has: ids, links and works."""
+"""Finds fabricated references in an answer: source ids, links and works that no source has."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class Reference:
 
     @property
     def subtype(self) -> Subtype:
-        """The subtype of an explanation of this reference; a work is named by its author."""
+        """Subtype of an explanation of this reference: "entity" for a work, named by its author."""
         return Subtype.ENTITY if self.kind is ReferenceKind.WORK else Subtype.OTHER
 
 
@@ -58,7 +58,7 @@ _OWN_ID = re.compile(
 
 
 class Library:
-    """The sources of an answer, as things that it can refer to."""
+    """Looks up whether the sources of an answer have the ids, links and works it refers to."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._n_sources = len(sources)
@@ -69,13 +69,16 @@ class Library:
         self._known: dict[tuple[str, ReferenceKind], bool] = {}
 
     def has(self, text: str, kind: ReferenceKind) -> bool:
-        """Whether a source has the thing that a text refers to."""
+        """Return whether a source has the link, DOI or work that a text refers to."""
         if (text, kind) not in self._known:
             self._known[text, kind] = self._find(text, kind)
         return self._known[text, kind]
 
     def has_id(self, id_: str) -> bool:
-        """Whether an id is the id of a source, or may be the number of a source or passage."""
+        """Return whether an id is the id of a source, or may be the number of a source or passage.
+
+        An id that does not end with a digit, and a year, always count as known.
+        """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]
         if id_.casefold() in self._ids or not digits:
@@ -90,7 +93,7 @@ class Library:
 
     @cached_property
     def _own_ids(self) -> frozenset[str]:
-        """The numbers that sources give to their own passages: "[3]", "passage 3", "3."."""
+        """Numbers by which sources count their own passages, as in "[3]", "passage 3" or "3."."""
         return frozenset(
             match["id"].casefold() if match["id"] else str(int(match["number"] or match["first"]))
             for work in self._works
@@ -120,10 +123,12 @@ class Library:
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
     """Find the references of a claim to things that no source has.
 
-    * ids of sources, ``[S7]``: no source has the id, nor is its number the place of one (counted
-      from 0 or from 1), nor do the sources count passages up to it themselves;
-    * links and DOIs, without scheme and ``www.``: a source, its id or its title has them;
-    * "Smith et al. (2019)", "(Smith, 2019)": the name and the year in one source.
+    * The id of a source, such as ``[S7]``, is fabricated if no source has this id, no source has
+      this place in the list (counted from 0 or from 1), and no source numbers a passage so.
+    * A link or DOI is fabricated if no source has it, without scheme and ``www.``, in its text,
+      title or id.
+    * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both
+      the name and the year.
 
     In doubt a reference is not reported.
 

@@ -1,7 +1,7 @@
-"""Writes an explanation in words: what the answer says, what the source says, and where.
+"""Writes the text of an explanation: what the answer says, what the source says, and where.
 
-Quotes are from the answer or a source, on one line, at most :data:`QUOTE_CHARS` characters long,
-with ``…`` where they were cut. Characters that would act on a screen are written out.
+Quotes from the answer or a source are on one line, at most :data:`QUOTE_CHARS` characters long,
+with ``…`` where they were cut. Control characters, which could act on a terminal, are made visible.
 """
 
 from groundwire.detection.values import EvidenceRef, Label
@@ -9,9 +9,9 @@ from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
 from groundwire.text.screen import one_line
 
-#: The longest name of a source or of an exception that is written out.
+#: A longer name of a source or of an exception is cut.
 NAME_CHARS = 60
-#: No explanation is longer: two quotes, two names, and what stands between them.
+#: An explanation is never longer: it has at most two quotes, two names, and words between them.
 MAX_TEXT_CHARS = 600
 
 
@@ -29,10 +29,10 @@ def explanation_text(
     Args:
         span_text: The words of the span.
         label: The label of the span.
-        reference: The fabricated reference, if it is one.
+        reference: The fabricated reference that the span touches, if there is one.
         counterpart: The words of the evidence that correct the span, if there are any.
-        evidence: The line that it was compared with, if there is one.
-        unexplained: Why there is no verdict of the explainer; ``None`` if there is one.
+        evidence: The line that the span was compared with, if there is one.
+        unexplained: Why the explainer has no verdict; ``None`` if it has one.
     """
     prefix = "" if unexplained is None else f"Unexplained ({_name(unexplained)}). "
     said = quote(span_text)
@@ -53,15 +53,19 @@ def explanation_text(
 
 
 def quote(text: str) -> str:
-    """A text in quotes, cut at word ends if it is long."""
+    """Return a text in quotes, cut at word ends if it is long."""
     shown, _, _ = shortened(text, around="")
     return f'"{shown}"'
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """Shorten a text to its most relevant stretch, and return that with its start and end."""
+    """Shorten a text to the stretch that has most in common with the text ``around``.
+
+    Returns:
+        The stretch as it is shown, and its start and end in the text.
+    """
     start, end, width = 0, len(text), 2 * QUOTE_CHARS
-    # Characters that are written out take more room.
+    # A control character that is made visible takes more room.
     while max(len(one_line(text[start:end])), end - start) > QUOTE_CHARS:
         width //= 2
         start, end = stretch(text, around=around, width=width)

@@ -1,1 +1,1 @@
-"""The gate, signals and decisions of a request, and the action that follows from a verdict."""
+"""Whether an answer is checked (gate, signals, decisions), and which action follows."""

@@ -1,9 +1,9 @@
 """Finds the decision that applies to a request, and the reasons.
 
-Decisions are tried from the highest priority down; among equals, in the order of the file. The
-first whose rule holds applies. One whose rule is unknown (a signal failed, or the response is still
-to come) is neither taken nor passed over: it is *unsettled*, and whoever acts takes the stricter of
-what the unsettled ones and the one that applies would do.
+Decisions are tried by priority, the highest first; decisions of equal priority, in the order of the
+file. The first decision whose rule holds applies. If it is unknown whether a rule holds (a signal
+failed, or the response is still to come), its decision is *unsettled*: it may apply. The request
+then gets the strictest settings of the unsettled decisions and the decision that applies.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditions and rules, joined by an operator. ``NOT`` has one of them."""
+    """Conditions and rules, joined by an operator. ``NOT`` takes exactly one condition or rule."""
 
     operator: Operator
     conditions: "tuple[Condition | Rule, ...]"
@@ -35,14 +35,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A rule, and the policy for requests for which it holds.
+    """A rule, and the policy for requests for which the rule holds.
 
     Attributes:
-        name: Names it in logs and headers.
-        priority: The highest that holds applies.
-        rule: When it applies; ``None``: always.
-        plugin: What it says about the check; ``None``: nothing.
-        description: For people.
+        name: Name of the decision in logs and headers.
+        priority: Of the decisions whose rules hold, the one with the highest priority applies.
+        rule: The rule that must hold; ``None``: the decision always applies.
+        plugin: The policy of the check; ``None``: the policy of the configuration.
+        description: Description for people; it has no effect.
     """
 
     name: str
@@ -54,10 +54,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """Whether a rule holds, and the conditions that make it so.
+    """Whether a rule holds, and the conditions that decided this.
 
-    ``because`` names what held (``keyword:urgent``), what did not (``not language:de``), and what
-    is unknown with the reason (``domain:law unknown: there is no embedder``).
+    ``because`` names conditions that hold (``keyword:urgent``), that do not hold
+    (``not language:de``), and that are unknown, with the reason
+    (``domain:law unknown: there is no embedder``).
     """
 
     truth: Truth
@@ -66,7 +67,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """A decision that may apply."""
+    """A decision of which it is unknown whether it applies, and the conditions that are unknown."""
 
     decision: Decision
     because: tuple[str, ...]
@@ -74,13 +75,13 @@ class Unsettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenDecision:
-    """The decision about a request.
+    """The decision that applies to a request, and the decisions that may apply.
 
     Attributes:
-        decision: The one that applies; ``None`` if none does, and the configuration as a whole
-            counts.
-        because: The conditions that made it apply.
-        unsettled: Decisions of higher priority that may apply, with what is unknown.
+        decision: The decision that applies; ``None`` if no decision does, so that the policy of the
+            configuration is used.
+        because: The conditions that made the decision apply.
+        unsettled: Decisions that were tried before it and may apply.
     """
 
     decision: Decision | None = None
@@ -89,9 +90,9 @@ class ChosenDecision:
 
     @property
     def plugins(self) -> tuple[HallucinationPlugin | None, ...]:
-        """The policies of the decisions that apply or may apply.
+        """Policies of the decisions that apply or may apply, for :func:`.policy.resolve`.
 
-        :func:`.policy.resolve` takes them; ``None`` leaves it to the configuration.
+        ``None`` stands for a decision without a policy, or for no decision.
         """
         own = self.decision.plugin if self.decision else None
         return (own, *(each.decision.plugin for each in self.unsettled))
@@ -107,7 +108,7 @@ class ChosenDecision:
 
 
 def choose(decisions: Iterable[Decision], readings: SignalValues) -> ChosenDecision:
-    """Find the decision that applies, reading no more signals than that takes."""
+    """Find the decision that applies; signals are read only as far as needed for that."""
     unsettled: list[Unsettled] = []
     for decision in in_order(decisions):
         verdict = evaluate(decision.rule, readings)
@@ -121,12 +122,12 @@ def choose(decisions: Iterable[Decision], readings: SignalValues) -> ChosenDecis
 
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
-    """Sort decisions from the highest priority down; equals keep their order."""
+    """Sort decisions by priority, the highest first; equal priorities keep their order."""
     return sorted(decisions, key=lambda decision: -decision.priority)
 
 
 def evaluate(rule: Rule | Condition | None, readings: SignalValues) -> RuleResult:
-    """Whether a rule holds, and why; ``None`` always holds."""
+    """Find out whether a rule or condition holds, and why; ``None`` always holds."""
     if rule is None:
         return RuleResult(truth=Truth.TRUE)
     if isinstance(rule, Condition):

@@ -6,17 +6,18 @@ from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: An embedder → the detector that compares with it, as results call it.
+#: The name, in results, of the similarity detector with each embedder.
 _COMPARING = {"neural": "similarity", "hash": "similarity:hash"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The detector of a tenant.
+    """The detector of a tenant and its threshold.
 
     Attributes:
-        detector: Its name in metrics and results.
-        operating_point: Its threshold, by name or as a number; ``None``: the configured one.
+        detector: Name of the detector in metrics and results.
+        operating_point: Threshold of the detector, by name or as a number; ``None``: the configured
+            threshold.
     """
 
     detector: str
@@ -25,12 +26,13 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detectors:
-    """The detectors that tenants may name: the embedded ones, and that of the configuration.
+    """The detectors that tenants may name: the embedded detectors and the configured one.
 
     Attributes:
-        configured: The detector of tenants that name none, as the configuration calls it.
-        embedder: The embedder of ``similarity``, whose name does not say which.
-        compares: Whether the configured detector gives similarities, if it is not an embedded one.
+        configured: Name, in the configuration, of the detector of tenants that name no detector.
+        embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
+        compares: Whether the configured detector gives similarities; always false if it is an
+            embedded detector.
     """
 
     configured: str = DEFAULT_MODEL
@@ -39,21 +41,21 @@ class Detectors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that a tenant may use."""
+        """All names of detectors that a tenant may use."""
         return tuple(dict.fromkeys((self.configured, DEFAULT_MODEL, *EMBEDDERS)))
 
     @property
     def first(self) -> str:
-        """The name of the configured detector."""
+        """Name, in results, of the configured detector."""
         return self.find(self.configured) or self.configured
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The names of the other embedded detectors."""
+        """Names, in results, of the embedded detectors except the configured one."""
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
     def find(self, said: str) -> str | None:
-        """Return the name of a detector that a tenant names; ``None`` if there is no such detector.
+        """Return the name, in results, of a detector that a tenant names; ``None`` if unknown.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'
@@ -65,7 +67,7 @@ class Detectors:
         return said if said in (DEFAULT_MODEL, self.configured) else None
 
     def is_comparing(self, name: str) -> bool:
-        """Whether a detector gives similarities instead of probabilities."""
+        """Return whether a detector gives similarities instead of probabilities."""
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
     def point_beside(self, name: str, threshold: float | None) -> str | float:
@@ -89,7 +91,8 @@ class Detectors:
             own: The settings of the tenant.
 
         Raises:
-            ConfigError: If there is no such detector, or a threshold means nothing to it.
+            ConfigError: If there is no such detector, or the tenant's threshold is for another kind
+                of detector.
         """
         if own is None:
             return Chosen(detector=self.first)

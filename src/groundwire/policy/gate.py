@@ -1,8 +1,9 @@
-"""The gate: does a prompt call for an answer that has to be checked?
+"""The gate: it decides from a prompt whether the answer has to be checked.
 
-A story or a piece of code has nothing to hold against sources; a date has. The gate reads the
-prompt alone. Its rule is that of HaluGate's Sentinel; docs/gate.md says how good it is. The
-Sentinel itself, or a classifier like it, can be loaded in its place.
+An answer that states facts, such as a date, can be checked against sources; a story or a piece of
+code cannot. The gate reads only the prompt. It decides by the same rule as HaluGate's Sentinel;
+docs/gate.md reports its quality. The Sentinel itself, or a similar classifier, can be loaded
+instead of the embedded model.
 """
 
 import math
@@ -39,8 +40,9 @@ from groundwire.errors import (
 )
 from groundwire.text.prompt_excerpt import both_ends
 
-#: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
+#: HaluGate's threshold. A prompt needs a check if P(needs a check) is above 0.5 and at least this.
 THRESHOLD = 0.6
+#: Name of the file with the head's weights in a model folder.
 HEAD = "head.npz"
 
 
@@ -49,11 +51,10 @@ class GateResult:
     """The result of the gate for a prompt.
 
     Attributes:
-        needs_fact_check: Whether an answer to it has to be checked.
-        confidence: P(this decision is right), in [0, 1]: the probability if a check is needed,
-            else one minus it. So it may lie below the threshold, and below one half.
-        probability: P(needs a check), in [0, 1]: 1 calls for one. Calibrated, but for that of a
-            loaded classifier.
+        needs_fact_check: Whether the answer to the prompt has to be checked.
+        confidence: P(this decision is right), in [0, 1]: ``probability`` if a check is needed, else
+            ``1 - probability``. It can be below the threshold, and below one half.
+        probability: P(needs a check), in [0, 1]. It is calibrated, except for a loaded classifier.
     """
 
     needs_fact_check: bool
@@ -61,7 +62,7 @@ class GateResult:
     probability: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the result as JSON data."""
         return {
             "needs_fact_check": self.needs_fact_check,
             "confidence": self.confidence,
@@ -72,8 +73,8 @@ class GateResult:
 def decide(probability: float, *, threshold: float) -> GateResult:
     """Turn a probability into a decision, as HaluGate's Sentinel does.
 
-    The likelier label wins; if it is *needed* with less than the threshold, it becomes *not
-    needed*, with the confidence that is left: 1 - c.
+    The more probable label is chosen. But if that is *needed* with a probability below the
+    threshold, *not needed* is chosen, with a confidence of ``1 - probability``.
 
     >>> decide(0.75, threshold=0.6)
     GateResult(needs_fact_check=True, confidence=0.75, probability=0.75)
@@ -82,7 +83,8 @@ def decide(probability: float, *, threshold: float) -> GateResult:
 
     Args:
         probability: P(needs a check), in [0, 1].
-        threshold: In (0, 1]. One below 0.5 decides as 0.5 does, for the likelier label wins.
+        threshold: In (0, 1]. A threshold below 0.5 has no effect: *needed* is never chosen where
+            it is less probable than *not needed*.
     """
     needed = probability > 0.5 and probability >= threshold
     return GateResult(
@@ -94,11 +96,11 @@ def decide(probability: float, *, threshold: float) -> GateResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gate:
-    """Tells prompts that call for a check from others; safe to share between threads.
+    """Decides whether answers to prompts have to be checked; safe to share between threads.
 
     Attributes:
-        threshold: See :func:`decide`.
-        revision: What pins the weights of the head, or of a loaded classifier.
+        threshold: Threshold of :func:`decide`.
+        revision: Revision of the embedded or trained gate's files, or of a loaded classifier.
     """
 
     threshold: float
@@ -116,15 +118,15 @@ class Gate:
         device: str = "cpu",
         threads: int | None = None,
     ) -> Self:
-        """Open the gate.
+        """Load the gate's model.
 
         >>> Gate.load().classify("When was Einstein born?").needs_fact_check
         True
 
         Args:
-            model: ``None`` or ``"gate"`` is the embedded one; else a folder that
-                ``groundwire train gate`` wrote, or a Hugging Face classifier with the classes of
-                HaluGate's Sentinel: its folder, or its id on the hub.
+            model: ``None`` or ``"gate"`` for the embedded gate; or a folder that
+                ``groundwire train gate`` wrote; or a Hugging Face classifier with the classes of
+                HaluGate's Sentinel, by its folder or its hub id.
             threshold: In (0, 1].
             revision: Commit of a hub model, 40 hexadecimal digits.
             device: ``cpu`` or ``cuda:N``, for loaded classifiers.
@@ -135,8 +137,9 @@ class Gate:
             SettingError: If a setting is outside its range.
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
-            ModelError: If the model cannot be used, or belongs to another encoder.
+            MissingExtraError: If a classifier has no ONNX graph, and the ``train`` extra is not
+                installed.
+            ModelError: If the model cannot be used, or was trained on another encoder.
         """
         # `not` lets NaN fail as well.
         if not 0 < threshold <= 1:
@@ -173,14 +176,14 @@ class Gate:
         return cls(threshold, manifest.revision, embedder, head)
 
     def classify(self, prompt: str) -> GateResult:
-        """Decide about one prompt: what the user wrote, without sources.
+        """Decide about one prompt: the text that the user wrote, without sources.
 
-        A prompt of white space needs no check, with confidence 1. Of more than 4,000 characters the
-        first and last 2,000 are read. Who calls it lets an error mean: check, as
-        :func:`needs_check` does.
+        A prompt of white space needs no check, with confidence 1. Of a prompt of more than 4,000
+        characters, the first and last 2,000 are read. Callers should check the answer if an error
+        is raised, as :func:`needs_check` does.
 
         Raises:
-            InvalidTextError: If it is no ``str``, or not valid text.
+            InvalidTextError: If the prompt is not a ``str``, or not valid text.
             GateError: If the model failed.
         """
         require_text(prompt, "prompt")
@@ -199,12 +202,12 @@ class Gate:
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors by the gate's encoder, one row each: for signals, which need the same model."""
+        """Embed texts, one row each, with the gate's encoder: signals need the same model."""
         return self._embedder.embed(prompts)
 
 
 def needs_check(gate: Gate, prompt: str) -> bool:
-    """Whether to check the answer to a prompt; a gate that fails means: check."""
+    """Return whether to check the answer to a prompt; ``True`` if the gate fails."""
     try:
         return gate.classify(prompt).needs_fact_check
     except (GateError, InvalidTextError):
@@ -212,7 +215,7 @@ def needs_check(gate: Gate, prompt: str) -> bool:
 
 
 def _find(model: str | Path | None) -> Manifest | None:
-    """The manifest of a head; ``None`` for a classifier of a folder or the hub."""
+    """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier."""
     if model is None or str(model) == GATE:
         return find_model(GATE)
     folder = Path(model)

@@ -1,7 +1,7 @@
 """Turns the outcome of a check into an action.
 
-For each setting, the tenant comes first, then the decision that applies, then the configuration. A
-request can make a policy stricter, never milder.
+The value of a setting comes from the tenant, or else from the decision that applies, or else from
+the configuration. A request can make its policy stricter, but never milder.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ _Ordered = TypeVar("_Ordered", bound=StrEnum)
 
 
 class Action(StrEnum):
-    """The actions on an answer, from none to withholding it; each is stronger than the one before.
+    """The actions on an answer, from the weakest to the strongest.
 
-    ``log`` and ``flag`` leave the answer as it is and are told apart in metrics; ``header`` adds
-    response headers, ``body`` a warning before the text, ``block`` withholds the answer.
+    ``log`` and ``flag`` leave the answer as it is and differ only in metrics; ``header`` adds
+    response headers, ``body`` a warning before the text; ``block`` withholds the answer.
     """
 
     NONE = "none"
@@ -30,16 +30,16 @@ class Action(StrEnum):
 
     @property
     def strength(self) -> int:
-        """The place of the action in the order of strength, from 0."""
+        """Place of the action in the order of strength: 0 for ``none``, 5 for ``block``."""
         return _place(self)
 
 
 class OnError(StrEnum):
     """The reactions to a check that was due and failed, from the mildest to the strictest."""
 
-    ALLOW = "allow"  # the answer passes, and the failure is recorded
-    WARN = "warn"  # it passes, marked as far as the action marks anything
-    AUTO = "auto"  # warn, and block where the action is block
+    ALLOW = "allow"  # the answer passes; the failure is logged unless the action is none
+    WARN = "warn"  # the answer passes, with the policy's action or the headers, the weaker of both
+    AUTO = "auto"  # block if the action is block, else as warn
     BLOCK = "block"
 
 
@@ -49,16 +49,16 @@ class Policy:
 
     Attributes:
         enabled: Whether answers are checked.
-        action: What is done about a hallucinated answer.
-        contradicted_action: At least this where the evidence says otherwise; ``None``: as
-            ``action``.
-        unverified_action: What is done if there is no evidence; ``None``: as ``action``, at most
+        action: Action on a hallucinated answer.
+        contradicted_action: Action on an answer that the evidence contradicts, if it is stronger
+            than ``action``; ``None``: ``action``.
+        unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
-        partial_action: What is done if something stayed unread and nothing was found; ``None``: as
-            ``action``, at most ``header``.
-        on_error: What is done if the check failed.
-        min_severity: Findings less severe are only logged, 0 to 4.
-        include_details: Whether a warning in the body names the findings.
+        partial_action: Action if nothing unsupported was found, but not everything was read;
+            ``None``: ``action``, but at most ``header``.
+        on_error: Reaction to a check that failed.
+        min_severity: Findings of a lower severity lead at most to ``log``; 0 to 4.
+        include_details: Whether a warning in the body lists the findings.
         explain: Whether findings are explained.
     """
 
@@ -75,9 +75,9 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationPlugin:
-    """The policy of a decision, which replaces these settings of the configuration as a whole.
+    """The policy of a decision. All its settings replace those of the configuration.
 
-    The defaults are HaluGate's.
+    A setting that the decision does not state has its default here, which is HaluGate's.
     """
 
     enabled: bool = False
@@ -89,7 +89,7 @@ class HallucinationPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLimits:
-    """Limits of the evidence; ``None``: no limit. Evidence over a limit is reported."""
+    """Limits of the evidence; ``None`` means no limit. Evidence that is left out is reported."""
 
     max_sources: int | None = None
     max_source_chars: int | None = None
@@ -97,9 +97,9 @@ class SourceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """The settings of a tenant; ``None``: inherited. A limit of 0 is no limit.
+    """The settings of a tenant. ``None`` means: not set. A limit of 0 means: no limit.
 
-    ``detector`` and its thresholds are read by :mod:`groundwire.policy.detector_selection`.
+    :mod:`groundwire.policy.detector_selection` reads ``detector`` and the two thresholds.
     """
 
     enabled: bool | None = None
@@ -121,7 +121,10 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Settings that a request asks for beyond its policy; ``None``: not asked for."""
+    """Settings that a request asks for; they only count where they are stricter than its policy.
+
+    ``None`` means that the request does not ask for the setting.
+    """
 
     enabled: bool | None = None
     action: Action | None = None
@@ -133,14 +136,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """An action and its reasons.
+    """The action on an answer, and the reasons for it.
 
     Attributes:
         action: The action.
         outcome: The outcome of the answer.
-        label: The label of the finding that decided; ``None`` if none did.
-        severity: The severity of that finding.
-        is_failure: Whether a check was due and failed: worth a warning in the log.
+        label: The label of the finding that led to the action; ``None`` if no finding did.
+        severity: The severity of that finding, 0 to 4.
+        is_failure: Whether a check was due and failed; the log then gets a warning.
     """
 
     action: Action
@@ -151,12 +154,12 @@ class Ruling:
 
 
 def stronger(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the stronger of two, by the order of their declaration."""
+    """Return the stronger of two members of an enum, which declares them weakest first."""
     return max(first, second, key=_place)
 
 
 def weaker(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the weaker of two, by the order of their declaration."""
+    """Return the weaker of two members of an enum, which declares them weakest first."""
     return min(first, second, key=_place)
 
 
@@ -171,13 +174,14 @@ def resolve(
 
     Args:
         base: The policy of the configuration.
-        plugins: The policies of the decisions that apply or may apply. If several may, the
-            strictest value of each setting counts. ``None``: a decision without a policy.
-        tenant: The settings of the tenant, which win over decisions.
-        request: What the request asks for; it can only make the policy stricter.
+        plugins: The policies of the decisions that apply or may apply; ``None`` stands for a
+            decision without a policy. Of several policies, the strictest value of each setting is
+            taken.
+        tenant: The settings of the tenant, which take precedence over decisions.
+        request: The settings that the request asks for; they can only make the policy stricter.
     """
     candidates = [_with_plugin(base, plugin) for plugin in plugins] or [base]
-    # Decisions that switch the check off do not count while another one leaves it on.
+    # A decision that switches the check off is ignored if another decision leaves it on.
     policy, *others = [each for each in candidates if each.enabled] or candidates[:1]
     for other in others:
         policy = _strictest(policy, other)
@@ -190,7 +194,7 @@ def resolve(
 
 
 def tighten(policy: Policy, request: Request) -> Policy:
-    """Apply what a request asks for, where that is stricter."""
+    """Return a policy with the settings that a request asks for, where they are stricter."""
     wish = replace(policy, action=stronger(policy.action, request.action or Action.NONE))
     return replace(
         wish,
@@ -205,7 +209,7 @@ def tighten(policy: Policy, request: Request) -> Policy:
 
 
 def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> SourceLimits:
-    """Return the limits of one request: those of the tenant, else those of the configuration."""
+    """Return the limits of one request: each from the tenant, or else from the configuration."""
     if tenant is None:
         return base
     return SourceLimits(
@@ -223,7 +227,7 @@ def decide(
         policy: The policy of the request.
         outcome: The outcome of the answer.
         label: The label of the worst finding of a hallucinated answer.
-        severity: The severity of that finding, 0 to 4; ``None``: unknown, which counts as severe.
+        severity: The severity of that finding, 0 to 4; ``None``: unknown, treated as severe.
     """
     if not policy.enabled or outcome in {Outcome.GROUNDED, Outcome.SKIPPED}:
         return Action.NONE
@@ -242,16 +246,16 @@ def decide(
 
 
 def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
-    """Return every action that a policy may lead to for an answer whose check is due.
+    """Return all actions that a policy can lead to, before an answer is checked.
 
     Args:
         policy: The policy of the request. If a decision depends on the findings of the check, the
             final policy may lead to fewer of these actions.
-        has_evidence: Whether there is anything to hold the answer against; without, nothing can be
-            found in it.
+        has_evidence: Whether there is evidence. Without evidence, an answer cannot be found
+            grounded or hallucinated.
 
     Returns:
-        ``none`` is always in it, as of an answer that is empty.
+        The actions. ``none`` is always among them, because an empty answer leads to it.
     """
     outcomes = set(Outcome) - {Outcome.HALLUCINATED}
     if not has_evidence:
@@ -265,7 +269,7 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 
 
 def rule(policy: Policy, detection: Detection) -> Ruling:
-    """Return the ruling on a checked answer: the strongest that any of its findings leads to."""
+    """Return the ruling on a checked answer: the strongest action that a finding leads to."""
     outcome = detection.outcome
     ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
@@ -283,7 +287,7 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
 
 
 def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
-    """Return the ruling on an answer of which only the outcome is known."""
+    """Return the ruling on an answer by its outcome, without its findings."""
     return Ruling(
         action=decide(policy, outcome),
         outcome=outcome,

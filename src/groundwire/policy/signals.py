@@ -1,8 +1,9 @@
 """The signals of a request, which decisions can depend on.
 
-A condition names a signal: ``keyword:urgent``. Signals are frozen rules; :class:`Signals` keeps
-them with what they need, and :meth:`Signals.open` reads them for one request: each when it is first
-asked for, and at most once. What fails is unknown, never false.
+A configuration defines each signal by a rule; a condition of a decision names a signal, such as
+``keyword:urgent``. :class:`Signals` holds the rules and the models that they need.
+:meth:`Signals.open` returns the signals of one request; each is computed when it is first asked
+for, and at most once. A signal that fails is unknown, never false.
 """
 
 from collections import Counter
@@ -24,18 +25,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Texts → their embeddings, one row each.
+#: A function that returns the embeddings of texts, one row each.
 Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
-#: A text → its language as an ISO 639-1 code, ``None`` if that cannot be told.
+#: A function that returns the ISO 639-1 code of a text's language, ``None`` if it cannot be told.
 Identifier = Callable[[str], str | None]
 
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
+#: The domain of prompts that are of no other domain.
 GENERAL = "general"
-#: From this cosine with its description on, a prompt is of a domain: for the embedded encoder,
-#: chosen by ``benchmarks/domains.py``.
+#: A prompt is of a domain if the cosine between its embedding and that of the domain's description
+#: is at least this. Chosen for the embedded encoder by ``benchmarks/domains.py``.
 DOMAIN_THRESHOLD = 0.18
 
-#: Domains that need no description of one's own. ``general`` holds where no other does.
+#: Built-in domains and their descriptions.
 DOMAINS = {
     GENERAL: "",
     "biology": "Living things: cells, genetics, evolution, plants, animals, ecology.",
@@ -55,11 +57,11 @@ DOMAINS = {
 
 
 class SignalError(ValueError):
-    """A signal cannot be read, and its message says why without quoting a prompt."""
+    """The value of a signal cannot be computed; the message says why, and never quotes a prompt."""
 
 
 class SignalType(StrEnum):
-    """The kinds of condition."""
+    """The kinds of signal that a condition can name."""
 
     FACT_CHECK = "fact_check"
     KEYWORD = "keyword"
@@ -86,7 +88,7 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
-    """One signal, by type and name."""
+    """A condition of a decision: that the signal of a type and name holds."""
 
     type: SignalType
     name: str
@@ -100,11 +102,12 @@ class KeywordRule:
     """Words and regular expressions to look for in the prompt.
 
     Attributes:
-        name: Conditions name it so.
-        words: Found as whole words; several in one text must stand as written.
+        name: Name of the signal in conditions.
+        words: Words or phrases, found as whole words; the words of a phrase must follow each other.
         patterns: Regular expressions in RE2's syntax, found anywhere.
-        operator: ``OR``: one is enough; ``AND``: all; ``NOT``: none.
-        is_case_sensitive: Whether case counts.
+        operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
+            with ``AND`` if all are, with ``NOT`` if none is.
+        is_case_sensitive: Whether upper and lower case are told apart.
     """
 
     name: str
@@ -118,7 +121,8 @@ class KeywordRule:
 class DomainRule:
     """A field of knowledge, described in words.
 
-    It holds if the prompt's similarity with the description reaches the threshold.
+    The signal holds if the cosine between the embeddings of prompt and description reaches the
+    threshold.
     """
 
     name: str
@@ -131,7 +135,7 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Phrases that the prompt should be like: it holds from a similarity of ``threshold`` on."""
+    """Example phrases; the signal holds if the prompt's similarity reaches ``threshold``."""
 
     name: str
     examples: tuple[str, ...]
@@ -144,7 +148,7 @@ class EmbeddingRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageRule:
-    """Languages of the prompt, as ISO 639-1 codes."""
+    """Languages, as ISO 639-1 codes; the signal holds if the prompt is in one of them."""
 
     name: str
     codes: tuple[str, ...]
@@ -152,9 +156,12 @@ class LanguageRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationRule:
-    """A signal of the check's findings: it holds if one has the label and at least this severity.
+    """A kind of finding; the signal holds if the check has such a finding.
 
-    ``label`` is ``None`` for any.
+    Attributes:
+        name: Name of the signal in conditions.
+        label: Label of the finding; ``None``: any label.
+        min_severity: Least severity of the finding, 0 to 4.
     """
 
     name: str
@@ -162,7 +169,7 @@ class HallucinationRule:
     min_severity: int = 0
 
 
-#: Rules about findings that every configuration has without defining them.
+#: Rules about findings that conditions can name in every configuration.
 FINDINGS = (
     HallucinationRule(name="detected"),
     HallucinationRule(name="unsupported", label=Label.UNSUPPORTED),
@@ -172,16 +179,16 @@ FINDINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalRules:
-    """All signals of a configuration.
+    """The rules of all signals of a configuration.
 
     Attributes:
         keywords: Words to look for.
-        domains: The domains in play: those that are described, and those that a decision names.
-            ``general`` holds where none of the others does, and does not stand here.
-        embeddings: Phrases to be like.
+        domains: Domains that the configuration describes or a decision names, except ``general``,
+            which holds where no other domain does.
+        embeddings: Example phrases.
         languages: Sets of languages.
         hallucination: Kinds of findings.
-        fact_check: Descriptions of the two answers of the gate; for people.
+        fact_check: Names and descriptions of the gate's two answers; they have no effect.
     """
 
     keywords: tuple[KeywordRule, ...] = ()
@@ -197,9 +204,9 @@ class SignalRequest:
     """The input of all signals of a request.
 
     Attributes:
-        prompt: What the user asks.
-        needs_fact_check: What the gate says; ``None`` if it failed or did not run.
-        detection: What the check found; ``None`` as long as there is no response.
+        prompt: The user's prompt.
+        needs_fact_check: The decision of the gate; ``None`` if it failed or did not run.
+        detection: The result of the check; ``None`` as long as there is no response.
     """
 
     prompt: str
@@ -212,9 +219,10 @@ class Observation:
     """The value of a signal for one request.
 
     Attributes:
-        truth: Whether it holds.
-        reason: Why it is unknown whether it holds.
-        similarity: The cosine it was decided by, in [-1, 1]; ``None`` where none was computed.
+        truth: Whether the signal holds.
+        reason: Why it is unknown whether the signal holds; else empty.
+        similarity: The cosine that was compared with the threshold, in [-1, 1]; ``None`` for a
+            signal without a cosine.
     """
 
     truth: Truth
@@ -226,7 +234,7 @@ _Rule = TypeVar("_Rule", KeywordRule, EmbeddingRule, LanguageRule, Hallucination
 
 
 class Signals:
-    """The signals of a configuration, for any number of requests and threads."""
+    """The signals of a configuration; any number of requests and threads may share them."""
 
     def __init__(
         self,
@@ -235,27 +243,28 @@ class Signals:
         embed: Embedder | None = None,
         identify: Identifier = identify,
     ) -> None:
-        """Hold the rules and the models that they need.
+        """Keep the rules, and the functions that compute the signals.
 
         Args:
             rules: The rules of the configuration.
-            embed: Gives embeddings; without one, domains and embeddings are unknown.
-            identify: Names the language of a text.
+            embed: Returns embeddings of texts; ``None`` makes all domains and embeddings unknown.
+            identify: Returns the language of a text.
         """
         self.rules = rules
         self._embed, self._identify = embed, identify
-        # Of descriptions and examples. Two threads may embed one twice, with the same result.
+        # Embeddings of descriptions and examples. No lock: two threads compute the same values.
         self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
 
     def open(self, request: SignalRequest) -> "SignalValues":
-        """Make the signals of one request ready to be read."""
+        """Return the signals of one request; no signal is computed yet."""
         return SignalValues(self, request)
 
     def embed(self, texts: Sequence[str]) -> "NDArray[np.floating]":
-        """Embeddings of length 1, shape ``(n_texts, dimension)``.
+        """Return embeddings of texts, scaled to length 1, shape ``(n_texts, dimension)``.
 
         Raises:
-            SignalError: If there is no embedder, or what it gives is no direction.
+            SignalError: If there is no embedder, or it returns a wrong shape, or an embedding that
+                is zero or not finite.
         """
         import numpy as np
 
@@ -271,18 +280,18 @@ class Signals:
         return unit
 
     def embed_rule(self, texts: tuple[str, ...]) -> "NDArray[np.floating]":
-        """Embeddings of texts of the configuration, which are computed once."""
+        """Return embeddings of texts of the configuration; they are computed once and kept."""
         if texts not in self._known:
             self._known[texts] = self.embed(texts)
         return self._known[texts]
 
     def identify(self, text: str) -> str | None:
-        """The language of a text."""
+        """Return the ISO 639-1 code of a text's language; ``None`` if it cannot be told."""
         return self._identify(text)
 
 
 class SignalValues:
-    """The signals of one request, each read when it is asked for and then kept."""
+    """The signals of one request; each is computed when it is first asked for, and then kept."""
 
     def __init__(self, signals: Signals, request: SignalRequest) -> None:
         self._signals, self._request = signals, request
@@ -292,7 +301,7 @@ class SignalValues:
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
-        """Return the signals once the answer was checked; those already read are kept."""
+        """Return the signals after the check; computed values are kept, except of findings."""
         later = SignalValues(self._signals, replace(self._request, detection=detection))
         later._made = self._made
         later._observed = {
@@ -304,13 +313,13 @@ class SignalValues:
 
     @property
     def observed(self) -> dict[Condition, Observation]:
-        """The signals that have been evaluated so far."""
+        """The signals that have been computed so far, and their values."""
         return dict(self._observed)
 
     def read(self, condition: Condition) -> Observation:
-        """Whether a condition holds.
+        """Return whether a condition holds; if an error occurs, this is unknown.
 
-        Whatever goes wrong makes it unknown: a check must not be left out for a failure.
+        An error must not count as false: then a check might be left out because of a failure.
         """
         if condition not in self._observed:
             self.work[condition.type] += 1
@@ -319,7 +328,7 @@ class SignalValues:
             except SignalError as error:
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
             except Exception as error:  # noqa: BLE001 - of any signal, see above
-                # The message may quote the prompt, and reasons stand in logs and headers.
+                # Not the message, which may quote the prompt: reasons appear in logs and headers.
                 reason = type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
@@ -383,7 +392,7 @@ class SignalValues:
             for span in detection.spans
         ):
             return Observation(truth=Truth.TRUE)
-        # Text that was not checked may hold such a finding.
+        # If text was not checked, there may be such a finding in it.
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
         is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
             detection.outcome is Outcome.HALLUCINATED
@@ -405,7 +414,10 @@ class SignalValues:
         return Observation(truth=Truth.of(value >= threshold), similarity=value)
 
     def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
-        """Make something that several signals need, once; a failure is kept too."""
+        """Make a value that several signals need, such as the prompt's embedding, only once.
+
+        If making it fails, the error is kept and raised each time.
+        """
         if what not in self._made:
             self.work[what] += 1
             try:

@@ -1,11 +1,11 @@
-"""True, false or unknown: the logic of rules whose signals may fail (Kleene's strong logic)."""
+"""Logic of three values (Kleene's strong logic), for rules that use signals that may be unknown."""
 
 from collections.abc import Iterable
 from enum import Enum
 
 
 class Truth(Enum):
-    """The truth of a statement, as far as it is known. Using it as a bool of Python is an error."""
+    """The truth of a statement: true, false or unknown. Using it as a ``bool`` is an error."""
 
     FALSE = "false"
     UNKNOWN = "unknown"
@@ -19,17 +19,17 @@ class Truth(Enum):
 
     @classmethod
     def of(cls, fact: bool) -> "Truth":
-        """Return the truth of a value; ``None`` is unknown."""
+        """Return ``TRUE`` or ``FALSE`` for a bool."""
         return cls.TRUE if fact else cls.FALSE
 
 
 def negate(truth: Truth) -> Truth:
-    """NOT: unknown stays unknown."""
+    """Return NOT of a truth; of unknown, it is unknown."""
     return {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE}.get(truth, truth)
 
 
 def all_of(truths: Iterable[Truth]) -> Truth:
-    """AND: one false is enough, whatever is unknown. It reads no further than it must."""
+    """Return AND: false if one is false, even if others are unknown. Stops at the first false."""
     result = Truth.TRUE
     for truth in truths:
         if truth is Truth.FALSE:
@@ -40,5 +40,5 @@ def all_of(truths: Iterable[Truth]) -> Truth:
 
 
 def any_of(truths: Iterable[Truth]) -> Truth:
-    """OR: one true is enough, whatever is unknown. It reads no further than it must."""
+    """Return OR: true if one is true, even if others are unknown. Stops at the first true."""
     return negate(all_of(negate(truth) for truth in truths))

@@ -1,8 +1,8 @@
-"""Views of a detection for people: a terminal, plain text, and one HTML page.
+"""Views of a detection for people: terminal report, plain text, and HTML page.
 
-Answers, sources and their ids come from models and strangers. Characters that could move the
-cursor, recolour the screen, turn the reading direction or vanish are written out visibly, and in
-HTML everything is escaped.
+Answers, sources and their ids are not trusted. Characters that could move the cursor, recolour the
+screen, turn the reading direction or be invisible are made visible, and in HTML everything is
+escaped.
 """
 
 from groundwire.render.descriptions import (

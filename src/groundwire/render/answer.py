@@ -1,4 +1,4 @@
-"""The view of a checked answer that all pages share: marked words beside their evidence."""
+"""The view of a checked answer that all HTML pages share: marked words beside their evidence."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,21 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Sources that a page shows; more are counted.
+#: The most sources that a page shows; of the others, it tells the number.
 MAX_SOURCES = 50
-#: Characters of a source that are shown around a line that is evidence.
+#: Number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
 
 
 class Part(NamedTuple):
-    """A part of a source: plain, evidence if it has a number, or characters left out."""
+    """A part of a source: plain text, evidence, or text that is left out.
+
+    Attributes:
+        text: The text; empty if it is left out.
+        number: Number of the evidence on the page, from 1; 0 for any other part.
+        claims: Numbers of the claims that were checked with the evidence, joined by spaces.
+        n_left_out: Number of characters that are left out.
+    """
 
     text: str
     number: int = 0
@@ -32,7 +39,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A source beside the answer."""
+    """A source, as a page shows it beside the answer."""
 
     id: str
     title: str | None
@@ -40,13 +47,16 @@ class Panel:
 
     @property
     def is_evidence(self) -> bool:
-        """Whether a claim was held against it."""
+        """Whether a claim was checked with a line of this source."""
         return any(part.number for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A claim with the numbers of its evidence and of its marked spans."""
+    """A claim with its evidence and its marked spans, all numbered from 1.
+
+    Evidence that the page does not show has number 0.
+    """
 
     number: int
     claim: Claim
@@ -60,10 +70,10 @@ class AnswerView:
 
     Attributes:
         detection: The detection.
-        answer: The answer as markup: Markdown with marked words.
-        statements: Its claims.
-        panels: Its sources, or their lines that are evidence where no sources were given.
-        n_left_out: Sources that are not shown.
+        answer: The answer as HTML: its Markdown, with marked words.
+        statements: The claims of the answer.
+        panels: The sources; if none were given, the lines of evidence that the detection quotes.
+        n_left_out: Number of sources that are not shown.
     """
 
     detection: Detection
@@ -74,7 +84,7 @@ class AnswerView:
 
     @classmethod
     def of(cls, detection: Detection, sources: Sequence[Source] = ()) -> "AnswerView":
-        """Lay out a detection beside the sources of its example."""
+        """Lay out a detection with the sources that the answer was checked with."""
         numbers: dict[_Place, int] = {}
         panels = tuple(_panels(sources, _evidence_of(detection), numbers))
         return cls(
@@ -87,7 +97,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of a source that is evidence, and the numbers of the claims held against it."""
+    """A line of evidence in a source, and the numbers of the claims that were checked with it."""
 
     start: int
     end: int
@@ -99,7 +109,7 @@ _Place = tuple[str, int, int]
 
 
 def _evidence_of(detection: Detection) -> dict[str, list[_Line]]:
-    """Map source ids to their lines that are evidence, in order."""
+    """Map the id of each source to its lines of evidence, in reading order."""
     found: dict[str, dict[tuple[int, int], _Line]] = {}
     for number, claim in enumerate(detection.claims, 1):
         for ref in claim.evidence:
@@ -112,7 +122,7 @@ def _evidence_of(detection: Detection) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Lay out sources, those that are evidence first; number their lines."""
+    """Lay out the sources, those with evidence first; add the lines' numbers to ``numbers``."""
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
         parts = tuple(_parts(source, lines, numbers))
@@ -126,7 +136,7 @@ def _panels(
 
 
 def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -> Iterator[Part]:
-    """Cut a source at its evidence; text far from it is left out."""
+    """Cut a source into parts, evidence and the text between; leave out text far from evidence."""
     text, position = source.text, 0
     for start, group in _joined(lines):
         end = max(line.end for line in group)
@@ -140,7 +150,7 @@ def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -
 
 
 def _joined(lines: Iterable[_Line]) -> Iterator[tuple[int, list[_Line]]]:
-    """Join lines that overlap: start and lines of each group."""
+    """Group lines that overlap; yield the start and the lines of each group."""
     group: list[_Line] = []
     for line in lines:
         if group and line.start >= max(each.end for each in group):
@@ -158,13 +168,13 @@ def _spaced(numbers: Iterable[int]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Show the text between two lines of evidence, but for what is far from both."""
+    """Yield the text between two lines of evidence, without characters that are far from both."""
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
         yield Part(text[start:end])
         return
-    # Between words, where there are any.
+    # Cut between words if the text has spaces.
     first = max(text.rfind(" ", start, first), start)
     last = end if is_last else max(text.find(" ", last, end), last)
     yield Part(text[start:first])
@@ -184,7 +194,7 @@ def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator
 
 
 class _Stretch(NamedTuple):
-    """A stretch of the answer that belongs to one claim and one span, or to none (0)."""
+    """A stretch of the answer, with the numbers of its claim and of its span, each 0 if none."""
 
     start: int
     end: int
@@ -194,7 +204,7 @@ class _Stretch(NamedTuple):
 
 
 def marked_answer(detection: Detection) -> "Markup":
-    """Write an answer as markup: its Markdown, its claims, and the words without support."""
+    """Write an answer as HTML: its Markdown, with elements for its claims and its marked words."""
     from markupsafe import Markup, escape
 
     stretches = list(_stretches(detection))
@@ -222,7 +232,7 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown, unless a marked letter would not be shown."""
+    """Divide the answer by its Markdown; if that would hide a marked letter, as plain text."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(
@@ -234,7 +244,7 @@ def _laid_out(detection: Detection) -> list[str | Piece]:
 
 
 def _stretches(detection: Detection) -> Iterator[_Stretch]:
-    """Cut the answer at its claims and spans."""
+    """Cut the answer where a claim or a span begins or ends."""
     position = n_spans = 0
     for number, claim in enumerate(detection.claims, 1):
         yield _Stretch(position, claim.start)
@@ -252,12 +262,12 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
     """Cut a piece where a claim or a span begins or ends."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
-    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # the first that ends later
+    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first with its end after start
     for stretch in islice(stretches, at, None):
         first, last = max(stretch.start, piece.start), min(stretch.end, piece.end)
         if first >= piece.end:
             return
-        if not is_verbatim:  # a character by its name, such as &amp;, is not cut
+        if not is_verbatim:  # a character entity, such as &amp;, is not cut
             yield piece.shown, stretch
             return
         if first < last:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: The most sources that are listed; the others are counted.
+#: The most sources that are listed; of the others, the report tells the number.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -48,12 +48,12 @@ _WITHOUT_TEXT = {
 def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
     """Write the report of ``groundwire check --conversation``.
 
-    The request comes first, then each answer. Whatever comes from a file is written on one line or
+    The request comes first, then each answer. Text from the conversation is written on one line or
     indented, so that it cannot imitate the report.
 
     Args:
         response: The checked response.
-        color: Highlight with ANSI colours; otherwise with markers.
+        color: Whether words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
     """
     paint = painter(color=color)
     lines = list(_request_lines(response.context, paint))
@@ -63,7 +63,7 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         if n_answers > 1:
             lines += [f"answer    {number} of {n_answers}", ""]
         lines += _answer_lines(checked, paint, color=color)
-        # A decision that depends on findings may differ from that of the request.
+        # A decision that depends on findings may be another one than before the check.
         if checked.context.choice != response.context.choice:
             lines.append(f"decision  {one_line(str(checked.context.choice))}")
     if n_answers != 1:
@@ -121,7 +121,7 @@ def _answer_lines(checked: "Checked", paint: Paint, *, color: bool) -> Iterator[
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """Describe the result of the gate in half a sentence."""
+    """Describe in half a sentence whether the gate asked for a check, or why it did not run."""
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"

@@ -1,4 +1,4 @@
-"""Descriptions of a detection in words, for all its views."""
+"""Descriptions of a detection in words, for the terminal report and the pages."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from groundwire.text.screen import one_line
 if TYPE_CHECKING:
     from groundwire.verify.verifier import Doubt
 
-#: What the templates of all pages may call.
+#: Names that the templates of all pages can use.
 __all__ = (
     "REASONS",
     "describe_claims",
@@ -44,7 +44,7 @@ OUTCOMES = {
     Outcome.UNAVAILABLE: "a check was due and failed: do not take this for a pass",
 }
 
-#: Reason → explanation.
+#: Explanation of each reason why something was not checked.
 REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
     Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
@@ -62,7 +62,7 @@ REASONS = {
 
 
 def explain_outcome(detection: Detection) -> str:
-    """Explain the outcome in half a sentence."""
+    """Explain the outcome of a detection in half a sentence."""
     return OUTCOMES[detection.outcome]
 
 
@@ -75,7 +75,7 @@ def describe_claims(detection: Detection) -> str:
 
 
 def describe_coverage(coverage: Coverage) -> str:
-    """Describe the coverage in one line."""
+    """Describe the coverage in one line: the shares of evidence and answer that were read."""
     answer = f"{percent(coverage.read_chars, coverage.answer_chars)} of the answer read"
     if not coverage.offered_chars:
         return f"no evidence; {answer}"
@@ -87,12 +87,12 @@ def describe_coverage(coverage: Coverage) -> str:
 
 
 def has_gap(coverage: Coverage) -> bool:
-    """Whether anything was not read, so that the coverage is worth a line."""
+    """Return whether anything was not read: a report then has a line on the coverage."""
     return bool(coverage.reasons) or not coverage.is_complete
 
 
 def describe_asides(detection: Detection) -> str:
-    """Describe the parts of the answer that claim nothing, in one line; empty if there are none."""
+    """Describe in one line the parts of the answer that claim nothing; empty if it has none."""
     if not detection.asides:
         return ""
     counts = Counter(aside.kind for aside in detection.asides)
@@ -111,7 +111,7 @@ def describe_reasons(coverage: Coverage) -> list[str]:
 
 
 def describe_detector(detector: DetectorInfo) -> str:
-    """Describe the detector and its threshold."""
+    """Describe the detector in one line: its name, revision and threshold."""
     return one_line(
         f"{detector.name} {detector.revision[:12]}, "
         f"{detector.operating_point} (threshold {detector.threshold:g})"
@@ -121,20 +121,20 @@ def describe_detector(detector: DetectorInfo) -> str:
 def describe_label(span: Span) -> str:
     """Describe the label of a span, with the conflict that a rule found: ``contradicted (number)``.
 
-    A detection that was read back may have any text there.
+    The conflict is made safe to print: in a detection that was read from JSON it can be any text.
     """
     return f"{span.label} ({one_line(span.conflict)})" if span.conflict else str(span.label)
 
 
 def describe_score(span: Span) -> str:
-    """Describe the score of a span, with its kind."""
+    """Describe the score of a span with the kind of score: ``similarity 0.41``."""
     if span.similarity is not None:
         return f"{Score.SIMILARITY} {span.similarity:.2f}"
     return f"{Score.PROBABILITY} {span.probability or 0:.2f}"
 
 
 def percent(part: int, whole: int) -> str:
-    """Format a share: only all of it is 100 %, and only nothing is 0 %.
+    """Format a share in percent, rounded down, but a share between 0 % and 1 % as ``<1%``.
 
     >>> percent(9_999, 10_000), percent(1, 10_000), percent(2, 3)
     ('99%', '<1%', '66%')
@@ -144,7 +144,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-#: A marked stretch of a text.
+#: A stretch of a text whose words are marked.
 MarkedStretch: TypeAlias = "Span | Doubt"
 AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
@@ -160,8 +160,8 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """List the claims that could not be checked for a reason of their own."""
-    # If there is no evidence, the outcome says so for all claims.
+    """Yield the unchecked claims, except those that only lack evidence."""
+    # If there is no evidence, no claim can be checked, and the outcome says so.
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

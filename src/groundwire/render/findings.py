@@ -1,4 +1,4 @@
-"""Text report of explanations."""
+"""Terminal report of the explanations of a detection."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,11 @@ from groundwire.text.screen import one_line
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:
     """Write the report of ``groundwire explain``: explanations, then dropped spans.
 
-    Text of the answer is in quotes, with line breaks written out, so that no answer can imitate the
-    report.
+    Text of the answer is in quotes and on one line, so that no answer can imitate the report.
 
     Args:
         explained: The explanations.
-        color: Highlight with ANSI colours.
+        color: Whether to highlight with ANSI colours.
     """
     paint = painter(color=color)
     answer, detection = explained.detection.answer, explained.detection

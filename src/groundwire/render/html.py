@@ -1,4 +1,4 @@
-"""HTML pages from jinja2 templates: they stand alone, and no text in them becomes markup."""
+"""HTML pages from jinja2 templates: they load no other files, and all texts are escaped."""
 
 import base64
 import hashlib
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 def page(template: str, *, style: str = "", script: str = "", **values: Any) -> str:  # noqa: ANN401
-    """Write a page that loads nothing; its policy names style and script by their hashes.
+    """Write a page that loads no other files.
+
+    Its Content-Security-Policy allows only its own style and script, named by their hashes.
 
     Args:
         template: Name of a file in ``templates``; it extends ``page.html``.
-        style: CSS of the page beside the look that all pages share.
-        script: JavaScript of the page; without it no script can run.
+        style: CSS of the page, added to the CSS that all pages share.
+        script: JavaScript of the page; if it is empty, the page can run no script.
         values: Variables of the template. Texts are escaped; objects with ``__html__`` are markup.
     """
     from markupsafe import Markup
@@ -34,12 +36,12 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Write a template; arguments are those of :func:`page`."""
+    """Fill in a template, without a page's style and script; arguments as in :func:`page`."""
     return _templates().get_template(template).render(**values)
 
 
 def stream_template(template: str, **values: Any) -> Iterator[str]:  # noqa: ANN401
-    """Write a template piece by piece; arguments are those of :func:`page`."""
+    """Fill in a template as :func:`render` does, but yield the text piece by piece."""
     return _templates().get_template(template).generate(**values)
 
 
@@ -50,7 +52,7 @@ def read_part(name: str) -> str:
 
 @cache
 def _templates() -> "Environment":
-    # Imported here: it takes a while, and only pages need it.
+    # Imported here, since the import is slow and only pages need it.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(

@@ -1,7 +1,8 @@
-"""Divides a Markdown text into tags and pieces of text that know their place in it.
+"""Divides a Markdown text into HTML tags and pieces of text with their offsets in the source.
 
-Words are marked by their offsets in the answer, so each piece of the page keeps its own. Links,
-images and HTML stay as they were written: nothing in an answer leads anywhere or becomes markup.
+Words are marked by their offsets in the answer, so each piece of text keeps its offsets. Links,
+images and HTML in the answer are shown as they were written: a page has no link, image or HTML of
+an answer.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-#: Token → tag. The tags of a page come from here alone.
+#: The HTML tag for each kind of Markdown token.
 _TAGS = {
     **{name: name for name in ("table", "thead", "tbody", "tr", "td", "blockquote")},
     **{"em": "em", "strong": "strong", "s": "s", "th": "th", "paragraph": "p"},
@@ -22,7 +23,11 @@ _WIDE = '<div class="wide" role="region" aria-label="Table of the answer" tabind
 
 
 class Piece(NamedTuple):
-    """A piece of the text as it is shown: that of ``[start, end)``, if not a character's name."""
+    """A piece of the text as it is shown, with its range ``[start, end)`` in the source.
+
+    ``shown`` is the text of that range, or the one character that an entity such as ``&amp;`` or a
+    backslash escape in that range stands for.
+    """
 
     shown: str
     start: int
@@ -32,9 +37,10 @@ class Piece(NamedTuple):
 def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
-    A text whose pieces cannot all be placed is one piece, to be shown as it is.
+    If the offsets of a piece cannot be found, the whole text is returned as one piece of plain
+    text.
     """
-    # As long as before, so that offsets stay.
+    # The parser reads "\r\n" as "\n". The space keeps the length, so offsets stay the same.
     source = text.replace("\r\n", " \n")
     if "\r" not in source:
         try:
@@ -45,12 +51,12 @@ def divide(text: str) -> list[str | Piece]:
 
 
 def plain(text: str) -> list[str | Piece]:
-    """Show a text as it is."""
+    """Return the parts of a text without Markdown: one paragraph with the text as it is."""
     return ['<p class="plain">', Piece(text, 0, len(text)), "</p>"]
 
 
 class _MisplacedError(Exception):
-    """A piece of text was not found where it should stand."""
+    """Raised if a piece of text is not found in the source, or not in reading order."""
 
 
 def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:
@@ -69,7 +75,8 @@ def _parser() -> "MarkdownIt":
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     unwanted = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
-    return parser.disable([*unwanted, "text_join"])  # unjoined, escapes say how they were written
+    # Without "text_join", an escape or entity is a token that has its form in the source.
+    return parser.disable([*unwanted, "text_join"])
 
 
 def _blocks(source: str) -> Iterator[str | Piece]:
@@ -83,7 +90,7 @@ def _blocks(source: str) -> Iterator[str | Piece]:
             first = token.map[0]
             if row_from < 0:
                 places = _places(token.content, lines[first : token.map[1]], starts[first:])
-            else:  # a cell stands after the one before it
+            else:  # a table cell: search after the end of the cell before it
                 places = _in_order(token.content, source, row_from)
                 row_from = places[-1] + 1 if places else row_from
             yield from _inline(token.children or (), token.content, places)
@@ -101,7 +108,7 @@ def _blocks(source: str) -> Iterator[str | Piece]:
                 row_from, row_to = starts[token.map[0]], starts[token.map[0] + 1]
             elif token.type == "tr_close":
                 if any(map(str.isalnum, source[row_from:row_to])):
-                    raise _MisplacedError  # more cells than the table has columns
+                    raise _MisplacedError  # the parser drops cells beyond the table's columns
                 row_from = -1
             yield _tag(token)
 
@@ -117,7 +124,7 @@ def _tag(token: "Token") -> str:
     if token.nesting < 0:
         return f"</{_TAGS.get(name, 'p')}>"
     if name == "heading":
-        # Headings of the answer are none of the page.
+        # A paragraph: headings of the answer must not become headings of the page.
         return f'<p class="heading level-{int(token.tag[1:])}">'
     if name == "ordered_list" and "start" in token.attrs:
         return f'<ol start="{int(token.attrs["start"])}">'
@@ -125,7 +132,7 @@ def _tag(token: "Token") -> str:
 
 
 def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[int]:
-    """Offsets of the characters of a block, of whose lines it holds the ends."""
+    """Return the source offsets of a block's characters; each of its lines ends a source line."""
     places: list[int] = []
     for number, part in enumerate(content.split("\n")):
         if number >= len(lines) or (at := lines[number].rfind(part)) < 0:
@@ -136,7 +143,7 @@ def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[i
 
 
 def _in_order(content: str, source: str, at: int) -> list[int]:
-    """Offsets of the characters of a cell, with markup between them."""
+    """Return the source offsets of a table cell's characters, which may have markup between."""
     places = []
     for letter in content:
         at = source.find(letter, at)
@@ -182,7 +189,7 @@ def _inline(
 
 
 def _runs(shown: str, places: Sequence[int]) -> Iterator[Piece]:
-    """Pieces of text, cut where the characters do not follow one another in the source."""
+    """Yield pieces of a text, cut where characters do not follow each other in the source."""
     first = 0
     for at in range(1, len(shown) + 1):
         if at == len(shown) or places[at] != places[at - 1] + 1:

@@ -1,4 +1,4 @@
-"""A detection as one HTML page that stands alone."""
+"""The HTML page of a detection, one file that loads no others."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from groundwire.render.html import page, read_part
 def to_html(
     detection: Detection, *, question: str | None = None, sources: Sequence[Source] = ()
 ) -> str:
-    """Write one page that stands alone: nothing loaded, light and dark, readable without scripts.
+    """Write the HTML page of a detection: one file, light and dark, readable without scripts.
 
     Args:
         detection: The detection.
         question: The question; the page shows it above the answer.
-        sources: The sources, as the detection names them; the page shows them beside the answer.
-            Without them it shows the lines that are evidence.
+        sources: The sources that the answer was checked with, with the same ids; the page shows
+            them beside the answer. Without sources it shows only the lines of evidence.
     """
     return page(
         "detection.html",

@@ -1,4 +1,4 @@
-"""A detection as text, for a terminal and for pipes, logs and mails."""
+"""The report of a detection as text, with colours for a terminal or without."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from groundwire.render.descriptions import (
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line, visible
 
-if TYPE_CHECKING:  # explanations are written with the quotes of this package
+if TYPE_CHECKING:
     from groundwire.explain import Explanation
 
 LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
@@ -41,7 +41,7 @@ _MARKERS = re.compile("[⟦⟧]")
 
 
 def to_text(detection: Detection) -> str:
-    """Write plain text for pipes, logs and mails, with unsupported words in ``⟦`` and ``⟧``."""
+    """Write the report without colours, for pipes and logs; marked words are in ``⟦`` and ``⟧``."""
     return to_terminal(detection, color=False)
 
 
@@ -55,8 +55,8 @@ def to_terminal(
 
     Args:
         detection: The detection.
-        color: Highlight with ANSI colours; otherwise with markers.
-        explanations: Explanations of its spans, which are shown below them.
+        color: Whether words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
+        explanations: Explanations of spans; each is shown below its span.
     """
     paint = painter(color=color)
     why = {(each.start, each.end): each for each in explanations}
@@ -82,7 +82,7 @@ def to_terminal(
 
 
 def _coverage_lines(detection: Detection) -> Iterator[str]:
-    """The parts that claim nothing, and what was not read; nothing if all of it was."""
+    """Yield lines on the parts of the answer that claim nothing, and on what was not read."""
     if asides := describe_asides(detection):
         yield f"no claim  {asides}"
     if has_gap(detection.coverage):
@@ -91,7 +91,7 @@ def _coverage_lines(detection: Detection) -> Iterator[str]:
 
 
 def painter(*, color: bool) -> Paint:
-    """Give a function that styles a text with ANSI colours, or leaves it as it is."""
+    """Return a function that styles a text with ANSI colours, or without ``color`` changes none."""
     return _paint if color else _plain
 
 
@@ -105,7 +105,7 @@ def _paint(text: str, style: str) -> str:
 
 
 def indented(text: str) -> list[str]:
-    """Indent the lines of an answer, so that none can imitate a line of the report."""
+    """Indent the lines of an answer, so that no line of it can imitate a line of the report."""
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
@@ -114,13 +114,13 @@ def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> s
     written = []
     for text, span in pieces(answer, spans):
         if color and span:
-            # Line by line, so that the indent between two lines is not painted.
+            # Line by line, so that the indent of the second line is not painted.
             style = LABEL_STYLES.get(span.label, "1;4")
             written.append("\n".join(_paint(line, style) for line in visible(text).split("\n")))
         elif color:
             written.append(visible(text))
         else:
-            # Brackets in the answer would look like ours.
+            # Escape such brackets in the answer: they would look like the report's markers.
             inner = _MARKERS.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
             written.append(f"⟦{inner}⟧" if span else inner)
     return "".join(written)
@@ -132,7 +132,7 @@ def _span_lines(
     for span in spans:
         label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
         found = why.get((span.start, span.end))
-        # Until the explainer has weighed a span, its label says all about its severity.
+        # Without an explanation, severity follows from the label and would tell nothing more.
         severity = "" if found is None else f"severity {found.severity}  "
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "

@@ -1,4 +1,4 @@
-"""Terminal report of a verification of cited claims, and descriptions for all views."""
+"""Terminal report of a verification of cited claims, and descriptions that its page uses too."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: The most unverified claims that are listed; the others are counted.
+#: The most unverified claims that are listed; of the others, the report tells the number.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -39,7 +39,7 @@ STATUSES = {
 
 
 class ClaimVerdict(StrEnum):
-    """What a verification says of a claim, for people; the status says why."""
+    """Verdict of a verification on a claim, in words for people; the status gives the reason."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -68,7 +68,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
 
     Args:
         report: The verification.
-        color: Highlight with ANSI colours; otherwise doubtful words stand in markers.
+        color: Whether doubtful words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
     """
     paint = painter(color=color)
     lines = []
@@ -110,7 +110,7 @@ def _claim_lines(detail: ClaimReport, paint: Paint, *, color: bool) -> Iterator[
 
 
 def describe_outcome(report: VerificationReport) -> str:
-    """Describe the outcome in half a sentence."""
+    """Describe the outcome of a verification in half a sentence."""
     if report.error is not None:
         return f"not verified ({report.error_type}): {one_line(report.error)}"
     n_flagged = sum(each.flagged for each in report.details)
@@ -123,7 +123,7 @@ def describe_outcome(report: VerificationReport) -> str:
 
 
 def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVerdict:
-    """Say in plain words what was found about a claim, and about its citations if checked."""
+    """Return the verdict on a claim, by its status and the finding on its citations, if any."""
     verdict = _VERDICTS.get(detail.status, ClaimVerdict.NO_EVIDENCE)
     is_cited_wrong = finding is not None and finding.status in _WRONG_SOURCE
     may_be = (ClaimVerdict.SUPPORTED, ClaimVerdict.NO_EVIDENCE)
@@ -131,7 +131,7 @@ def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVer
 
 
 def describe_statuses(report: VerificationReport) -> list[str]:
-    """Describe each status that flags claims, with its count."""
+    """Describe each status of the flagged claims with its count, and the errors; a line each."""
     counts = Counter(each.status for each in report.details if each.flagged)
     lines = [f"{status} ({n:,}): {STATUSES[status]}" for status, n in counts.items()]
     errors = dict.fromkeys(each.error for each in report.details if each.error is not None)
@@ -159,7 +159,10 @@ def describe_verifier(report: VerificationReport) -> str:
 
 
 def describe_passing(report: VerificationReport) -> str:
-    """Describe how often the verifier is wrong, if a claim passed and that was measured."""
+    """Describe which shares of right and of wrong claims the verifier passes.
+
+    Empty if no claim passed, or if these shares were not measured for this verifier.
+    """
     sets = report.setup.passing.values()
     if not sets or all(each.flagged for each in report.details):
         return ""
@@ -170,7 +173,7 @@ def describe_passing(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """Describe what is wrong with the citations of a claim."""
+    """Describe the status of a claim's citations, with the ids of the spans that it is about."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:
@@ -189,25 +192,25 @@ def describe_citations(finding: CitationFinding) -> str:
 
 
 def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
-    """Give the unsupported words of a flagged claim, if the verifier marks words."""
+    """Return the doubtful stretches of a flagged claim; empty if the verifier marks no words."""
     posterior = detail.posterior
     return posterior.doubts if detail.flagged and isinstance(posterior, Readout) else ()
 
 
 def probability(judged: Judged | None) -> str:
-    """Format P(yes): a number, a range, or ``-``."""
+    """Format P(yes) as a number or a range; ``-`` if the verifier gave no answer."""
     if not isinstance(judged, Readout):
         return _NOTHING
     return _range(judged.yes.low, judged.yes.high, digits=3)
 
 
 def amount(value: Amount | None) -> str:
-    """Format an amount of information."""
+    """Format an amount of information as a number or a range; ``-`` if there is none."""
     return _NOTHING if value is None else _range(value.min, value.max, digits=1)
 
 
 def short(name: str) -> str:
-    """Shorten an id to one line."""
+    """Shorten an id to one line of at most 40 characters."""
     return excerpt(one_line(name), around="", width=_ID_CHARS)
 
 

@@ -1,4 +1,4 @@
-"""A verification of cited claims as one HTML page that stands alone."""
+"""The HTML page of a verification of cited claims, one file that loads no others."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from groundwire.verify.report import VerificationReport
 
 
 def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
-    """Write one page that stands alone: nothing loaded, light and dark, readable without scripts.
+    """Write the HTML page of a verification: one file, light and dark, readable without scripts.
 
     Args:
         report: The verification.

@@ -1,4 +1,4 @@
-"""The models inside the package: their manifests, and a check that their files are intact.
+"""The models that are installed: their manifests, and a check that their files are intact.
 
 A model is a folder with weights and a ``manifest.json``, which names every file with its SHA-256
 and its size. This module reads no weights.
@@ -17,19 +17,20 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
-#: The embedded reader alone, and the one that a cross-encoder joins: the best that is installed is
-#: what ``reader`` means.
+#: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. ``reader``
+#: means the second if it is installed, or else the first.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
-#: The environment variable that says what ``reader`` means: one of the other two, or a folder.
+#: The environment variable that changes what ``reader`` means: ``reader-small``, ``reader-base``
+#: or the folder of a model.
 READER_VARIABLE = "GROUNDWIRE_READER"
-#: What installs ``reader-base``: a package of data alone.
+#: The package with the weights of ``reader-base``; it contains only data.
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
-#: Detectors that need no model beside those of the package and of reader-base.
+#: Names of the detectors whose models are inside this package or the one of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
-#: Names of the similarity detector, with their embedders.
+#: Names of the similarity detector, and the embedder that each name stands for.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
@@ -38,7 +39,7 @@ _ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """SHA-256 and size that a model file must have."""
+    """SHA-256 in lower-case hexadecimal digits, and size, that a model file must have."""
 
     sha256: str
     bytes: int
@@ -49,16 +50,16 @@ class Manifest:
     """The manifest of a model folder.
 
     Attributes:
-        folder: The folder.
+        folder: The model folder.
         name: Name of the model in options and results, such as ``reader``.
         version: Version of the weights.
         kind: Kind of model, such as ``reader`` or ``encoder``.
-        licence: SPDX identifier.
-        base: The model it was trained from; empty if none is named.
-        labels: Labels of its outputs, in order.
+        licence: Licence of the model, an SPDX identifier.
+        base: The model that this one was trained from; empty if the manifest names none.
+        labels: Labels of the model's outputs, in order.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: Parameters of the fitted map from raw output to probability.
-        files: Its files by name.
+        files: Files of the model by name.
         raw: The whole manifest as read.
     """
 
@@ -79,7 +80,7 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If there is none, or a key is missing or has a wrong type.
+            ModelError: If there is no manifest, or a key is missing or has a wrong type.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -112,19 +113,19 @@ class Manifest:
 
     @property
     def total_bytes(self) -> int:
-        """Size of all files together, by the manifest."""
+        """Size of all files together, as the manifest states it."""
         return sum(file.bytes for file in self.files.values())
 
     @property
     def revision(self) -> str:
-        """A short hash over the hashes of the files, which identifies the model."""
+        """Short hash over the hashes of the files, which identifies the model."""
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """The models of a folder, sorted by name; by default those that are installed.
+    """List the models of a folder, sorted by name; by default the models that are installed.
 
     Raises:
         ModelError: If a manifest cannot be read.
@@ -137,10 +138,10 @@ def list_models(root: Path | None = None) -> list[Manifest]:
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
-    """The model of this name.
+    """Find the model of a name, in a folder of models or by default among the installed models.
 
     Raises:
-        UnknownModelError: If there is no such model; the message lists the others.
+        UnknownModelError: If there is no such model; the message lists the models that there are.
         ModelError: If a manifest cannot be read.
     """
     models = {manifest.name: manifest for manifest in list_models(root)}
@@ -150,12 +151,12 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
 
 
 def find_reader(model: str | Path | None = None) -> Manifest | None:
-    """The manifest of a reader; ``None`` if ``model`` does not name a reader.
+    """Return the manifest of a reader; ``None`` if ``model`` does not name a reader.
 
     Args:
-        model: ``None`` or ``"reader"`` for the best reader that is installed, or the one that the
-            environment variable ``GROUNDWIRE_READER`` names; ``"reader-small"``,
-            ``"reader-base"``, or a folder with a manifest.
+        model: ``None`` or ``"reader"`` for the reader that the environment variable
+            ``GROUNDWIRE_READER`` names, or if it is not set the best reader that is installed;
+            ``"reader-small"``; ``"reader-base"``; or a folder with a manifest.
 
     Raises:
         ModelError: If the folder has a manifest that cannot be read or names another kind of model,
@@ -188,10 +189,10 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
 
 
 def companion(manifest: Manifest) -> Manifest:
-    """The reader that a cross-encoder works beside; for any other model, the model itself.
+    """Return the reader that a cross-encoder model is used with; any other model unchanged.
 
     Raises:
-        ModelError: If the cross-encoder was fitted beside other weights of the embedded reader.
+        ModelError: If the cross-encoder was fitted to other weights of the embedded reader.
     """
     wanted = manifest.raw.get("companion")
     if wanted is None:
@@ -248,7 +249,7 @@ def _numbers(values: Mapping[str, object]) -> Mapping[str, float]:
 
 
 def _plain_name(name: str) -> str:
-    # A manifest may come with a downloaded folder, and must not reach files outside of it.
+    # A manifest may come from a download, so it must not name files outside of its folder.
     if name in {"", ".", ".."} or "/" in name or "\\" in name:
         raise ValueError(f"{name!r} is not a plain file name")
     return name
