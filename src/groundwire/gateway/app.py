@@ -81,6 +81,7 @@ def create_app(
     if control is not None:
         readiness.control = control
         counted.watch_control(lambda: control.state)
+        counted.activity = control.activity
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

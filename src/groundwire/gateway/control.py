@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from groundwire.config import Config
+from groundwire.control.activity import Activity
 from groundwire.control.audit import AuditEvent, AuditLog
 from groundwire.control.audit.configured import audit_log
 from groundwire.control.audit.control_events import (
@@ -49,7 +50,7 @@ _T = TypeVar("_T")
 #: Seconds that a start waits for the database; after that it continues, and is not ready.
 _FIRST_S = 5.0
 
-#: Seconds between two looks for failed logins that are to be recorded.
+#: Seconds between two looks for failed logins and counts of answers that are to be stored.
 _TELLING_S = 5.0
 
 #: What is wrong with a database before it was first read, and after that failed.
@@ -73,6 +74,7 @@ class ControlPlane:
         watcher: Keeps the directory up to date with the database.
         audit: The log that writes audit records.
         trail: Reads the audit records in the database.
+        activity: Counts answers, and the time that checks take.
         pipeline: The stages of a check, once they are loaded: they say which policies are possible.
     """
 
@@ -102,6 +104,7 @@ class ControlPlane:
         self.watcher = Watcher(self.registry, self.directory, poll_s=config.store.poll_s)
         self.audit = audit_log(config, is_stored=True)
         self.trail = Trail(self.store)
+        self.activity = Activity(self.store)
         self._retention = _retention(config, self.store, self.audit)
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
@@ -119,7 +122,7 @@ class ControlPlane:
         """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for it."""
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
-        self._telling = asyncio.create_task(self._tell_failures(), name="tell of failed logins")
+        self._telling = asyncio.create_task(self._tell(), name="tell of logins and answers")
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tried.wait(), _FIRST_S)
 
@@ -158,6 +161,9 @@ class ControlPlane:
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
+        if self._is_open:
+            with suppress(StoreError):
+                await self.activity.write()
         # The queue may be full: events without a place when the log is closed count as lost.
         self.audit.add(*_failed(self._logins.rest()))
         # If nothing waits and nothing can be written, only the end of the chain would be missing.
@@ -293,11 +299,14 @@ class ControlPlane:
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))
 
-    async def _tell_failures(self) -> None:
+    async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
             # These failures count as recorded: the log takes them even if this task is cancelled.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
+            if self._is_open:
+                with suppress(StoreError):  # the counts are kept
+                    await self.activity.write()
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)

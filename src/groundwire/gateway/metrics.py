@@ -20,6 +20,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from groundwire.control.activity import Activity
 from groundwire.control.audit.log import AuditStats
 from groundwire.detection.values import Outcome
 from groundwire.engine.cache import CacheStats
@@ -101,9 +102,14 @@ class UpstreamFailure(StrEnum):
 
 
 class Metrics:
-    """All metrics of one gateway; threads may share it."""
+    """All metrics of one gateway; threads may share it.
+
+    Attributes:
+        activity: Counts the same answers in the store; ``None``: there is no store.
+    """
 
     def __init__(self) -> None:
+        self.activity: Activity | None = None
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the times at which series were made: twice the series
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
@@ -177,7 +183,13 @@ class Metrics:
     # Checks.
 
     def checked(
-        self, answers: Sequence[Checked], *, policy_action: Action, mode: Mode, detector: str
+        self,
+        answers: Sequence[Checked],
+        *,
+        policy_action: Action,
+        mode: Mode,
+        detector: str,
+        model: str = "",
     ) -> None:
         """Count the answers of one response, with the time of their stages.
 
@@ -186,7 +198,10 @@ class Metrics:
             policy_action: The policy's action for a hallucinated answer.
             mode: Whether the response was streamed, or the answer came to an endpoint of our own.
             detector: The tenant's detector; empty if the tenant's settings are not possible.
+            model: The model that the client named.
         """
+        if self.activity is not None:
+            self.activity.answered(answers, model=model)
         for answer in answers:
             labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
             self._checks.labels(*labels).inc()
@@ -199,11 +214,16 @@ class Metrics:
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
             counts["true" if grounded else "false"].inc()
         for stage, ms in _stage_times(answers):
-            self._stages.labels(stage if stage in _STAGES else _OTHER).observe(ms / 1000)
+            name = stage if stage in _STAGES else _OTHER
+            self._stages.labels(name).observe(ms / 1000)
+            if self.activity is not None:
+                self.activity.took(name, ms)
 
     def added(self, seconds: float, *, mode: Mode) -> None:
         """Record how long a client waited for the check after the upstream's last byte."""
         self._added.labels(mode).observe(seconds)
+        if self.activity is not None:
+            self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
         """Count a refusal; other values than those of :class:`RefusalCode` count as ``other``."""

@@ -65,7 +65,12 @@ class StreamSummary:
 
 
 def response_events(
-    answers: Sequence[Checked], *, tenant: str, trace_id: str, keeping: Keeping = _KEEPING
+    answers: Sequence[Checked],
+    *,
+    tenant: str,
+    trace_id: str,
+    keeping: Keeping = _KEEPING,
+    model: str = "",
 ) -> tuple[AuditEvent, ...]:
     """Build the events of a response that was not streamed.
 
@@ -74,8 +79,10 @@ def response_events(
         tenant: The tenant of the request.
         trace_id: The id of the request.
         keeping: How much of the answers' texts is kept.
+        model: The model that the client named, as it is to be kept; empty: none.
     """
-    return _events(answers, {}, tenant=tenant, trace_id=trace_id, keeping=keeping)
+    origin = {"model": model} if model else {}
+    return _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
 
 
 def stream_events(
@@ -84,6 +91,7 @@ def stream_events(
     tenant: str,
     trace_id: str,
     keeping: Keeping = _KEEPING,
+    model: str = "",
     summary: StreamSummary | None = None,
 ) -> tuple[AuditEvent, ...]:
     """Build the events of a streamed response.
@@ -93,9 +101,10 @@ def stream_events(
         tenant: The tenant of the request.
         trace_id: The id of the request.
         keeping: How much of the answers' texts is kept.
+        model: The model that the client named, as it is to be kept; empty: none.
         summary: Summary of a stream whose text was held back; its event is the last.
     """
-    origin = {"source": _STREAM}
+    origin = {"source": _STREAM} | ({"model": model} if model else {})
     events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
     if summary is None:
         return events

@@ -18,7 +18,7 @@ from groundwire.control.store.errors import StoreUnusableError, StoreVersionErro
 from groundwire.control.store.faults import told
 
 #: The revision that this version of Groundwire works with.
-HEAD = "0003"
+HEAD = "0004"
 
 #: The table of the revision. Not Alembic's default name, which other programs use.
 VERSION_TABLE = "groundwire_version"

@@ -94,6 +94,28 @@ sessions = Table(
     Index(None, "expires_at"),
 )
 
+#: Answers by the hour, in seconds since 1970, and by what they have in common.
+activity = Table(
+    "activity",
+    metadata,
+    Column("slot", BigInteger, primary_key=True, autoincrement=False),
+    Column("tenant", String(TENANT_CHARS), primary_key=True),
+    Column("model", String(TENANT_CHARS), primary_key=True),
+    Column("outcome", String(16), primary_key=True),
+    Column("action", String(16), primary_key=True),
+    Column("n", BigInteger, nullable=False),
+)
+
+#: How often the stages of checks took how long: ``range`` is a range of milliseconds.
+check_times = Table(
+    "check_times",
+    metadata,
+    Column("slot", BigInteger, primary_key=True, autoincrement=False),
+    Column("stage", String(16), primary_key=True),
+    Column("range", Integer, primary_key=True, autoincrement=False),
+    Column("n", BigInteger, nullable=False),
+)
+
 #: The audit trail: a row is only ever added, and removed by retention alone.
 audit_records = Table(
     "audit_records",

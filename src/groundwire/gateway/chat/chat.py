@@ -102,7 +102,7 @@ class Exchange:
     def __init__(self, *, services: Services, request: Request, chat: ChatRequest) -> None:
         self._services, self._request, self._chat = services, request, chat
         self._caller, self._trace_id = caller(request), trace_id(request)
-        self._recorder = Recorder(services, trace_id=self._trace_id)
+        self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
         self._own = self._caller.overrides
 
     async def answer(self) -> Response:

@@ -13,6 +13,7 @@ from groundwire.control.audit import (
     response_events,
     stream_events,
 )
+from groundwire.control.audit.quoted import Quotes
 from groundwire.gateway.http.refusals import RefusalCode, blocked
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services
@@ -52,14 +53,17 @@ class Recorder:
     ``audit.on_failure`` is ``refuse`` and the record could not be written.
     """
 
-    def __init__(self, services: Services, *, trace_id: str) -> None:
+    def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
         """Prepare to record one exchange.
 
         Args:
             services: The audit log and the metrics.
             trace_id: The trace id of the request.
+            model: The model that the client named; its beginning is kept, redacted.
         """
         self._services, self._trace_id = services, trace_id
+        self._keeping = Keeping.of(services.config.audit)
+        self._model = Quotes(self._keeping, max_chars=0).name(model)
         own = services.config.audit
         self._refuses = own.enabled and own.on_failure == "refuse"
         #: Whether a response waits for its records to be on disk.
@@ -93,7 +97,11 @@ class Recorder:
         """
         self._count(context, answers, "complete")
         events = response_events(
-            answers, tenant=context.tenant, trace_id=self._trace_id, keeping=self._keeping
+            answers,
+            tenant=context.tenant,
+            trace_id=self._trace_id,
+            keeping=self._keeping,
+            model=self._model,
         )
         may_leave = await self._keep(events, tenant=context.tenant, source="response")
         if since is not None:
@@ -117,7 +125,11 @@ class Recorder:
         events = [
             _with(event, origin)
             for event in response_events(
-                answers, tenant=context.tenant, trace_id=self._trace_id, keeping=self._keeping
+                answers,
+                tenant=context.tenant,
+                trace_id=self._trace_id,
+                keeping=self._keeping,
+                model=self._model,
             )
         ]
         return await self._keep(events, tenant=context.tenant, source=NATIVE)
@@ -130,6 +142,7 @@ class Recorder:
             tenant=context.tenant,
             trace_id=self._trace_id,
             keeping=self._keeping,
+            model=self._model,
             summary=report.summary,
         )
         began, may_leave = perf_counter(), True
@@ -151,16 +164,13 @@ class Recorder:
             return False
         return await self._keep([event], tenant=event.tenant, source="request")
 
-    @property
-    def _keeping(self) -> Keeping:
-        return Keeping.of(self._services.config.audit)
-
     def _count(self, context: RequestContext, answers: Sequence[Checked], mode: Mode) -> None:
         self._services.metrics.checked(
             answers,
             policy_action=context.policy.action,
             mode=mode,
             detector=context.detector,
+            model=self._model,
         )
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)

@@ -11,9 +11,9 @@ from groundwire.control.accounts import Accounts
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console import people, sign_in
+from groundwire.gateway.console import overview, people, sign_in
 from groundwire.gateway.console.services import ConsoleServices
-from groundwire.gateway.console.visit import HOME, SECTIONS, Visit, person_of, screen
+from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.pages import PagePolicy, asset
 from groundwire.gateway.http.problems import Problem
@@ -59,9 +59,9 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
     app = Starlette(
         routes=[
             Route(f"{HOME}/assets/{{name}}", asset),
+            *overview.routes,
             *sign_in.routes,
             *people.routes,
-            Route(HOME, screen(_first)),
             Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
         ],
         exception_handlers=dict.fromkeys(
@@ -72,10 +72,6 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
         control=control, readiness=readiness, accounts=Accounts(control.store)
     )
     return app
-
-
-async def _first(visit: Visit) -> Response:
-    return RedirectResponse(SECTIONS[0][0])
 
 
 async def _nothing(visit: Visit) -> Response:

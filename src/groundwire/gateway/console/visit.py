@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -115,13 +115,19 @@ class Visit:
             has_session=not self.control.is_local_demo,
             said=DONE.get(self.query.get("done", ""), ""),
             SECTIONS=SECTIONS,
+            link=_link,
             **values,
         )
         return HTMLResponse(html, status_code=status)
 
 
+def _link(values: Mapping[str, str], **changes: str) -> str:
+    """Return the query of an address with other values; empty ones are left out."""
+    return "?" + urlencode({key: value for key, value in {**values, **changes}.items() if value})
+
+
 #: The pages of the navigation.
-SECTIONS = ((f"{HOME}/people", "People"),)
+SECTIONS = ((HOME, "Overview"), (f"{HOME}/people", "People"))
 
 #: The messages of a page after a change, by the value of ``done`` in its address.
 DONE = {

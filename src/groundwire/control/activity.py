@@ -1,0 +1,197 @@
+"""Counts of answers and of the time that checks take, by the hour, in the store.
+
+The audit trail has no event for an answer that is grounded, so shares and trends cannot be read
+from it. Each process adds its counts to the rows of all.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil, log
+from typing import TypeAlias
+
+from sqlalchemy import Table, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from groundwire.control.store import Store, StoreError
+from groundwire.control.store.tables import activity, check_times
+from groundwire.pipeline import Checked
+
+#: Seconds of a row.
+SLOT_S = 3600
+
+#: How long rows are kept.
+KEPT_S = 400 * 86_400
+
+#: The largest number of models that are told apart between two writes; clients name them.
+_MAX_MODELS = 100
+_OTHER = "(other)"
+
+#: Times are counted in ranges, each a quarter longer than the one before.
+_SHORTEST_MS, _GROWTH = 0.05, 1.25
+
+_Key: TypeAlias = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCount:
+    """A number of answers that have the same tenant, model, outcome and action.
+
+    Attributes:
+        start: The beginning of its stretch of time, in seconds since 1970; 0: of the whole window.
+        tenant: The tenant; empty where tenants are not told apart.
+        model: The model that the client named; empty where models are not told apart.
+        outcome: The outcome of the check.
+        action: What was done.
+        n: The number.
+    """
+
+    start: int = 0
+    tenant: str = ""
+    model: str = ""
+    outcome: str
+    action: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageTimes:
+    """The times of a stage: median and 99th percentile in milliseconds, to an eighth."""
+
+    stage: str
+    n: int
+    p50_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityReport:
+    """What happened in a window of time.
+
+    Attributes:
+        totals: All answers by tenant, model, outcome and action.
+        trend: The answers that were asked for, by stretch of time, outcome and action.
+        times: The times of the stages.
+    """
+
+    totals: tuple[AnswerCount, ...]
+    trend: tuple[AnswerCount, ...]
+    times: tuple[StageTimes, ...]
+
+
+class Activity:
+    """Counts what one process does, and reads what all have done. One event loop uses it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._counts: dict[Table, Counter[_Key]] = {activity: Counter(), check_times: Counter()}
+        self._models: set[str] = set()
+
+    def answered(self, answers: Sequence[Checked], *, model: str) -> None:
+        """Count the answers of one response."""
+        if model not in self._models and len(self._models) >= _MAX_MODELS:
+            model = _OTHER
+        self._models.add(model)
+        for each in answers:
+            result = (each.context.tenant, model, str(each.outcome), str(each.action))
+            self._counts[activity][_slot(), *result] += 1
+
+    def took(self, stage: str, ms: float) -> None:
+        """Count the time of a stage."""
+        self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
+
+    async def write(self) -> None:
+        """Add what was counted to the store.
+
+        Raises:
+            StoreError: If the database fails; the counts are kept for the next time.
+        """
+        counts = {table: found for table, found in self._counts.items() if found}
+        if not counts:
+            return
+        self._counts |= {table: Counter() for table in counts}
+        self._models.clear()
+        try:
+            async with self._store.writing() as connection:
+                for table, found in counts.items():
+                    await self._add(connection, table, found)
+        except StoreError:
+            for table, found in counts.items():
+                self._counts[table].update(found)
+            raise
+
+    async def _add(
+        self, connection: AsyncConnection, table: Table, found: Mapping[_Key, int]
+    ) -> None:
+        adding = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(table)
+        names = [column.name for column in table.primary_key]
+        both = {"n": table.c.n + adding.excluded.n}
+        # In one order, so that two processes never wait for one another's rows in a circle.
+        rows = [dict(zip(names, key, strict=True)) | {"n": n} for key, n in sorted(found.items())]
+        await connection.execute(
+            adding.on_conflict_do_update(index_elements=names, set_=both), rows
+        )
+        await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
+
+    async def report(
+        self, since: int, *, step_s: int, tenant: str = "", model: str = "", action: str = ""
+    ) -> ActivityReport:
+        """Return what happened since a moment.
+
+        Args:
+            since: The moment in seconds since 1970.
+            step_s: Seconds of each stretch of the trend.
+            tenant: The tenant of the trend; empty: all.
+            model: Its model; empty: all.
+            action: What was done; empty: anything.
+        """
+        own, times, n = activity.c, check_times.c, func.sum(activity.c.n)
+        kinds = (own.tenant, own.model, own.outcome, own.action)
+        totals = select(*kinds, n.label("n")).where(own.slot >= since).group_by(*kinds)
+        start = ((own.slot - since) // step_s).label("at")
+        trend = select(start, own.outcome, own.action, n.label("n")).where(own.slot >= since)
+        for column, value in ((own.tenant, tenant), (own.model, model), (own.action, action)):
+            trend = trend if not value else trend.where(column == value)
+        spent = select(times.stage, times.range, func.sum(times.n)).where(times.slot >= since)
+        async with self._store.reading() as connection:
+            found = (await connection.execute(totals)).mappings().all()
+            by_time = await connection.execute(trend.group_by("at", own.outcome, own.action))
+            stages: dict[str, dict[int, int]] = {}
+            for stage, place, count in await connection.execute(
+                spent.group_by(times.stage, times.range).order_by(times.stage, times.range)
+            ):
+                stages.setdefault(stage, {})[place] = int(count)
+            return ActivityReport(
+                totals=tuple(AnswerCount(**{**row, "n": int(row["n"])}) for row in found),
+                trend=tuple(
+                    AnswerCount(start=since + at * step_s, outcome=outcome, action=done, n=int(n))
+                    for at, outcome, done, n in by_time
+                ),
+                times=tuple(_times(stage, counts) for stage, counts in stages.items()),
+            )
+
+
+def _slot() -> int:
+    return int(time.time()) // SLOT_S * SLOT_S
+
+
+def _range_of(ms: float) -> int:
+    """Return the number of the range that a time falls into."""
+    return max(0, ceil(log(max(ms, _SHORTEST_MS) / _SHORTEST_MS, _GROWTH)))
+
+
+def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
+    n = sum(counts.values())
+    return StageTimes(
+        stage=stage, n=n, p50_ms=_quantile(counts, 0.5 * n), p99_ms=_quantile(counts, 0.99 * n)
+    )
+
+
+def _quantile(counts: Mapping[int, int], n_below: float) -> float:
+    """Return the middle of the range that holds a quantile; ranges are in ascending order."""
+    below = accumulate(counts.values())
+    place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)
+    return float(_SHORTEST_MS * _GROWTH ** (place - 0.5))

@@ -1,0 +1,112 @@
+"""Charts as data, which ``console_charts.html`` draws as SVG: stacked bars, and ranges."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import NamedTuple
+
+#: Edges of the rectangle that is plotted, in a picture of 480 by 210.
+LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
+#: Height of a row of ranges.
+_ROW = 24
+
+
+class Box(NamedTuple):
+    """A rectangle of a chart with its class of the style sheet and its title."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    look: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart.
+
+    Attributes:
+        boxes: The bars.
+        ticks: Place and text of each tick: of the vertical axis for bars, else the horizontal one.
+        labels: The same of the other axis.
+        height: The height of the picture.
+    """
+
+    boxes: tuple[Box, ...]
+    ticks: tuple[tuple[float, str], ...]
+    labels: tuple[tuple[float, str], ...]
+    height: float = 210
+
+
+def stacked(columns: Sequence[tuple[str, Mapping[str, int]]], looks: Sequence[str]) -> Chart:
+    """Draw columns of stacked bars.
+
+    Args:
+        columns: Each with its label, and its numbers by look.
+        looks: The looks from the bottom to the top.
+    """
+    top = _round(max((sum(each.values()) for _, each in columns), default=0))
+    step, unit = (RIGHT - LEFT) / max(len(columns), 1), (BOTTOM - TOP) / top
+    boxes = []
+    for place, (label, numbers) in enumerate(columns):
+        y = float(BOTTOM)
+        for look in looks:
+            if n := numbers.get(look, 0):
+                y -= n * unit
+                title = f"{label}: {n:,} {look}"
+                boxes.append(Box(LEFT + place * step + 1, y, step - 2, n * unit, look, title))
+    every = ceil(len(columns) / 6)
+    return Chart(
+        boxes=tuple(boxes),
+        ticks=tuple((BOTTOM - top * part / 4 * unit, f"{top * part // 4:,}") for part in range(5)),
+        labels=tuple(
+            (LEFT + (place + 0.5) * step, label)
+            for place, (label, _) in enumerate(columns)
+            if place % every == 0
+        ),
+    )
+
+
+def ranges(rows: Sequence[tuple[str, float, float]], *, unit: str) -> Chart:
+    """Draw a bar from a low to a high value for each row, on a logarithmic axis.
+
+    Args:
+        rows: Each with its name, and its two values, above 0.
+        unit: The unit of the values.
+    """
+    first = floor(log10(min((low for _, low, _ in rows), default=1)))
+    last = max(ceil(log10(max((high for _, _, high in rows), default=1))), first + 1)
+
+    def at(value: float) -> float:
+        return 92 + (log10(value) - first) / (last - first) * (RIGHT - 92)
+
+    boxes = tuple(
+        Box(
+            at(low),
+            TOP + place * _ROW + 5,
+            max(at(high) - at(low), 3),
+            _ROW - 12,
+            "range",
+            f"{name}: {low:.3g} to {high:.3g} {unit}",
+        )
+        for place, (name, low, high) in enumerate(rows)
+    )
+    return Chart(
+        boxes=boxes,
+        ticks=tuple((at(10.0**power), f"{10.0**power:g}") for power in range(first, last + 1)),
+        labels=tuple((TOP + place * _ROW + 15, name) for place, (name, _, _) in enumerate(rows)),
+        height=TOP + len(rows) * _ROW + 24,
+    )
+
+
+def _round(highest: int) -> int:
+    """Return the next number that four ticks divide evenly, at least 4.
+
+    >>> [_round(n) for n in (0, 3, 9, 41, 1000)]
+    [4, 4, 12, 60, 1000]
+    """
+    quarter = max(ceil(highest / 4), 1)
+    power = 10 ** (len(str(quarter)) - 1)
+    tenths = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+    return 4 * next(ceil(n * power / 10) for n in tenths if n * power >= 10 * quarter)

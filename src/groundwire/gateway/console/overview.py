@@ -1,0 +1,142 @@
+"""The first page: what was checked, found and done, how long it took, and whether all is well."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from groundwire.control.activity import AnswerCount
+from groundwire.detection.values import Outcome
+from groundwire.gateway.console.charts import ranges, stacked
+from groundwire.gateway.console.visit import HOME, Visit, screen
+from groundwire.gateway.middleware.health import readiness_report
+from groundwire.policy.policy import Action
+
+#: Name of a window → its seconds, those of a bar, its words, and how times of bars are written.
+_WINDOWS = {
+    "24h": (86_400, 3600, "24 hours", "%H:%M"),
+    "7d": (7 * 86_400, 6 * 3600, "7 days", "%d %b %Hh"),
+    "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
+}
+
+#: Look of a bar → the outcomes that it counts, from the bottom to the top.
+_LOOKS = {
+    "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
+    "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),
+    "hallucinated": (Outcome.HALLUCINATED,),
+}
+
+#: The stages of a check in their order, and all of it that a client waits for.
+_STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
+
+#: Rows of a table by tenant or model.
+_MAX_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Answers that have something in common, by outcome, and how many were blocked."""
+
+    name: str
+    outcomes: Counter[str]
+    n_blocked: int
+
+    @classmethod
+    def of(cls, name: str, counts: Iterable[AnswerCount]) -> "Tally":
+        """Add counts up."""
+        outcomes: Counter[str] = Counter()
+        n_blocked = 0
+        for each in counts:
+            outcomes[each.outcome] += each.n
+            n_blocked += each.n if each.action == Action.BLOCK else 0
+        return cls(name=name, outcomes=outcomes, n_blocked=n_blocked)
+
+    @property
+    def n(self) -> int:
+        """All answers."""
+        return self.outcomes.total()
+
+    @property
+    def n_hallucinated(self) -> int:
+        """The answers in which something was found."""
+        return self.outcomes[Outcome.HALLUCINATED]
+
+
+async def _overview(visit: Visit) -> Response:
+    name = visit.query.get("window", "24h")
+    length_s, step_s, words, form = _WINDOWS.get(name, _WINDOWS["24h"])
+    since = int(time.time()) // step_s * step_s + step_s - length_s
+    asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
+    await visit.control.activity.write()
+    found = await visit.control.activity.report(since, step_s=step_s, **asked)
+    mine = [each for each in found.totals if _matches(each, asked)]
+    times = sorted(found.times, key=lambda each: _place(each.stage))
+    starts = range(since, since + length_s, step_s)
+    columns = [(_label(start, form), _bars(found.trend, start)) for start in starts]
+    return visit.page(
+        "overview",
+        window=name if name in _WINDOWS else "24h",
+        windows=_WINDOWS,
+        words=words,
+        asked=asked,
+        choices={key: sorted({getattr(each, key) for each in found.totals}) for key in asked},
+        total=Tally.of("", mine),
+        columns=columns,
+        looks=list(_LOOKS),
+        trend=stacked(columns, list(_LOOKS)),
+        tables={
+            "Tenant": _tallies(mine, lambda each: each.tenant),
+            "Model": _tallies(mine, lambda each: each.model),
+        },
+        times=times,
+        latency=ranges([(x.stage, x.p50_ms, x.p99_ms) for x in times], unit="ms"),
+        health=list(_health(readiness_report(visit.own.readiness))),
+    )
+
+
+def _place(stage: str) -> int:
+    return _STAGES.index(stage) if stage in _STAGES else len(_STAGES)
+
+
+def _matches(count: AnswerCount, asked: dict[str, str]) -> bool:
+    return all(not value or getattr(count, key) == value for key, value in asked.items())
+
+
+def _label(start: int, form: str) -> str:
+    return datetime.fromtimestamp(start, UTC).strftime(form)
+
+
+def _bars(trend: Iterable[AnswerCount], start: int) -> dict[str, int]:
+    tally = Tally.of("", (each for each in trend if each.start == start))
+    return {look: sum(tally.outcomes[each] for each in own) for look, own in _LOOKS.items()}
+
+
+def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -> list[Tally]:
+    """Add counts up by what they have in common; those with the most findings come first."""
+    groups: dict[str, list[AnswerCount]] = {}
+    for each in counts:
+        groups.setdefault(key(each), []).append(each)
+    tallies = [Tally.of(name, own) for name, own in groups.items()]
+    return sorted(tallies, key=lambda each: (-each.n_hallucinated, -each.n))[:_MAX_ROWS]
+
+
+def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Return each part of the gateway with its state, and what there is to say of it."""
+    models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
+    yield "Model", models["status"], models.get("detector", models.get("error", ""))
+    yield "Store", store.get("status", "unknown"), store.get("problem") or ""
+    n_waiting = audit.get("waiting", 0)
+    waiting = f"{n_waiting:,} records wait to be written" if n_waiting else ""
+    yield "Audit trail", audit.get("status", "unknown"), waiting
+    for each in report.get("upstreams", ()):
+        yield f"Upstream {each['name']}", each["status"], ""
+    for each in report.get("warnings", ()):
+        yield "Warning", each["code"], each["message"]
+
+
+routes = [Route(HOME, screen(_overview))]

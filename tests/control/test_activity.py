@@ -1,0 +1,76 @@
+"""Counts of answers in the store: those of several processes add up, and none is lost."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from groundwire.control.activity import Activity
+from groundwire.control.store import Store, StoreError
+from tests.gateway.answers import checked, unverified
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest_asyncio.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with Store(f"sqlite:///{tmp_path / 'a.db'}") as store:
+        yield store
+
+
+async def test_counts_of_two_processes_add_up_by_tenant_model_outcome_and_action(
+    store: Store,
+) -> None:
+    one, other = Activity(store), Activity(store)
+    one.answered(checked() + unverified(), model="a")
+    other.answered(checked(), model="a")
+    other.answered(checked(), model="b")
+    await one.write()
+    await other.write()
+    await other.write()  # once more adds nothing
+    report = await one.report(0, step_s=10**12)
+    found = {(x.tenant, x.model, x.outcome, x.action): x.n for x in report.totals}
+    assert found == {
+        ("acme", "a", "hallucinated", "header"): 2,
+        ("acme", "a", "unverified", "header"): 1,
+        ("acme", "b", "hallucinated", "header"): 1,
+    }
+    assert {(x.outcome, x.n) for x in report.trend} == {("hallucinated", 3), ("unverified", 1)}
+    own = await one.report(0, step_s=900, model="b", tenant="acme", action="header")
+    assert [(x.outcome, x.n) for x in own.trend] == [("hallucinated", 1)]
+    assert (await one.report(2**40, step_s=900)).totals == ()
+
+
+async def test_times_give_median_and_99th_percentile_to_an_eighth(store: Store) -> None:
+    activity = Activity(store)
+    for ms in range(1, 101):
+        activity.took("read", ms)
+    activity.took("gate", 0.0)
+    await activity.write()
+    gate, read = (await activity.report(0, step_s=900)).times
+    assert (gate.stage, gate.n, read.n) == ("gate", 1, 100)
+    assert read.p50_ms == pytest.approx(50, rel=0.125)
+    assert read.p99_ms == pytest.approx(99, rel=0.125)
+
+
+async def test_clients_cannot_make_models_without_end(store: Store) -> None:
+    activity, answers = Activity(store), checked()
+    for n in range(300):
+        activity.answered(answers, model=f"model {n}")
+    await activity.write()
+    totals = (await activity.report(0, step_s=900)).totals
+    assert len(totals) == 101
+    assert max(totals, key=lambda each: each.n).model == "(other)"
+    assert sum(each.n for each in totals) == 300
+
+
+async def test_counts_wait_while_the_database_is_away(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'a.db'}")
+    activity = Activity(store)
+    activity.answered(checked(), model="a")
+    with pytest.raises(StoreError):
+        await activity.write()
+    async with store:
+        await activity.write()
+        assert [each.n for each in (await activity.report(0, step_s=900)).totals] == [1]

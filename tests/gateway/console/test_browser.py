@@ -1,0 +1,81 @@
+"""The console in Chromium: every page in each look, and what people do with it."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from groundwire.control.accounts import AccountRole, Accounts
+from groundwire.control.store import Store
+from tests.browser import browser as browser
+from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
+from tests.gateway.admin.plane import Plane, plane
+from tests.gateway.console.desk import PASSWORD
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [*needs_chromium, pytest.mark.merge]
+
+PAGES = ("", "/people", "/account")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """A gateway that has answered, with an account of each role."""
+    with plane(tmp_path_factory.mktemp("console")) as started:
+        url = started.control.store.url.render_as_string(hide_password=False)
+        with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
+            aside.submit(asyncio.run, people(url)).result()
+        started.chat()
+        yield started
+
+
+async def people(url: str) -> None:
+    async with Store(url) as store:
+        for name, role in (("anna", AccountRole.ADMIN), ("vic", AccountRole.VIEWER)):
+            await Accounts(store).save(name, role=role, password=PASSWORD)
+
+
+def sign_in(page: "Page", name: str = "anna") -> None:
+    page.fill("#name", name)
+    page.fill("#password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator(".me").wait_for()
+
+
+@each_look
+def test_no_rule_of_accessibility_is_broken(
+    browser: "Browser", own: Plane, width: int, scheme: str, tmp_path: Path
+) -> None:
+    # axe is put into the page from outside, which the page's policy would refuse.
+    with opened(
+        browser, f"{own.admin_url}/console", width=width, scheme=scheme, bypass_csp=True
+    ) as page:
+        require_accessible(page)
+        sign_in(page)
+        for path in PAGES:
+            page.goto(f"{own.admin_url}/console{path}")
+            if not path and (width > 500) == (scheme == "light"):
+                picture(page, f"console-{'phone' if width < 500 else 'desktop'}-{scheme}", tmp_path)
+            require_accessible(page)
+
+
+def test_people_are_added_and_sign_in_with_the_keyboard_alone(
+    browser: "Browser", own: Plane
+) -> None:
+    with opened(browser, f"{own.admin_url}/console/people") as page:
+        sign_in(page)
+        page.focus("#name")
+        page.keyboard.type("otto")
+        page.keyboard.press("Enter")
+        password = page.inner_text(".secret")
+        page.click("text=Sign out")
+        page.fill("#name", "otto")
+        page.fill("#password", password)
+        page.keyboard.press("Enter")
+        assert "otto" in page.inner_text(".me")
+        assert page.locator("text=Add somebody").count() == 0
