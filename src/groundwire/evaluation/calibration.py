@@ -11,14 +11,16 @@ from groundwire.evaluation.metrics import Floats, ratio, ratios, require_paired
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Forecasts with probabilities in ``[low, high)``; the last bin includes 1.
+    """A bin of a reliability diagram: forecasts with probabilities in ``[low, high)``.
+
+    The last bin includes 1.
 
     Attributes:
         low: Lower edge.
         high: Upper edge.
-        n: How many there are.
-        confidence: Mean probability; ``nan`` if there are none.
-        frequency: Share of them whose event happened; ``nan`` if there are none.
+        n: Number of forecasts.
+        confidence: Mean probability of the forecasts; ``nan`` in an empty bin.
+        frequency: Share of forecasts whose event happened; ``nan`` in an empty bin.
     """
 
     low: float
@@ -30,7 +32,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """A reliability diagram: forecasts by their probability."""
+    """A reliability diagram: forecasts sorted into bins by their probability."""
 
     bins: tuple[Bin, ...]
 
@@ -41,9 +43,10 @@ class Reliability:
 
     @property
     def ece(self) -> float:
-        """Expected calibration error: mean distance of confidence and frequency.
+        """Expected calibration error: mean distance between confidence and frequency of the bins.
 
-        Weighted by the size of the bins (https://arxiv.org/abs/1706.04599); ``nan`` if empty.
+        Bins are weighted by their size (https://arxiv.org/abs/1706.04599). ``nan`` without
+        forecasts.
         """
         gaps = sum(abs(part.confidence - part.frequency) * part.n for part in self.bins if part.n)
         return ratio(gaps, self.n)
@@ -55,13 +58,14 @@ def reliability(
     """Sort probabilities into bins of equal width.
 
     Args:
-        probabilities: In [0, 1], shape ``(n,)``.
-        outcomes: Whether it was so, shape ``(n,)``.
-        n_bins: Bins over [0, 1]; an edge belongs to the bin above it.
-        lowest: Lower probabilities are left out: most word pieces are near 0, and good there.
+        probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
+        outcomes: Whether the event of each forecast happened, shape ``(n,)``.
+        n_bins: Number of bins over [0, 1]; an edge belongs to the bin above it.
+        lowest: Forecasts below this probability are left out. Most word pieces have a probability
+            near 0, where calibration is easy; they would hide errors elsewhere.
 
     Raises:
-        ValueError: If the two differ in shape, or a probability is outside [0, 1].
+        ValueError: If the two arrays differ in shape, or a probability is outside [0, 1].
     """
     said, so = _forecasts(probabilities, outcomes, lowest)
     edges = np.arange(n_bins + 1) / n_bins  # exact: linspace has 0.30000000000000004
@@ -86,20 +90,21 @@ def ece_by_chance(
     n_draws: int = 200,
     seed: int = 0,
 ) -> Floats:
-    """Draw the calibration errors that perfectly calibrated samples of this size have.
+    """Simulate the calibration errors that perfectly calibrated forecasts would have by chance.
 
-    Bins of few outcomes are off by chance, so the error of a sample is never 0. An error is
-    evidence of bad calibration if it is above most of these.
+    In a bin with few forecasts the frequency differs from the probability by chance, so the error
+    of a sample is hardly ever 0. A measured error is evidence of bad calibration only if it is
+    above most of the simulated errors.
 
     Args:
-        probabilities: In [0, 1], shape ``(n,)``, as for :func:`reliability`.
-        n_bins: Bins over [0, 1].
-        lowest: Lower probabilities are left out.
-        n_draws: How many samples to draw.
-        seed: Seed of the bootstrap.
+        probabilities: Forecast probabilities, as for :func:`reliability`.
+        n_bins: Number of bins over [0, 1].
+        lowest: Forecasts below this probability are left out.
+        n_draws: Number of samples to simulate.
+        seed: Seed of the simulation.
 
     Returns:
-        The errors, shape ``(n_draws,)``.
+        The expected calibration error of each simulated sample, shape ``(n_draws,)``.
     """
     said = np.asarray(probabilities, np.float64)
     rng = np.random.default_rng(seed)
@@ -109,12 +114,12 @@ def ece_by_chance(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brier:
-    """Mean squared distance of probabilities from the true labels, 0 at best (Brier 1950).
+    """The Brier score: mean squared distance of forecasts from outcomes, 0 at best (Brier 1950).
 
     Attributes:
-        n: Number of probabilities.
-        score: The mean; ``nan`` if there are none.
-        of_base_rate: The score of a constant forecast of the base rate.
+        n: Number of forecasts.
+        score: The score; ``nan`` without forecasts.
+        of_base_rate: The score of forecasting the base rate, which is the mean outcome, every time.
     """
 
     n: int
@@ -123,15 +128,15 @@ class Brier:
 
     @property
     def skill(self) -> float:
-        """Share of the base rate's score that is saved: 1 at best, 0 as good as the base rate.
+        """Brier skill score: 1 for perfect forecasts, 0 if they are as good as the base rate.
 
-        ``nan`` if it was always so, or never.
+        ``nan`` if the event happened always or never.
         """
         return 1 - self.score / self.of_base_rate if self.of_base_rate else nan
 
 
 def brier(probabilities: ArrayLike, outcomes: ArrayLike, *, lowest: float = 0.0) -> Brier:
-    """Score probabilities; arguments and errors are those of :func:`reliability`."""
+    """Compute the Brier score of forecasts; arguments and errors are as in :func:`reliability`."""
     said, so = _forecasts(probabilities, outcomes, lowest)
     if not said.size:
         return Brier(n=0, score=nan, of_base_rate=nan)

@@ -1,4 +1,4 @@
-"""Judged answers as columns of numbers: a hundred bytes each, so that millions fit into memory."""
+"""Judged answers as arrays of numbers: 100 bytes an answer, so that millions fit into memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
 
-#: Answers that are kept as Python objects before they are packed.
+#: Number of answers that are collected as Python tuples before they are packed into an array.
 _CHUNK = 4096
 _TABLE = np.dtype(
     [
@@ -40,24 +40,27 @@ _NAMES = _TABLE.names or ()
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Columns:
-    """One value of each column for each answer, in the order of the data.
+    """Compared answers as arrays with one entry an answer, in the order of the data.
 
     Attributes:
-        rows: Numbers of the rows, ascending.
-        task_names: The names of the tasks.
-        tasks: The task of each answer, as an index into the names.
-        contexts: A number that stands for the sources.
-        flagged: Whether the detector marked anything.
-        failed: Whether there is no verdict: the check failed, or judged nothing.
-        hallucinated: Whether the answer is.
-        complete: Whether all of it was checked.
-        has_spans: Whether it is known which characters are hallucinated.
-        probability: The doubt about it, as in :attr:`.confusion.ComparedAnswer.probability`.
-        characters: Both, predicted and gold, shape ``(n, 3)``.
-        pairs: The same, counted as LettuceDetect does.
-        claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
-        said: P(not supported) that the detector says of the answer; ``nan`` if it says none.
-        latency_ms: The time of the check; ``nan`` if there is no verdict.
+        task_names: Names of the tasks.
+        rows: Number of the answer's row in the data, ascending.
+        tasks: Task of the answer, as an index into ``task_names``.
+        contexts: Hash of the answer's context id; answers to one context share it.
+        flagged: Whether the detector marked anything in the answer.
+        failed: Whether the answer has no verdict: its check failed, or judged nothing.
+        hallucinated: Whether the answer is hallucinated, by its label.
+        complete: Whether all sources could be reached and all of the answer was judged.
+        has_spans: Whether the labels say which characters are hallucinated.
+        probability: The highest doubt, as in :attr:`.confusion.ComparedAnswer.probability`.
+        characters: Numbers of characters that the detector and people marked, that the detector
+            marked, and that people marked, shape ``(n, 3)``.
+        pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
+        claims: Of the claims in which people marked nothing, the number that the detector passed
+            and the number of all, shape ``(n, 2)``.
+        said: The detector's probability that something in the answer is not supported; ``nan`` if
+            it gives none.
+        latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
     """
 
     task_names: tuple[str, ...]
@@ -78,7 +81,7 @@ class Columns:
 
     @staticmethod
     def of(judged: Iterable[ComparedAnswer]) -> "Columns":
-        """Make columns of answers, in their order."""
+        """Make columns of compared answers; the rows are numbered from 1 in the order given."""
         collector = Collector()
         for row, answer in enumerate(judged, 1):
             collector.add(row, answer)
@@ -89,19 +92,22 @@ class Columns:
 
     @property
     def counted(self) -> Bools:
-        """The answers that scores count, as :func:`.sums.counted` selects them."""
+        """Mask of the answers that scores count, by :func:`.sums.counted`."""
         return counted(self.hallucinated, self.failed)
 
     @property
     def ious(self) -> Floats:
-        """Intersection over union of the characters of each; 1 where nothing is marked."""
+        """Intersection over union of predicted and gold characters, of each answer.
+
+        1 for an answer in which neither the detector nor people marked anything.
+        """
         both, predicted, gold = self.characters.T.astype(np.float64)
         union = predicted + gold - both
         ious: Floats = np.divide(both, union, out=np.ones(len(self)), where=union > 0)
         return ious
 
     def take(self, which: Bools) -> Self:
-        """Select answers; if all are selected, nothing is copied."""
+        """Select the answers where a mask is true; if it is true for all, nothing is copied."""
         if which.all():
             return self
         return replace(self, **{name: getattr(self, name)[which] for name in _NAMES})
@@ -113,7 +119,7 @@ class Columns:
 
 
 class Collector:
-    """Gathers answers one by one, in any order."""
+    """Builds :class:`Columns` from compared answers that are added one by one, in any order."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, int] = {}
@@ -128,7 +134,14 @@ class Collector:
         said: float | None = None,
         latency_ms: float = nan,
     ) -> None:
-        """Add an answer; the other arguments are as :class:`Columns` has them."""
+        """Add an answer.
+
+        Args:
+            row: Number of its row in the data.
+            answer: The compared answer.
+            said: The detector's probability for the whole answer; ``None`` if it gives none.
+            latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
+        """
         context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
         self._rows.append(
             (
@@ -152,7 +165,7 @@ class Collector:
             self._pack()
 
     def columns(self) -> Columns:
-        """Give the columns, in the order of the rows.
+        """Return the columns, sorted by row number.
 
         Raises:
             ValueError: If a row was added twice.

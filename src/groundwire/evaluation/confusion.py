@@ -15,27 +15,29 @@ from groundwire.evaluation.metrics import Overlap, Range, count_characters, coun
 class ComparedAnswer:
     """A judged answer compared with its labels, in numbers.
 
-    An answer whose check failed is not flagged, and has an ``error``. Neither is one of which
-    nothing was checked: see :func:`.sums.counted` for what becomes of both. Reports say how many
-    these are.
+    Two kinds of answers have no verdict and are never flagged: those whose check failed, which have
+    an ``error``, and those of which no claim was judged. :func:`.sums.counted` says how scores
+    treat them, and reports say how many there are.
 
     Attributes:
-        id: Names the answer within its set.
+        id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Names its sources.
-        is_hallucinated: Whether people marked anything.
-        is_flagged: Whether the detector did.
-        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was judged. Of a
-            detector that compares, 1 less its lowest similarity: no probability, the same order.
-        characters: Marked characters, each once.
-        pairs: The same, counted as LettuceDetect does.
-        n_clean_claims: Claims in which people marked nothing.
-        n_clean_passed: Of these, those that were judged and in which the detector marked nothing.
+        context_id: Id of its sources; answers to the same sources share it.
+        is_hallucinated: Whether the answer is hallucinated, by its label.
+        is_flagged: Whether the detector marked anything in the answer.
+        probability: The highest P(not supported) of a claim, in [0, 1]; 0 if no claim was judged.
+            For a detector that compares, 1 minus the lowest similarity: this is no probability,
+            but it sorts answers by doubt as well.
+        characters: Counts of characters that people and the detector marked, each counted once.
+        pairs: Counts of the same marks by :func:`.metrics.count_pairs`.
+        n_clean_claims: Number of claims in which people marked nothing.
+        n_clean_passed: Number of those claims that were judged and in which the detector marked
+            nothing either.
         is_complete: Whether all sources could be reached and all of the answer was judged.
-        error: Why its check failed, else empty.
-        is_unchecked: Whether its check did not fail, and judged no claim of it.
-        has_spans: Whether it is known which characters are hallucinated; otherwise it counts for
-            no score of characters.
+        error: Why the check failed; empty if it did not.
+        is_unchecked: Whether the check did not fail, but judged no claim of the answer.
+        has_spans: Whether the labels say which characters are hallucinated. If not, the answer
+            counts for no score of characters.
     """
 
     id: str
@@ -59,7 +61,7 @@ class ComparedAnswer:
 
         Args:
             row: A row of results.
-            detection: Its detection, as :func:`detection_in` reads it.
+            detection: The detection of the row, as :func:`detection_in` reads it.
         """
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
@@ -88,7 +90,7 @@ class ComparedAnswer:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether anything of it was judged."""
+        """Whether the check did not fail, and judged at least one claim of the answer."""
         return not self.error and not self.is_unchecked
 
     @property
@@ -98,21 +100,25 @@ class ComparedAnswer:
 
 
 def detection_in(row: JudgedRow) -> Detection | None:
-    """Read the detection of a row; ``None`` if its check failed.
+    """Read the detection of a row; ``None`` if the row has none because its check failed.
 
     Raises:
-        KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
+        KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError mean
+            the same.
     """
     return None if row.detection is None else detection_of(row.detection, row.answer)
 
 
 def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
-    """Whether a claim or span shares a character with any of some ranges."""
+    """Return whether a claim or span shares a character with at least one of the ranges."""
     return any(start < stretch.end and stretch.start < end for start, end in ranges)
 
 
 def is_judged(detection: Detection) -> bool:
-    """Whether any claim was read: an answer without one has passed nothing."""
+    """Return whether at least one claim was judged; if not, the detection is no verdict.
+
+    An unchecked claim counts as judged if it is unchecked because it has no word of the evidence.
+    """
     return any(
         claim.label is not Label.UNCHECKED or claim.reason is Reason.UNRELATED
         for claim in detection.claims
@@ -120,7 +126,7 @@ def is_judged(detection: Detection) -> bool:
 
 
 def _doubt(claim: Claim) -> float:
-    """Give the doubt about a claim, in [0, 1]: its probability, or 1 less its similarity."""
+    """Return the doubt about a claim, in [0, 1]: its probability, or 1 minus its similarity."""
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)
     return claim.probability or 0.0

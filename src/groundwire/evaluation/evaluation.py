@@ -1,4 +1,4 @@
-"""Scores of a detector on labelled data, computed from a file of results and nothing else."""
+"""Scores of a detector on labelled data, computed from a file of results alone."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
 from groundwire.text.files.reading import fingerprint
 from groundwire.text.files.writing import to_json
 
-#: The parts of an evaluation, by their names in JSON.
+#: JSON keys of the scores of an evaluation.
 _SCORES = (
     *("n_answers", "n_scored", "n_contexts", "n_hallucinated", "n_flagged", "example"),
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: Scores that an evaluation without labelled answers has, too.
+#: JSON keys that every evaluation has, even without labelled answers.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
@@ -38,11 +38,12 @@ class Evaluation:
 
     Attributes:
         header: The detector and the data.
-        counts: How many rows there are, and why some have no verdict or no label.
+        counts: Numbers of rows, and of rows without a verdict or a label.
         scores: JSON data, with ratios in [0, 1] and ``None`` where undefined: the scores of all
-            labelled answers, as :func:`.scores.scores_of` has them; the same by task (``tasks``);
-            marked stretches by label (``labels``); ``calibration``, ``coverage``, ``latency_ms``;
-            and the ``fingerprint`` of the rows with their labels, whatever their order.
+            labelled answers, as :func:`.scores.scores_of` computes them; ``tasks``, the same scores
+            for each task; ``labels``, the recall for each label of a gold span; ``calibration``,
+            ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
+            that does not depend on the order of the rows.
         seconds: Time of all checks together.
     """
 
@@ -56,7 +57,7 @@ class Evaluation:
         """Compute the scores of a file of results.
 
         Raises:
-            ResultsError: If it is none.
+            ResultsError: If the file is no file of results.
         """
         with requiring_results(path):
             return cls.of(read_header(path), read_judged(path), prevalences=prevalences)
@@ -69,10 +70,10 @@ class Evaluation:
         *,
         prevalences: Sequence[float] = PREVALENCES,
     ) -> Self:
-        """Compute the scores of judged rows, in any order; each is read once.
+        """Compute the scores of judged rows, which may come in any order and are read once.
 
         Raises:
-            ValueError: If a row is there twice.
+            ValueError: If two rows have the same number.
         """
         tally = _Tally()
         for row in rows:
@@ -96,10 +97,11 @@ class Evaluation:
         return cls(header=header, counts=tally.counts, scores=scores, seconds=tally.seconds)
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """Return it as JSON data.
+        """Return the evaluation as JSON data.
 
         Args:
-            wall_s: How long the run took, if one did; without, the checks' own times are summed.
+            wall_s: Seconds that the run took; ``None`` if nothing was run, only results were read:
+                then the times of the checks are summed.
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
@@ -119,10 +121,10 @@ class Evaluation:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` wrote, and ``groundwire evaluate --json`` prints.
+        """Read an evaluation from data of :meth:`to_dict`, as ``evaluate --json`` prints them.
 
         Raises:
-            KeyError: If it is something else; so do TypeError and ValueError.
+            KeyError: If the data are no evaluation; TypeError and ValueError mean the same.
         """
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),
@@ -133,7 +135,7 @@ class Evaluation:
 
 
 class _Tally:
-    """Counts rows one by one, and keeps numbers of them but no texts."""
+    """Collects what scores need from rows, one by one: numbers, but no texts."""
 
     def __init__(self) -> None:
         self.counts = RowCounts()
@@ -162,7 +164,10 @@ class _Tally:
         self.answers.add(row.row, judged, said=said, latency_ms=latency_ms)
 
     def labels(self) -> dict[str, dict[str, Any]]:
-        """Count the marked stretches, and those that the detector touched, by label."""
+        """Count, for each label, the gold spans and those that the detector touched.
+
+        Touched means that a span of the detector shares a character with the gold span.
+        """
         return {
             name: {
                 "n": n,
@@ -189,7 +194,11 @@ def _fingerprint(row: JudgedRow) -> int:
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
-    """Compute the calibration of the probabilities of answers."""
+    """Compute how well the detector's probabilities of whole answers are calibrated.
+
+    Returns:
+        JSON data; ``None`` if no answer with a verdict has a probability.
+    """
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():
         return None

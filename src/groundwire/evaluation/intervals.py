@@ -3,15 +3,16 @@
 Answers to one context share its difficulties, so whole contexts are resampled with all of their
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
-intervals that are too narrow. Where trials are independent and few, :func:`wilson` counts.
+intervals that are too narrow. For a share of independent trials there is :func:`wilson`, which also
+works for few of them.
 
-Where all contexts are alike, so are all resamples, and the bootstrap would claim to be certain. So
-of a share that is 0 or 1 the interval is Wilson's, with a trial for each context that has anything
-to count, and of any other score there is none.
+If all contexts have the same score, all resamples have it too, and the bootstrap interval would
+have no width. A share that is 0 or 1 therefore gets Wilson's interval, where each context with
+something to count is one trial. Any other score gets no interval in this case.
 
-Of few contexts the bootstrap claims too much as well: they are not spread as all contexts are. In
-simulations its 95 % intervals of two contexts held the truth in half of the cases, of five in 80 to
-85 %, of ten in about 90 %. So below :data:`MIN_CONTEXTS` there is none.
+With few contexts, bootstrap intervals are too narrow as well. In simulations, 95 % intervals from
+two contexts held the true score in half of the cases, from five contexts in 80 to 85 %, from ten in
+about 90 %. Below :data:`MIN_CONTEXTS` contexts a score therefore gets no bootstrap interval.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +29,11 @@ from groundwire.evaluation.metrics import Floats
 
 #: Default number of resamples, and default seed.
 N_RESAMPLES, SEED = 2000, 0
-#: The fewest contexts with anything to count for a bootstrap interval.
+#: The fewest contexts from which a bootstrap interval is computed.
 MIN_CONTEXTS = 10
-#: Weights of answers that are in memory at a time.
+#: Limit for the weights in memory at a time: resamples times answers.
 _MAX_WEIGHTS = 2**18
-#: Smaller differences of scores are rounding errors.
+#: Scores that differ by less than this count as equal: the difference is a rounding error.
 _SAME = 1e-12
 
 
@@ -43,10 +44,11 @@ class ScoreInterval:
     Attributes:
         value: The score of all answers, without resampling.
         low: Lower end; ``nan`` if there are fewer contexts than :data:`MIN_CONTEXTS`, all resamples
-            agree, or the score is never defined.
-        high: Upper end.
-        level: Share of resamples between the two.
-        n_undefined: Resamples in which the score is undefined; they are left out.
+            have the same score, or the score is undefined in all of them.
+        high: Upper end; ``nan`` where ``low`` is.
+        level: Confidence level, such as 0.95.
+        n_undefined: Number of resamples in which the score is undefined; the interval leaves them
+            out.
     """
 
     value: float
@@ -58,12 +60,13 @@ class ScoreInterval:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """A seeded plan to resample contexts with replacement; equal plans draw the same.
+    """A seeded plan to resample contexts with replacement; equal plans draw the same contexts.
 
     Attributes:
-        of_answer: The context of each answer, as a number that counts them, shape ``(n,)``.
-        contexts: A hash of the names of the contexts, answer by answer.
-        n_resamples: Number of resamples; each draws as many contexts as there are.
+        of_answer: Number of the context of each answer, from 0 in order of appearance, shape
+            ``(n,)``.
+        contexts: Hash of the context ids of all answers, by which two plans are compared.
+        n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """
 
@@ -80,7 +83,7 @@ class Bootstrap:
         n_resamples: int = N_RESAMPLES,
         seed: int = SEED,
     ) -> Self:
-        """Prepare to resample the contexts of answers.
+        """Make a plan to resample the contexts of some answers.
 
         Args:
             contexts: Id of the context of each answer.
@@ -89,7 +92,7 @@ class Bootstrap:
         """
         names = np.asarray(contexts)
         _, first, codes = np.unique(names, return_index=True, return_inverse=True)
-        # Numbered in order of appearance, so that the names of contexts change no draw.
+        # Numbered in order of appearance, so that the draws do not depend on the names of contexts.
         rank = np.empty(len(first), np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
         return cls(rank[codes], sha256(names.tobytes()).hexdigest(), n_resamples, seed)
@@ -123,16 +126,17 @@ class Bootstrap:
         return Sums(values.sum(axis=0), drawn, of_context, self)
 
     def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
-        """Resample any other score.
+        """Resample a score that is no function of sums over answers, such as AUROC.
 
         Args:
-            statistic: Takes how often each answer counts, shape ``(n_answers,)``.
+            statistic: Takes how often each answer counts in a resample, shape ``(n_answers,)``,
+                and returns the score.
         """
         (found,) = self.of_weights_each(lambda rows: np.array([statistic(row) for row in rows]))
         return found
 
     def of_weights_each(self, *statistics: Callable[[Floats], Floats]) -> "tuple[Replicates, ...]":
-        """Resample several such scores with the same draws.
+        """Resample several scores that are no functions of sums, with the same draws for all.
 
         Args:
             statistics: Each takes how often each answer counts in some resamples, shape
@@ -169,13 +173,13 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Sums over the answers as they are, and over those of each resample.
+    """Sums of ``k`` columns over all answers, over each resample, and over each context.
 
     Attributes:
-        value: The scores of all answers, without resampling, shape ``(k,)``.
-        draws: The scores of each resample, shape ``(n_resamples, k)``.
-        of_context: The scores of each context, shape ``(n_contexts, k)``.
-        bootstrap: The plan that drew them.
+        value: Sums over all answers, shape ``(k,)``.
+        draws: Sums over the answers of each resample, shape ``(n_resamples, k)``.
+        of_context: Sums over the answers of each context, shape ``(n_contexts, k)``.
+        bootstrap: The plan by which the resamples were drawn.
     """
 
     value: Floats
@@ -192,20 +196,23 @@ class Sums:
         return Replicates(float(statistic(self.value)), statistic(self.draws), self.bootstrap)
 
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """Compute a share; its interval is known even where it is 0 or 1."""
+        """Compute a score that is a share of a count, such as precision.
+
+        Unlike other scores, a share of 0 or 1 gets an interval, by Wilson's formula.
+        """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """A score of the answers as they are, and of each resample.
+    """A score of all answers, and the same score of each resample.
 
     Attributes:
         value: The score of all answers, without resampling.
         draws: The score of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
-        bootstrap: The plan that drew them.
-        n_trials: For a share, the number of contexts that count; 0 for other scores.
+        bootstrap: The plan by which the resamples were drawn.
+        n_trials: For a share, the number of contexts in which it is defined; 0 for other scores.
     """
 
     value: float
@@ -214,10 +221,13 @@ class Replicates:
     n_trials: int = 0
 
     def interval(self, level: float = 0.95) -> ScoreInterval:
-        """Compute the percentile interval that holds this share of the resamples.
+        """Compute the percentile interval between whose ends a share of the resamples lies.
 
-        A share that is 0 or 1 gets Wilson's interval instead. There is no interval if all resamples
-        agree or there are few contexts.
+        A score that is a share of 0 or 1 gets Wilson's interval instead. Other scores get none if
+        all resamples have the same score, or there are fewer contexts than :data:`MIN_CONTEXTS`.
+
+        Args:
+            level: The share of resamples in the interval, in (0, 1).
         """
         known = self.draws[~np.isnan(self.draws)]
         low = high = nan
@@ -234,7 +244,7 @@ class Replicates:
 
     @property
     def _n_contexts(self) -> int:
-        """Number of contexts that the score rests on, as far as known."""
+        """Number of contexts that the score rests on: for a share, those in which it is defined."""
         return self.n_trials or self.bootstrap.n_contexts
 
 
@@ -248,8 +258,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     (1.0, 0.57, 1.0)
 
     Args:
-        n_right: Successes.
-        n: Trials; of none, everything is ``nan``.
+        n_right: Number of successes.
+        n: Number of trials; if it is 0, share and interval are ``nan``.
         level: The confidence level, in (0, 1).
     """
     if not n:
@@ -258,7 +268,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
-    # Where none or all are right one end is exactly 0 or 1; the formula would round.
+    # If no trial or every trial succeeds, one end is exactly 0 or 1: the formula would be off by a
+    # rounding error.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
     return ScoreInterval(value=share, low=low, high=high, level=level)
@@ -267,11 +278,11 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
 def difference(first: Replicates, second: Replicates) -> Replicates:
     """Subtract the second score from the first, resample by resample.
 
-    Two detectors meet the same hard contexts, so the difference varies less than either score:
-    their intervals may overlap where that of the difference leaves out 0.
+    Both detectors find the same contexts hard, so the difference varies less than either score: its
+    interval may exclude 0 although the intervals of the two scores overlap.
 
     Raises:
-        ValueError: If the two were not resampled alike.
+        ValueError: If the two scores were not resampled by the same plan.
     """
     if first.bootstrap != second.bootstrap:
         raise ValueError(

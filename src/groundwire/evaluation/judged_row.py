@@ -14,30 +14,30 @@ from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.text.files.writing import WrittenError, other_data
 
-#: Version of the format.
+#: Version of the format of results files.
 SCHEMA = 1
 
-#: The key that rows of ``groundwire check --batch`` have, and others do not.
+#: Key that each row of ``groundwire check --batch`` has, and no row of a results file.
 BATCH_KEY = "input_sha256"
 
 
-#: Errors that reading raises if the data are no results.
+#: Errors that parsing raises if the data are no results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
 class ResultsError(WrittenError):
-    """A results file cannot be read, or not be continued."""
+    """A results file cannot be read, or cannot be continued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The header of results: the detector and the data.
+    """The header of results: the detector that judged, and the data.
 
     Attributes:
         detector: The detector, with its threshold.
-        data: SHA-256 of each file of answers, by its name.
-        command: The command line that made them.
-        version: The version of Groundwire.
+        data: Name of each file of answers → its SHA-256.
+        command: The command line that made the results.
+        version: The version of Groundwire that made the results.
     """
 
     detector: DetectorInfo
@@ -46,7 +46,7 @@ class Header:
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the header as JSON data."""
         return {
             "schema": SCHEMA,
             "groundwire": self.version,
@@ -57,10 +57,11 @@ class Header:
 
     @classmethod
     def of_batch(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """Make the header of what ``groundwire check --batch`` wrote, which has none.
+        """Make a header for rows of ``groundwire check --batch``, whose output has no header.
 
         Raises:
-            ValueError: If no row was checked; KeyError or TypeError if these are no such rows.
+            ValueError: If no row was checked.
+            KeyError: If the rows are no such rows; TypeError means the same.
         """
         detector = next((row["detector"] for row in rows if "detector" in row), None)
         if detector is None:
@@ -77,10 +78,10 @@ class Header:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a header back.
+        """Read a header from data of :meth:`to_dict`.
 
         Raises:
-            KeyError: If it is no header; so do TypeError and ValueError.
+            KeyError: If the data are no header; TypeError and ValueError mean the same.
         """
         if data["schema"] != SCHEMA:
             raise ValueError(f"it has schema {data['schema']!r}, and {SCHEMA} is read")
@@ -98,21 +99,23 @@ class JudgedRow:
     """One answer with its labels and its detection.
 
     Attributes:
-        row: Its number in the data, the first being 1.
-        id: Names it within its set.
+        row: Number of the answer's row in the data, from 1.
+        id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Names its sources.
-        columns: The other columns of its row.
+        context_id: Id of the sources; answers to the same sources share it.
+        columns: Further columns of the row in the data, by name.
         question: The question, or ``None``.
-        answer: Its text.
-        sources: ``id``, ``chars`` and ``sha256`` of each; the texts stay in the data.
-        known: How much of it is labelled: a :class:`.datasets.labelled.Known`.
-        hallucinated: Whether it is; ``None`` if that is not known.
-        gold: ``start``, ``end``, ``label`` and ``kind`` of what is marked.
-        detection: :meth:`groundwire.Detection.to_dict`, or ``None`` if the check failed.
-        error: ``type`` and ``message`` of why it failed, or ``None``.
-        seconds: Time of its check, with its share of work for several answers.
-        sha256: Fingerprint of its row of the data.
+        answer: The text of the answer; empty if the row could not be read.
+        sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
+            data.
+        known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
+        hallucinated: Whether the answer is hallucinated, by its label; ``None`` without a label.
+        gold: ``start``, ``end``, ``label`` and ``kind`` of each stretch that people marked.
+        detection: The detection as :meth:`groundwire.Detection.to_dict` writes it, or ``None``.
+        error: ``type`` and ``message`` of the error, if the row could not be read or its check
+            failed; else ``None``.
+        seconds: Seconds that the check took; work for several answers at once is shared out.
+        sha256: Fingerprint of the row in the data.
     """
 
     row: int
@@ -137,25 +140,25 @@ class JudgedRow:
         return self.error is not None and not self.answer
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the row as JSON data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**data, "sources": list(self.sources), "gold": list(self.gold)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a row back.
+        """Read a row from data of :meth:`to_dict`.
 
         Raises:
-            TypeError: If it is no row of results; so does KeyError.
+            TypeError: If the data are no row of results; KeyError means the same.
         """
         return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
 
     @classmethod
     def from_batch(cls, data: Mapping[str, Any]) -> Self:
-        """Read a row that ``groundwire check --batch`` wrote; it has no label.
+        """Read a row that ``groundwire check --batch`` wrote; such a row has no label.
 
         Raises:
-            KeyError: If it is none; so does TypeError.
+            KeyError: If the data are no such row; TypeError means the same.
         """
         error = data.get("error")
         keys = ("row", "id", BATCH_KEY, "error")
@@ -177,10 +180,10 @@ class JudgedRow:
 
 @contextmanager
 def requiring_results(path: Path) -> Iterator[None]:
-    """Refuse a file whose rows are not those of results.
+    """Report errors of parsing as an error that names the file and says that it has no results.
 
     Raises:
-        ResultsError: In place of :data:`UNLIKE_RESULTS`.
+        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`.
     """
     try:
         yield
@@ -195,8 +198,8 @@ def require_same(path: Path, before: Header, now: Header) -> None:
     """Refuse to mix results of two detectors, or of different data.
 
     Raises:
-        DifferentDetectorError: If the results are of another detector.
-        ResultsError: If they are of other data.
+        DifferentDetectorError: If the results were made by another detector.
+        ResultsError: If the results were made from other data.
     """
     if before.detector != now.detector:
         raise DifferentDetectorError(path, before.detector, now.detector)

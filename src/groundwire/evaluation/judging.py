@@ -1,4 +1,4 @@
-"""Judging of blocks of labelled answers into rows of results."""
+"""Judges blocks of labelled answers and makes rows of results."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -10,15 +10,20 @@ from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.loading import AnyDetector, judge_all
 
-#: Rows that are judged together.
+#: Rows that are judged in one go.
 Block = Sequence[AnyRow]
 
-#: Judges blocks of rows, and yields the results of each block as it is done, in any order.
+#: A function that judges blocks of rows and yields the results of each block when it is done. The
+#: blocks may come in any order.
 Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
 
 
 def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
-    """Judge rows, those of one context together; rows that cannot be read come first."""
+    """Judge the rows of a block and yield their results.
+
+    Rows that could not be read come first; then answers to one context follow one another, so that
+    its sources are read once.
+    """
     yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
     numbered = [row for row in block if isinstance(row, NumberedAnswer)]
     first: dict[str, int] = {}
@@ -31,7 +36,7 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
 
 
 def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
-    """Make a row of results of an answer and its detection or error."""
+    """Make a row of results from an answer and its detection or error."""
     answer, detection, error = row.answer, None, None
     if isinstance(verdict, Detection):
         detection = verdict.to_dict()
@@ -63,7 +68,7 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
 
 
 def failed_row(row: FailedRow) -> JudgedRow:
-    """Make a row of results of a row that could not be read."""
+    """Make a row of results for a row of the data that could not be read."""
     return JudgedRow(
         row=row.row,
         id=row.id,

@@ -1,6 +1,6 @@
 """A language model at an endpoint that speaks chat completions, called by the official client.
 
-Error messages are our own words: an endpoint's may quote the key or the sources.
+Error messages never quote the endpoint's own messages, which may contain the key or the sources.
 """
 
 import json
@@ -16,30 +16,31 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
 from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
 
-#: Variables of the environment that hold the key and the URL by default.
+#: Environment variables that hold the key and the URL by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: The key that is sent to endpoints that need none: the client demands a text.
+#: Sent as the key to endpoints that need no key: the client refuses an empty one.
 NO_KEY = "none"
 
-#: Short words of an endpoint's error, which name a problem and cannot be a secret.
+#: Matches error codes of an endpoint, such as "context_length_exceeded". A word of this form is
+#: shown to the user: it names a problem and cannot be a secret.
 _WORD = re.compile(r"[a-z_]{1,40}")
 
 
 class GenerationError(GroundwireError):
-    """A call failed."""
+    """A call of a language model failed."""
 
-    #: Whether no other call of the run can succeed.
+    #: Whether all further calls of the run would fail too, such as after a refused key.
     is_final = False
 
 
 class FinalGenerationError(GenerationError):
-    """A call failed, and so will all others."""
+    """A call failed for a reason, such as a refused key, that makes all further calls fail too."""
 
     is_final = True
 
 
 class EmptyReplyError(GenerationError):
-    """A reply has no text; ``is_cut`` if the tokens ran out before there was any."""
+    """A reply has no text. ``is_cut`` says whether the limit of tokens was reached before any."""
 
     def __init__(self, problem: str, *, is_cut: bool) -> None:
         super().__init__(problem)
@@ -55,10 +56,11 @@ class ModelReply:
     """The answer of a language model.
 
     Attributes:
-        answer: Its text.
-        finish_reason: Why it ended; ``length`` if it was cut.
+        answer: The text.
+        finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
+            empty if the endpoint gives no reason.
         prompt_tokens: Tokens read, as the endpoint counts them; 0 if it does not say.
-        completion_tokens: Tokens written.
+        completion_tokens: Tokens written, likewise.
     """
 
     answer: str
@@ -72,8 +74,8 @@ class EndpointAddress:
     """The URL of an endpoint and the key for it.
 
     Attributes:
-        base_url: Such as ``https://api.openai.com/v1``.
-        api_key: Sent with each call; never shown.
+        base_url: The URL, such as ``https://api.openai.com/v1``.
+        api_key: The key that is sent with each call; ``repr`` hides it.
     """
 
     base_url: str
@@ -91,17 +93,18 @@ class EndpointAddress:
         variable: str | None = KEY_VARIABLE,
         option: str = "--base-url",
     ) -> Self:
-        """Read an address.
+        """Make an address from a URL and the environment.
 
         Args:
-            base_url: By default that of ``OPENAI_BASE_URL``, else OpenAI's.
-            environ: The environment.
+            base_url: The URL; by default the value of ``OPENAI_BASE_URL``, else OpenAI's URL.
+            environ: The environment variables.
             variable: The variable that holds the key; ``None`` sends no key.
             option: The option that named the URL, for messages.
 
         Raises:
-            EndpointSettingError: If it is no URL, has a secret in it, there is no key, the key is
-                no text for a header, or would travel over plain HTTP to another machine.
+            EndpointSettingError: If the URL is no URL or has a secret in it; if the key is missing
+                though the endpoint is on another machine, cannot stand in a header, or would travel
+                over plain HTTP to another machine.
         """
         given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
         key = "" if variable is None else environ.get(variable, "").strip()
@@ -145,7 +148,7 @@ def _read_url(given: str, option: str, *, has_key: bool) -> str:
 
 
 class LanguageModel(ChatClient):
-    """An endpoint that is asked for answers.
+    """A language model at an endpoint, which answers requests.
 
     Raises:
         MissingExtraError: If the official client is not installed.
@@ -164,14 +167,14 @@ class LanguageModel(ChatClient):
         self._max_retries = max_retries
 
     def ask(self, body: Mapping[str, Any]) -> ModelReply:
-        """Call the endpoint; the client tries again after failures that may pass.
+        """Send a request and return the reply; the client repeats it after temporary failures.
 
         Raises:
             GenerationError: If there is no answer.
         """
         try:
             content = self.create(body)
-        except Exception as error:  # whatever the client raises, there is no answer
+        except Exception as error:  # any error of the client means that there is no answer
             raise self._as_error(error) from error
         return _read(content)
 
@@ -201,7 +204,10 @@ def body_of(
     max_tokens: int | None,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Build a request; options that are ``None`` are left out, for some models refuse them."""
+    """Build the body of a request; options that are ``None`` are left out: some models refuse them.
+
+    The limit of tokens gets the name that the endpoint expects.
+    """
     body: dict[str, Any] = {"model": model, "messages": messages}
     options = {"temperature": temperature, max_tokens_key(base_url): max_tokens, "seed": seed}
     return body | {name: value for name, value in options.items() if value is not None}
@@ -258,7 +264,7 @@ def _of_status(status: int, body: object, times: str) -> GenerationError:
     return GenerationError(f"Service error ({status}), {times}.")
 
 
-#: Status that holds for all calls → what is wrong.
+#: HTTP status with which all further calls would fail too → message.
 _FINAL = {
     401: "Authentication failed (401). See that the key is right.",
     402: "The account behind the key has no credit left.",

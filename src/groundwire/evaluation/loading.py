@@ -1,4 +1,4 @@
-"""Choice and loading of detectors and explainers, for the commands."""
+"""Options of detectors and explainers, and functions that load them, for the commands."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AnyDetector(Protocol):
-    """A detector, as far as the commands use it."""
+    """The methods of a detector that the commands use."""
 
     @property
     def info(self) -> DetectorInfo:
@@ -30,7 +30,7 @@ class AnyDetector(Protocol):
         ...
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check many answers, in order; a failed check gives its error."""
+        """Check answers in order; yield each detection, or the error if the check fails."""
         ...
 
 
@@ -39,14 +39,14 @@ class DetectorChoice:
     """Options of the detector to load.
 
     Attributes:
-        model: Name, hub id or folder; ``None`` is the embedded reader, ``similarity`` and
-            ``similarity:hash`` compare; ``ngram``, ``nli:MODEL`` and
-            ``judge:MODEL@URL`` are detectors of others.
+        model: Name, hub id or folder of the model. ``None`` is the embedded reader; ``similarity``
+            and ``similarity:hash`` are detectors that compare; ``ngram``, ``nli:MODEL`` and
+            ``judge:MODEL@URL`` are detectors of other projects.
         revision: Commit of a hub model.
-        operating_point: Name or number of the threshold.
-        threads: CPU threads; ``None`` leaves it to the detector.
-        device: ``cpu`` or ``cuda:N``, for loaded checkpoints.
-        cache_mb: Megabytes for sources that were read; ``None`` leaves it to the detector.
+        operating_point: The threshold, as a name such as ``balanced`` or as a number.
+        threads: Number of CPU threads; ``None`` for the detector's default.
+        device: ``cpu`` or ``cuda:N``, for checkpoints that are loaded.
+        cache_mb: Size in megabytes of the cache of read sources; ``None`` for the default.
     """
 
     model: str | None = None
@@ -58,8 +58,9 @@ class DetectorChoice:
 
 
 def load_detector(choice: DetectorChoice) -> AnyDetector:
-    """Load a detector: one of ours, or one of another project."""
-    # Numpy and the inference library come with it: 200 ms that --help does not need.
+    """Load a detector: one of this project, or one of another project."""
+    # Imported here: numpy and the inference library come with it and take 200 ms, which --help
+    # should not wait for.
     from groundwire.detector import CACHE_MB, Detector
     from groundwire.evaluation.adapters.names import parse
 
@@ -86,32 +87,32 @@ def load_detector(choice: DetectorChoice) -> AnyDetector:
 def judge_all(
     detector: AnyDetector, examples: Sequence[Example]
 ) -> Iterator[Detection | GroundwireError]:
-    """Judge examples in order; a check that fails for any reason gives an error."""
+    """Yield the detection of each example, in order, or an error if its check fails."""
     n_done = 0
     while n_done < len(examples):
         try:
             for verdict in detector.detect_batch(examples[n_done:]):
                 n_done += 1
                 yield verdict
-        except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run
+        except Exception as error:  # noqa: BLE001  # one unexpected error must not end the run
             n_done += 1
             problem = f"The check failed with an unexpected error: {type(error).__name__}: {error}"
             yield DetectionError(problem)
 
 
 def load_pipeline(config: "Config") -> "Pipeline":
-    """Load the stages that a configuration names."""
-    from groundwire.pipeline import Pipeline  # as heavy as a detector
+    """Load the pipeline of stages that a configuration describes."""
+    from groundwire.pipeline import Pipeline  # imported here: as slow as a detector
 
     return Pipeline.load(config)
 
 
 class AnyExplainer(Protocol):
-    """An explainer, as far as the commands use it.
+    """The methods of an explainer that the commands use.
 
     Attributes:
         name: The name of the explainer.
-        revision: The revision of its model; empty if it is not pinned.
+        revision: The revision of its model; empty if none is pinned.
     """
 
     name: str
@@ -124,7 +125,7 @@ class AnyExplainer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainerChoice:
-    """Options of the explainer to load, as those of ``Explainer.load``."""
+    """Options of the explainer to load: the arguments of ``Explainer.load``."""
 
     model: str | None = None
     revision: str | None = None
@@ -136,14 +137,14 @@ class ExplainerChoice:
 
 
 def load_explainer(choice: ExplainerChoice) -> AnyExplainer:
-    """Load an explainer."""
+    """Load the explainer with these options."""
     from groundwire.explain import Explainer
 
     return Explainer.load(**asdict(choice))
 
 
 class DifferentDetectorError(InputError):
-    """The results to continue are of another detector, or of another threshold."""
+    """The results to continue were made by another detector, or at another threshold."""
 
     def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
         super().__init__(output, before, now)

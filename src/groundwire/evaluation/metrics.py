@@ -1,7 +1,7 @@
 """Scores of a detector against labelled answers: counts add up first, ratios come last.
 
-A ratio of nothing is undefined, and ``nan`` says so: precision where nothing was flagged, AUROC
-where all answers are of one kind.
+A ratio whose denominator is 0 is undefined, and is ``nan``: precision if nothing was flagged, AUROC
+if all answers are hallucinated or none is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Counts of answers or characters: predicted, gold (true by the labels), and both."""
+    """Counts of answers or characters: predicted by the detector, gold (labelled), and both."""
 
     both: int
     predicted: int
@@ -42,25 +42,29 @@ class Overlap:
 
     @property
     def iou(self) -> float:
-        """Intersection over union, in [0, 1]; 1 if both are empty."""
+        """Intersection over union, in [0, 1]; 1 if nothing is predicted or gold."""
         union = self.predicted + self.gold - self.both
         return self.both / union if union else 1.0
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """The counts as :func:`f1_of` takes them: both, predicted, gold."""
+        """The counts in the order that :func:`f1_of` takes: both, predicted, gold."""
         return self.both, self.predicted, self.gold
 
 
 def f1_of(sums: ArrayLike) -> Floats:
-    """F1 of sums of both, predicted and gold: shape ``(..., 3)`` in, ``(...)`` out."""
+    """Compute F1 from counts: shape ``(..., 3)`` in, ``(...)`` out.
+
+    Args:
+        sums: On the last axis the counts of both, of predicted and of gold.
+    """
     both, predicted, gold = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
     return ratios(2 * both, predicted + gold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Counts of answers: flagged, hallucinated, and both."""
+    """Counts of answers: all, flagged, hallucinated, and both flagged and hallucinated."""
 
     n: int
     n_both: int
@@ -73,10 +77,10 @@ class AnswerCounts:
 
         Args:
             flagged: Whether each answer was flagged, shape ``(n,)``.
-            hallucinated: Whether each is hallucinated, shape ``(n,)``.
+            hallucinated: Whether each answer is hallucinated, shape ``(n,)``.
 
         Raises:
-            ValueError: If the two differ in shape.
+            ValueError: If the two arrays differ in shape.
         """
         said, so = np.asarray(flagged, np.bool_), np.asarray(hallucinated, np.bool_)
         require_paired(said, so)
@@ -89,7 +93,7 @@ class AnswerCounts:
 
     @property
     def overlap(self) -> Overlap:
-        """The counts without answers that are neither."""
+        """The counts of flagged and hallucinated answers as predicted and gold ones."""
         return Overlap(both=self.n_both, predicted=self.n_flagged, gold=self.n_hallucinated)
 
     @property
@@ -114,15 +118,16 @@ class AnswerCounts:
 
     @property
     def flag_all_f1(self) -> float:
-        """F1 of flagging every answer, which needs no detector."""
+        """F1 of flagging every answer: the baseline that a detector has to beat."""
         every = Overlap(both=self.n_hallucinated, predicted=self.n, gold=self.n_hallucinated)
         return every.f1
 
     def precision_at(self, prevalence: float) -> float:
-        """Compute the precision if this share of answers, in [0, 1], were hallucinated.
+        """Compute the precision if the share ``prevalence`` of answers, in [0, 1], is hallucinated.
 
-        Recall and the false-positive rate do not depend on how common hallucinations are, and
-        precision does: a labelled set has more of them than production.
+        Precision depends on how common hallucinations are, and labelled data usually have more of
+        them than production. Recall and the false-positive rate, from which this precision is
+        computed, do not depend on how common they are.
         """
         if not 0 <= prevalence <= 1:
             raise ValueError(f"a prevalence lies between 0 and 1, and this is {prevalence}")
@@ -135,9 +140,9 @@ class Ranking:
     """Answers sorted by score, for metrics that need no threshold.
 
     Attributes:
-        order: Answers from the highest score to the lowest, shape ``(n,)``.
-        starts: Where each distinct score begins in that order: ties are one step.
-        hallucinated: Whether each answer is hallucinated, in that order, shape ``(n,)``.
+        order: Indices of the answers from the highest score to the lowest, shape ``(n,)``.
+        starts: For each distinct score, the place in ``order`` where its answers begin.
+        hallucinated: Whether each answer is hallucinated, in the order of ``order``.
     """
 
     order: NDArray[np.intp]
@@ -146,14 +151,14 @@ class Ranking:
 
     @classmethod
     def of(cls, scores: ArrayLike, hallucinated: ArrayLike) -> Self:
-        """Sort answers.
+        """Sort answers by score, the highest first.
 
         Args:
             scores: The score of each answer, shape ``(n,)``; higher is more doubtful.
-            hallucinated: Whether each is hallucinated, shape ``(n,)``.
+            hallucinated: Whether each answer is hallucinated, shape ``(n,)``.
 
         Raises:
-            ValueError: If the two differ in shape, or a score is not a number.
+            ValueError: If the two arrays differ in shape, or a score is not a number.
         """
         values, so = np.asarray(scores, np.float64), np.asarray(hallucinated, np.bool_)
         require_paired(values, so)
@@ -173,26 +178,26 @@ class Ranking:
             weights: How often each answer counts, shape ``(n,)``; by default once.
 
         Returns:
-            In [0, 1]; ``nan`` if all answers are of one kind.
+            The area, in [0, 1]; ``nan`` if all answers are hallucinated or none is.
         """
         return float(self.aurocs(self._given(weights)))
 
     def average_precision(self, weights: ArrayLike | None = None) -> float:
         """Area under the precision-recall curve as a sum of steps, one per distinct score.
 
-        Steps, and no straight lines between points, which would be too kind
+        Joining the points by straight lines would overestimate the area
         (https://doi.org/10.1145/1143844.1143874).
 
         Args:
             weights: How often each answer counts, shape ``(n,)``; by default once.
 
         Returns:
-            In [0, 1]; ``nan`` if no answer is hallucinated.
+            The area, in [0, 1]; ``nan`` if no answer is hallucinated.
         """
         return float(self.average_precisions(self._given(weights)))
 
     def aurocs(self, weights: Floats) -> Floats:
-        """:meth:`auroc` of several resamples: weights ``(..., n)`` in, ``(...)`` out."""
+        """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out."""
         wrong, right = self._by_score(weights)
         above = right.cumsum(axis=-1) - right / 2  # grounded answers that score above, ties half
         n_right = right.sum(axis=-1)
@@ -200,7 +205,7 @@ class Ranking:
         return ratios(hits, wrong.sum(axis=-1) * n_right)
 
     def average_precisions(self, weights: Floats) -> Floats:
-        """:meth:`average_precision` of several resamples, as :meth:`aurocs`."""
+        """Compute :meth:`average_precision` for several resamples, shaped as in :meth:`aurocs`."""
         wrong, right = self._by_score(weights)
         found, flagged = wrong.cumsum(axis=-1), (wrong + right).cumsum(axis=-1)
         precision = np.divide(found, flagged, out=np.zeros_like(found), where=flagged > 0)
@@ -212,7 +217,11 @@ class Ranking:
         return given
 
     def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Sum the weights of hallucinated and of grounded answers by score, highest first."""
+        """Sum the weights of answers by distinct score, highest first.
+
+        Returns:
+            The sums of hallucinated answers and those of grounded answers.
+        """
         if not self.order.size:
             return weights, weights
         sorted_ = weights[..., self.order]
@@ -230,8 +239,9 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
     White space at the ends of a range does not count.
 
     Args:
-        predicted: Half-open character ranges of ``text``.
-        gold: The same, as annotated. Ranges of one side may overlap; a character counts once.
+        predicted: Half-open ranges of characters that the detector marked.
+        gold: Half-open ranges of characters that people marked. Ranges of one side may overlap; a
+            character counts once.
         text: The answer.
     """
     # Masks, because annotators' ranges may overlap: summing range by range would count the shared
@@ -245,9 +255,10 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
 def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
     """Compare ranges as LettuceDetect's evaluator does, so that scores are comparable.
 
-    It sums the overlap of every predicted with every annotated range, white space included
-    (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect): what two annotated
-    ranges share counts twice, and precision can exceed 1. :func:`count_characters` corrects that.
+    That evaluator (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect) sums the
+    overlap of every predicted with every annotated range, white space included. So a character that
+    two annotated ranges share counts twice, and precision can exceed 1. :func:`count_characters`
+    counts each character once.
     """
     return Overlap(
         both=sum(max(0, min(b, d) - max(a, c)) for a, b in predicted for c, d in gold),
@@ -271,7 +282,7 @@ def _mask(ranges: Iterable[Range], text: str) -> Bools:
 
 
 def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:
-    """Refuse two columns of different length.
+    """Refuse two arrays unless they are one-dimensional and of equal length.
 
     Raises:
         ValueError: If they are not.
@@ -283,12 +294,12 @@ def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> N
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide; ``nan`` if the whole is 0."""
+    """Divide a part by the whole; ``nan`` if the whole is 0."""
     return part / whole if whole else nan
 
 
 def ratios(parts: ArrayLike, wholes: ArrayLike) -> Floats:
-    """:func:`ratio` of each pair."""
+    """Divide each part by its whole; ``nan`` where the whole is 0."""
     above, below = np.asarray(parts, np.float64), np.asarray(wholes, np.float64)
     shares: Floats = np.divide(above, below, out=np.full(below.shape, nan), where=below != 0)
     return shares

@@ -1,4 +1,4 @@
-"""Rows without a verdict: how many there are, why, and what scores make of them."""
+"""Rows without a verdict: how many there are, why, and how scores count them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Failed rows that are kept; all are counted.
+#: The most failed rows whose errors are kept; all failed rows are counted.
 MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"
-#: The counts of :class:`RowCounts` that are in JSON as they are.
+#: Attributes of :class:`RowCounts` that are JSON keys too.
 _COUNTS = ("n", "n_unreadable", "n_failed_checks", "n_unchecked", "n_unlabelled")
 
 
@@ -20,11 +20,11 @@ class Without:
     """A reason why a row has no verdict.
 
     Attributes:
-        key: Name of its count in :class:`RowCounts`.
-        title: The reason in a list.
-        one: The reason in a sentence about one row.
-        many: The reason in a sentence about several rows.
-        counts: What scores make of such rows.
+        key: Attribute of :class:`RowCounts` that counts the rows with this reason.
+        title: The reason as an entry of a list, such as "failed checks".
+        one: The reason after the number 1, such as "check failed".
+        many: The reason after any other number, such as "checks failed".
+        counts: How scores count such rows, in words.
     """
 
     key: str
@@ -61,7 +61,7 @@ WITHOUT = (
 
 
 def told(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Say how many rows have no verdict, by reason; nothing if all have one.
+    """Yield a phrase for each reason why rows have no verdict; nothing if all rows have one.
 
     Args:
         scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
@@ -73,15 +73,15 @@ def told(scores: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class RowCounts:
-    """Counts of rows, and the first that failed.
+    """Counts of rows, and the first failed rows with their errors.
 
     Attributes:
-        n: All rows.
+        n: Number of all rows.
         n_unreadable: Rows that could not be read; no score counts them.
         n_failed_checks: Rows whose check failed.
-        n_unchecked: Rows whose check did not fail and judged nothing: without a source, in a script
-            that the detector cannot read, too short to be compared.
-        n_unlabelled: Rows that could be read and have no label; no score counts them.
+        n_unchecked: Rows whose check did not fail, but judged nothing: the answer has no source, is
+            in a script that the detector cannot read, or is too short to be compared.
+        n_unlabelled: Rows that did not fail and have no label; no score counts them.
     """
 
     n: int = 0
@@ -93,16 +93,21 @@ class RowCounts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` wrote.
+        """Read counts from data of :meth:`to_dict`.
 
         Raises:
-            KeyError: If it is something else.
+            KeyError: If a count is missing.
         """
         counts = {name: data[name] for name in _COUNTS}
         return cls(**counts, _failures=list(data["failures"]))
 
     def add(self, row: JudgedRow, *, is_unchecked: bool) -> None:
-        """Count a row; ``is_unchecked`` says that its check did not fail and judged nothing."""
+        """Count a row.
+
+        Args:
+            row: The row.
+            is_unchecked: Whether its check did not fail, but judged nothing.
+        """
         self.n += 1
         self.n_unchecked += is_unchecked
         if row.error is None:
@@ -116,7 +121,7 @@ class RowCounts:
 
     @property
     def n_failed(self) -> int:
-        """Rows that could not be read, or whose check failed."""
+        """Number of rows that could not be read, or whose check failed."""
         return self.n_unreadable + self.n_failed_checks
 
     @property
@@ -126,10 +131,10 @@ class RowCounts:
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """The first failed rows: row, id, type and message."""
+        """The first failed rows, each with the keys ``row``, ``id``, ``type`` and ``message``."""
         return sorted(self._failures, key=itemgetter("row"))[:MAX_FAILURES]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the counts and failures as JSON data."""
         counts = {name: getattr(self, name) for name in _COUNTS}
         return {**counts, "n_failed": self.n_failed, "failures": self.failures}

@@ -1,4 +1,4 @@
-"""Differences of scores between two judgements of the same answers."""
+"""Differences of scores between two runs over the same answers, such as of two detectors."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,22 +7,23 @@ from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
 from groundwire.evaluation.scores import of_answers, of_spans
 
-#: Computes scores of answers by name, with the bootstrap of their contexts.
+#: A function that computes scores of answers, by name, with the resamples of a bootstrap.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
 
 
 def differences(
     now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
 ) -> dict[str, Replicates]:
-    """Subtract each score of before from that of now; both are resampled alike.
+    """Subtract each earlier score from the same score now, resample by resample.
 
     Args:
-        now: Judged answers.
-        before: The same answers, in the same order, as they were judged.
+        now: Answers as they were judged now.
+        before: The same answers, in the same order, as they were judged earlier.
 
     Returns:
-        Name of a score → difference; those of characters, such as ``span.f1``, are of the answers
-        of which both sides know the characters. None without answers.
+        Name of a score → difference. Scores of characters, such as ``span.f1``, are computed from
+        the answers for which both runs know the hallucinated characters, and are missing if there
+        are none. Empty without answers.
     """
     if not now:
         return {}

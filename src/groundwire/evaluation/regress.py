@@ -1,7 +1,7 @@
 """Comparison of scores with a baseline, by which a CI pipeline can fail.
 
-Scores that cannot be compared are an error, never a pass: one is missing, or the data or its labels
-differ.
+If a score is missing, or the data or labels of the two sides differ, the comparison is an error,
+never a pass.
 """
 
 import json
@@ -25,16 +25,16 @@ from groundwire.evaluation.sums import STATISTICS
 
 #: Scores that can be compared: of answers, and of marked characters.
 METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span.f1")
-#: Scores of which less is better.
+#: Scores that are better the lower they are.
 _FALLING = ("fpr",)
 
-#: Counts that may not grow: name → key of the count, and words for its rows.
+#: Counts that may not be higher than in the baseline: name → JSON key, and words for the rows.
 COUNTS = {
     "failed rows": ("n_failed", "rows could not be read or checked"),
     "unchecked answers": ("n_unchecked", "answers were not checked at all"),
 }
 
-#: Counts that must be equal on both sides, with words for them.
+#: Counts that must be equal in results and baseline: JSON key → words for the rows that it counts.
 _SAME = {
     "n": "rows",
     "n_answers": "rows with a label",
@@ -54,18 +54,21 @@ class RegressError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck:
-    """One check of a comparison.
+    """The check of one number: a score, the rate of hallucinated answers, or a count of rows.
 
     Attributes:
-        name: A score, ``rate``, or one of :data:`COUNTS`.
-        is_passed: Whether it is within its limit.
-        before: Its value in the baseline; ``None`` without one.
-        now: Its value in the new results.
-        worse: By how much it is worse, in points of per cent; of rows, how many more.
-        allowed: By how much it may be.
-        ci95: Interval of ``worse``, by context and paired; ``None`` without results of both sides.
+        name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
+        is_passed: Whether the number is within its limit.
+        before: The number in the baseline; ``None`` without a baseline, and for ``rate``.
+        now: The number in the new results.
+        worse: By how much the number is worse than in the baseline: percentage points for a score,
+            rows for a count; ``None`` for ``rate``.
+        allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
+            the per cent of answers that may be hallucinated, for a count its highest value.
+        ci95: 95 % interval of ``worse``, from paired resamples of contexts; ``None`` unless the
+            baseline is a file of results.
         told: The check as a sentence.
-        note: A warning although it passed, or empty.
+        note: A warning about answers that were not fully checked, or empty.
     """
 
     name: str
@@ -79,21 +82,21 @@ class RegressionCheck:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the check as JSON data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**data, "ci95": None if self.ci95 is None else list(self.ci95)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """The result of a comparison.
+    """The result of a comparison with a baseline and limits.
 
     Attributes:
-        checks: In the order in which they were asked for.
-        n: Rows of the data.
-        n_newly_wrong: Answers that the baseline had right and that are wrong now; ``None`` without
-            results of both sides.
-        newly_wrong: The ids of the first of them.
+        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
+        n: Number of rows of the data.
+        n_newly_wrong: Number of answers whose verdict was right in the baseline and is wrong now;
+            ``None`` unless the baseline is a file of results.
+        newly_wrong: Ids of the first of these answers.
     """
 
     checks: tuple[RegressionCheck, ...]
@@ -107,7 +110,7 @@ class Regression:
         return all(check.is_passed for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the result as JSON data."""
         return {
             "passed": self.is_passed,
             "n": self.n,
@@ -119,11 +122,11 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedChanges:
-    """Limits of a comparison.
+    """The limits that new results have to keep.
 
     Attributes:
-        drops: Score → by how many points of per cent it may be worse.
-        rate: The share of answers that may be hallucinated, in [0, 1]; ``None``: any.
+        drops: Score → percentage points by which it may be worse than in the baseline.
+        rate: The share of answers that may be hallucinated, in [0, 1]; ``None`` for no limit.
     """
 
     drops: Mapping[str, float]
@@ -131,10 +134,10 @@ class AllowedChanges:
 
     @classmethod
     def of(cls, drops: Sequence[str], rate: float | None) -> Self:
-        """Read ``f1=1.0`` as options have it.
+        """Read limits from options: drops are texts such as ``f1=1.0``.
 
         Raises:
-            SettingError: If one is not possible.
+            SettingError: If a drop is malformed, negative or of no score, or the rate is no share.
         """
         read: dict[str, float] = {}
         for text in drops:
@@ -160,8 +163,9 @@ class Baseline:
     """The baseline of a comparison.
 
     Attributes:
-        scores: As ``groundwire evaluate --json`` prints them.
-        results: The file of results, if it is one: then each answer is compared with itself.
+        scores: The earlier scores, as ``groundwire evaluate --json`` prints them.
+        results: The file of results that the scores are from; ``None`` if the baseline has scores
+            alone. With results, each answer can be compared with its earlier verdict.
     """
 
     scores: Mapping[str, Any]
@@ -172,7 +176,7 @@ class Baseline:
         """Read what ``groundwire evaluate`` printed with ``--json``, or wrote with ``--output``.
 
         Raises:
-            RegressError: If it is neither.
+            RegressError: If the file is neither.
         """
         try:
             read_header(path)
@@ -202,13 +206,13 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     """Compare results with a baseline and with limits.
 
     Args:
-        results: The new results.
-        baseline: The earlier scores; needed for drops.
+        results: The file of new results.
+        baseline: The earlier scores; needed if the limits have drops.
         limits: The limits.
 
     Raises:
-        RegressError: If something cannot be compared.
-        ResultsError: If a file is none of results.
+        RegressError: If the two sides cannot be compared, or a rate cannot be computed.
+        ResultsError: If ``results`` is no file of results.
     """
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
@@ -265,10 +269,10 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """Find a score by its name.
+    """Find a score of :data:`METRICS` in an evaluation's JSON data; ``whose`` is for the message.
 
     Raises:
-        RegressError: If it is not there, or undefined.
+        RegressError: If the score is missing or undefined.
     """
     part, _, key = name.rpartition(".")
     group = scores.get(part or "example")
@@ -315,10 +319,10 @@ def _drop(
 
 
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
-    """Check the rate of hallucinated answers.
+    """Check the rate of answers that the detector calls hallucinated.
 
-    Rows that failed and answers that were not fully checked have no verdict, and are in no rate.
-    The check passes only if the limit would hold even if all of them were hallucinated.
+    Rows that failed and answers that were not fully checked do not count for the rate. The check
+    passes only if the limit would hold even if all of them were hallucinated.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE
@@ -357,10 +361,10 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
 def _not_more(
     now: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> Iterator[RegressionCheck]:
-    """Check that no more rows than before failed or were not checked.
+    """Check that not more rows failed, or were not checked, than in the baseline.
 
-    Without a baseline unchecked answers are allowed here: :func:`_rate` counts each of them as
-    possibly hallucinated.
+    Without a baseline no row may have failed. Unchecked answers have no limit then, because
+    :func:`_rate` counts each of them as possibly hallucinated.
     """
     for name, (key, what) in COUNTS.items():
         n, before = now[key], None if baseline is None else int(baseline[key])
@@ -379,7 +383,7 @@ def _not_more(
 
 
 def _labelled(path: Path) -> dict[int, ComparedAnswer]:
-    """Read the labelled answers of results, by the number of their row."""
+    """Read a file of results: row number → answer compared with its label."""
     return {
         row.row: ComparedAnswer.of(row, detection_in(row))
         for row in read_judged(path)

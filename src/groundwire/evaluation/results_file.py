@@ -1,7 +1,8 @@
-"""The results file: JSON Lines with a row for each judged answer. All commands read and write it.
+"""Reads and writes the results file: JSON Lines with a header and a row for each judged answer.
 
-The header names the detector and the data. A long run appends to the file, and continues it after
-it was cut short; scores, thresholds and reports are made from it without judging anything again.
+The header names the detector and the data. A long run appends to the file, and can be continued
+after an interruption. Scores, thresholds and reports are computed from the file, so that no answer
+is judged again.
 """
 
 import json
@@ -34,10 +35,14 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
-    """Prepare results to be continued, and give number → fingerprint of their rows.
+    """Prepare a results file to be continued.
+
+    Returns:
+        Number → fingerprint of each row that has a result.
 
     Raises:
-        ResultsError: As :meth:`Results.done`, or if a row is there twice.
+        ResultsError: As :meth:`ResultsFile.done`, or if two results have the same row number.
+        DifferentDetectorError: If another detector made the results.
     """
     found: dict[int, str] = {}
     for row, sha256 in ResultsFile(path).done(header):
@@ -51,17 +56,17 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 class ResultsFile:
     """A file of results. An incomplete last line is ignored.
 
-    The output of ``groundwire check --batch`` can be read as results too: it has a row for each
-    answer, without labels, and no header.
+    The output of ``groundwire check --batch`` can be read as results too, although it has no header
+    and its rows have no labels.
     """
 
     path: Path
 
     def header(self) -> Header:
-        """Read the first line.
+        """Read the header, or make one for the output of ``groundwire check --batch``.
 
         Raises:
-            ResultsError: If it is no header.
+            ResultsError: If the first line is no header.
         """
         with open_lines(self.path) as lines:
             first = next(iter(lines), b"")
@@ -73,10 +78,10 @@ class ResultsFile:
                 raise ResultsError(self.path, None, f"it has no results ({error})") from error
 
     def rows(self) -> Iterator[JudgedRow]:
-        """Read the other lines, one by one.
+        """Yield the rows, one by one.
 
         Raises:
-            ResultsError: If one is no row of results.
+            ResultsError: If a line is no row of results.
         """
         with open_lines(self.path) as lines:
             is_of_batch = False
@@ -93,12 +98,16 @@ class ResultsFile:
                 return
 
     def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Drop an incomplete last line, and give number and fingerprint of each row.
+        """Cut off an incomplete last line, and return number and fingerprint of each row.
+
+        Args:
+            header: Header of the run that continues the file.
 
         Raises:
-            ResultsError: If these are no results, or those of other data.
-            DifferentDetectorError: If another detector made them.
-            WrittenError: If they are packed.
+            ResultsError: If the file has no results, or results from other data.
+            DifferentDetectorError: If another detector made the results.
+            WrittenError: If the content is gzip and the name does not say so, or the other way
+                round.
         """
         found: list[tuple[int, str]] = []
 
@@ -120,7 +129,12 @@ class ResultsFile:
 
     @contextmanager
     def writer(self, header: Header, *, replace: bool) -> Iterator["RowWriter"]:
-        """Open the file for appending."""
+        """Open the file to append rows.
+
+        Args:
+            header: The header, which is written if the file is empty.
+            replace: Whether earlier results are deleted first.
+        """
         with self.path.open("wb" if replace else "ab") as stream:
             yield RowWriter(stream, header)
 
@@ -129,7 +143,7 @@ class RowWriter:
     """Appends rows to a file of results; each row is flushed at once."""
 
     def __init__(self, stream: IO[bytes], header: Header) -> None:
-        """Write the header if the file is empty."""
+        """Take the open file, and write the header if it is empty."""
         self._writer = Writer(stream)
         if stream.tell() == 0:
             self._writer.write(header.to_dict())

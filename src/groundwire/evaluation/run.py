@@ -1,4 +1,4 @@
-"""Runs of a detector over labelled answers, into results that can be continued.
+"""Runs a detector over labelled answers and writes a results file that can be continued.
 
 Answers to one context are judged one after the other, so that its sources are read once.
 """
@@ -16,7 +16,7 @@ from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import ResultsFile, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
-#: Called with the number of rows that are done, those of earlier runs included.
+#: A function that is called with the number of rows done, including those of earlier runs.
 OnRow = Callable[[int], None]
 
 
@@ -28,11 +28,11 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The outcome of a run.
+    """Counts of a finished run.
 
     Attributes:
-        n_rows: Rows in the file of results now.
-        n_new: Those among them that this call judged.
+        n_rows: Number of rows in the file of results.
+        n_new: Number of rows that this run judged.
     """
 
     n_rows: int
@@ -40,7 +40,7 @@ class Run:
 
 
 def here(detector: AnyDetector) -> Judging:
-    """Make a function that judges in this process, with the threads of the detector."""
+    """Make a function that judges blocks in this process, with the threads of the detector."""
     return lambda blocks: (judge_block(detector, block) for block in blocks)
 
 
@@ -59,17 +59,20 @@ def run(
 
     Args:
         judging: A detector to judge with in this process, or an engine of :mod:`.scale`.
-        rows: All of the data, from its beginning.
-        output: The file of results, which is made or continued.
+        rows: All rows of the data, including those that have a result.
+        output: The file of results, which is created or continued.
         header: The data and the detector.
-        replace: Whether earlier results are replaced, once a row of the data has been read.
-        retry_failed: Whether rows that failed are judged again; their results go at once.
-        on_row: Called after each row.
+        replace: Whether earlier results are replaced. They are kept if reading the first rows of
+            the data fails.
+        retry_failed: Whether failed rows are judged again; their old results are deleted at the
+            start.
+        on_row: Called after each row with the number of rows done.
         block_rows: About how many rows are judged together.
 
     Raises:
-        ResultsError: If the results belong to another run, or are packed.
-        DifferentDetectorError: If they were made by another detector.
+        ResultsError: If the existing results are from other data, or the name of the output ends
+            in ``.gz`` or ``.parquet``.
+        DifferentDetectorError: If the existing results were made by another detector.
     """
     judge = judging if callable(judging) else here(judging)
     if output.suffix in (".gz", ".parquet"):
@@ -82,7 +85,7 @@ def run(
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
     blocks = in_contexts(remaining, block_rows)
-    first = [*islice(blocks, 1)]  # errors of the data come before the file is made
+    first = [*islice(blocks, 1)]  # errors of the data are raised before the file is created
     with (
         results.writer(header, replace=replace) as writer,
         closing(judge(chain(first, blocks))) as batches,
@@ -98,12 +101,12 @@ def run(
 
 
 def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
-    """Group rows into blocks; neighbours of one context stay together.
+    """Group rows into blocks; neighbouring rows of one context stay together.
 
     Args:
-        rows: Any number.
-        n_rows: A block of so many, or of :data:`MAX_BLOCK_BYTES`, ends where its last context
-            does, and at the latest at twice the size.
+        rows: The rows.
+        n_rows: Size of a block. A block that has this many rows, or :data:`MAX_BLOCK_BYTES` of
+            text, goes on until its last context ends, but not beyond twice the size.
     """
     block: list[AnyRow] = []
     n_bytes = 0
@@ -119,7 +122,14 @@ def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterato
 
 
 class Remaining:
-    """The rows without a result; the others must be those that the results were made from."""
+    """Iterates over the rows of the data that have no result yet.
+
+    A row that has a result must have the fingerprint that is stored with the result: otherwise the
+    data have changed, and iteration raises a :class:`ResultsError`.
+
+    Attributes:
+        done: Number → fingerprint of each row that has a result.
+    """
 
     def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
         self.done = done
@@ -142,10 +152,13 @@ class Remaining:
             self._n_met += 1
 
     def require_all_judged(self, n_judged: int) -> None:
-        """Refuse to end the run if rows have no result.
+        """Refuse to end the run if rows were left without a result.
+
+        Args:
+            n_judged: Number of rows that this run judged.
 
         Raises:
-            ResultsError: If there are any.
+            ResultsError: If fewer rows were judged than this object yielded.
         """
         if n := self._n_given - n_judged:
             raise ResultsError(
@@ -153,10 +166,10 @@ class Remaining:
             )
 
     def require_all_met(self) -> None:
-        """Refuse results of rows that are not in the data, once all of it has been read.
+        """Refuse results of rows that are not in the data; call this when all data have been read.
 
         Raises:
-            ResultsError: If there are any.
+            ResultsError: If the file has results of such rows.
         """
         if n := len(self.done) - self._n_met:
             raise ResultsError(

@@ -19,8 +19,8 @@ from groundwire.evaluation.metrics import (
 )
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
-#: Shares of hallucinated answers for which the precision is computed: production has fewer of them
-#: than labelled data.
+#: Shares of hallucinated answers for which the precision is computed: in production fewer answers
+#: are hallucinated than in labelled data.
 PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -34,9 +34,9 @@ def scores_of(
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
     Args:
-        answers: Of those without a verdict, the hallucinated ones count as missed, and the others
-            not at all; if all are without one, no score is defined.
-        prevalences: Shares of hallucinated answers, in [0, 1], for which to give the precision.
+        answers: The answers. Of those without a verdict, hallucinated ones count as missed, and
+            grounded ones do not count; if no answer has a verdict, no score is defined.
+        prevalences: Shares of hallucinated answers, in [0, 1], for which to compute the precision.
         n_resamples: Number of resamples of the bootstrap, which draws contexts.
         seed: Seed of the bootstrap.
     """
@@ -68,7 +68,7 @@ def defined(value: float) -> float | None:
 
 
 def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    """Compute the scores of whole answers."""
+    """Compute the scores of whole answers, such as F1 and AUROC, with their resamples."""
     sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
     ranks = rankings(answers)
     drawn = bootstrap.of_weights_each(*ranks.values())
@@ -79,9 +79,9 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
 
 
 def rankings(answers: Columns) -> dict[str, Callable[[Floats], Floats]]:
-    """AUROC and AUPRC as functions that :meth:`.intervals.Bootstrap.of_weights_each` takes.
+    """Return AUROC and AUPRC as functions for :meth:`.intervals.Bootstrap.of_weights_each`.
 
-    Of the answers with a verdict: the others have no place in an order.
+    Answers without a verdict are left out: they have no probability to be sorted by.
     """
     checked = ~answers.failed
     ranking = Ranking.of(answers.probability[checked], answers.hallucinated[checked])
@@ -110,7 +110,13 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
 
 
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    """Compute the scores of characters from counts of both, predicted and gold ones."""
+    """Compute precision, recall and F1 of characters, with their resamples.
+
+    Args:
+        counts: Numbers of characters that are both predicted and gold, predicted, and gold, for
+            each answer, shape ``(n, 3)``.
+        bootstrap: The plan to resample the contexts of these answers.
+    """
     sums = bootstrap.sums(counts)
     return {name: score(name, sums) for name in ("precision", "recall", "f1")}
 
@@ -136,7 +142,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def told(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Give intervals as JSON data, with the number of resamples that each leaves out."""
+    """Return intervals as JSON data, with the numbers of undefined resamples left out."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

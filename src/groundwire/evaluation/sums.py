@@ -1,4 +1,4 @@
-"""Scores of answers as ratios of sums, which can be resampled by context."""
+"""Scores of answers that are computed from sums over answers, and so are cheap to resample."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,8 +16,8 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
     a verdict, none counts.
 
     Args:
-        hallucinated: Whether each answer is.
-        failed: Whether there is no verdict on it.
+        hallucinated: Whether each answer is hallucinated.
+        failed: Whether each answer has no verdict.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)
@@ -25,9 +25,11 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
 
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
-    """Make the columns that :data:`STATISTICS` take: both, flagged, hallucinated, and 1.
+    """Make the columns whose sums :data:`STATISTICS` take, shape ``(n, 4)``.
 
-    All four are 0 of an answer that is not :func:`counted`.
+    For each answer they say, by 1 or 0, whether it is flagged and hallucinated, flagged,
+    hallucinated, and counted. All four are 0 for an answer that scores do not count, by
+    :func:`counted`.
     """
     counts = counted(hallucinated, failed)
     columns = [flagged & hallucinated, flagged, hallucinated, counts]
@@ -54,7 +56,8 @@ def _balanced_accuracy(sums: Floats) -> Floats:
     return (_recall(sums) + 1 - _false_positive_rate(sums)) / 2
 
 
-#: Name → score of sums, shape ``(..., 4)`` in, ``(...)`` out.
+#: Name of a score → function that computes the score from the sums of :func:`answer_sums`'s columns:
+#: shape ``(..., 4)`` in, ``(...)`` out.
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "precision": _precision,
     "recall": _recall,
@@ -63,15 +66,16 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a count, such as precision, in [0, 1].
+#: Scores that are the share of some answers, such as precision, which is a share of the flagged.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
-    """Resample one of :data:`STATISTICS`.
+    """Compute a score of :data:`STATISTICS`, with its resamples.
 
     Args:
-        name: Which.
-        sums: Of :func:`answer_sums`, or of both, predicted and gold, which is enough for some.
+        name: Name of the score.
+        sums: Sums of the columns of :func:`answer_sums`. For precision, recall and F1 the first
+            three columns are enough: both, predicted and gold.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -7,9 +7,9 @@ from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import WITHOUT
 from groundwire.text.screen import one_line
 
-#: How many failed rows are shown.
+#: The most failed rows that are shown.
 _MAX_FAILURES = 5
-#: How many characters of the name of a task are shown.
+#: The most characters of a task's name, or of an id, that are shown.
 _MAX_NAME = 40
 
 _COLUMNS = (
@@ -19,13 +19,13 @@ _COLUMNS = (
 
 
 def to_text(scores: Mapping[str, Any]) -> str:
-    """Lay out the scores of :meth:`.evaluation.Evaluation.to_dict`."""
+    """Lay out the scores of :meth:`.evaluation.Evaluation.to_dict` as a text table with notes."""
     return "\n".join(_lines(scores))
 
 
 def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
     detector = scores["detector"]
-    name = one_line(detector["name"])  # names, ids and messages come from anywhere
+    name = one_line(detector["name"])  # names, ids and messages may have line breaks
     yield f"{name} {detector['revision'][:12]}, {detector['operating_point']} " + (
         f"({detector['threshold']:g})"
     )
@@ -79,7 +79,7 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Show the first failed rows of :meth:`.no_verdict.RowCounts.to_dict`."""
+    """Yield lines about the first failed rows of :meth:`.no_verdict.RowCounts.to_dict`."""
     for failure in scores["failures"][:_MAX_FAILURES]:
         id_, message = one_line(str(failure["id"])), one_line(failure["message"])
         yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
@@ -88,7 +88,7 @@ def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> Iterator[str]:
-    """Lay out rows of cells; columns are right-aligned but for those of ``left``."""
+    """Lay out rows of cells; columns are right-aligned, except those with an index in ``left``."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -109,6 +109,6 @@ def percent(value: float | None) -> str:
 
 
 def with_ends(scores: Mapping[str, Any], name: str) -> str:
-    """Format a score in per cent with its interval."""
+    """Format a score in per cent with its interval, such as "81.2 (78.0 to 84.1)"."""
     low, high = map(percent, scores["ci95"][name])
     return f"{percent(scores[name])} ({low} to {high})"
