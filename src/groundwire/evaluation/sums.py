@@ -56,7 +56,7 @@ def _balanced_accuracy(sums: Floats) -> Floats:
     return (_recall(sums) + 1 - _false_positive_rate(sums)) / 2
 
 
-#: Name of a score → function that computes the score from the sums of :func:`answer_sums`'s columns:
+#: Name of a score → function that computes it from the sums of the columns of :func:`answer_sums`:
 #: shape ``(..., 4)`` in, ``(...)`` out.
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "precision": _precision,

@@ -1,1 +1,1 @@
-"""Detectors of other projects behind our interface, so that the same code measures them."""
+"""Detectors of other projects behind this project's interface, so that one code scores all."""

@@ -19,16 +19,16 @@ def adapter(
     """Open a detector of another project.
 
     Args:
-        name: Such as ``ngram``, ``nli:MODEL`` or ``judge:MODEL@URL``.
+        name: Name of the detector, such as ``ngram``, ``nli:MODEL`` or ``judge:MODEL@URL``.
         revision: Commit of a hub model.
         operating_point: ``balanced``, or a threshold in (0, 1].
-        threads: Answers that are judged at a time.
-        device: ``cpu`` or ``cuda:N``, for loaded checkpoints.
+        threads: Number of answers that are judged at a time; ``None`` for the default.
+        device: ``cpu`` or ``cuda:N``, for checkpoints that are loaded.
 
     Raises:
-        SettingError: If there is no such detector, or a setting does not concern it.
-        MissingExtraError: If what it needs is not installed.
-        ModelError: If its model cannot be used.
+        SettingError: If there is no such detector, or it does not take one of the settings.
+        MissingExtraError: If a library that the detector needs is not installed.
+        ModelError: If the model of the detector cannot be used.
     """
     parsed = parse(name)
     if parsed is None:
@@ -38,10 +38,10 @@ def adapter(
 
 
 class _Adapted(Detector):
-    """A detector that also closes its backend."""
+    """A detector that closes its backend, such as connections to an endpoint, with itself."""
 
     def close(self) -> None:
-        """Close the threads and the backend."""
+        """Close the threads of the detector, then the backend."""
         super().close()
         if isinstance(self.judge, _Closable):
             self.judge.close()
@@ -55,9 +55,13 @@ class _Closable(Protocol):
 def _open(
     name: AdapterName, revision: str | None, threads: int | None, device: str
 ) -> tuple[ScoringBackend, int | None]:
-    """Load the backend; give it with the number of answers to judge at a time."""
+    """Load the backend of a detector.
+
+    Returns:
+        The backend, and the number of answers to judge at a time; ``None`` for the default.
+    """
     if name.kind in ("ngram", "judge"):
-        # They run no checkpoint here, so its options make no sense.
+        # These detectors load no checkpoint, so they refuse the options of a checkpoint.
         if revision is not None:
             raise SettingError("revision", revision, f"None with {name.kind}")
         if device != "cpu":

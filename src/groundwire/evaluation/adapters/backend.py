@@ -20,40 +20,45 @@ from groundwire.text.segment import Segment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """Tables of the embedded reader that find the evidence to show beside a verdict."""
+    """Finds the evidence to show beside a verdict, with tables of the embedded reader.
+
+    Attributes:
+        pieces: Splits texts into word pieces.
+        words: Weights of the word pieces, for ranking evidence.
+    """
 
     pieces: WordPieces
     words: WordWeights
 
     @classmethod
     def load(cls) -> Self:
-        """Read the tables."""
+        """Read the tables from the folder of the default model."""
         folder = find_model(DEFAULT_MODEL).folder
         return cls(WordPieces(folder / "tokenizer.json"), WordWeights.load(folder))
 
     def index(self, sources: Sequence[Source]) -> Evidence:
-        """Index sources, whatever script they are in."""
+        """Index the sources of an answer, in any script."""
         return Evidence.of(sources, partial(cut_source, pieces=self.pieces, reads=bool), self.words)
 
     def references(self, evidence: Evidence, claim: str) -> tuple[EvidenceRef, ...]:
-        """Find the lines that say most about a claim."""
+        """Find the lines of the evidence that have most to do with a claim."""
         query = Query.of(self.pieces.encode(claim).ids)
         return evidence.references(query, evidence.select(query).first)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class AdapterBackend:
-    """Base of the backends.
+    """Base class of the scoring backends of other projects' detectors.
 
     Attributes:
-        tables: Find the evidence to show.
-        name: As users write it, such as ``nli:MODEL``.
-        revision: The revision of its model or rule.
+        tables: Finds the evidence to show.
+        name: Name of the detector as users write it, such as ``nli:MODEL``.
+        revision: Revision of the detector's model, rule or prompt.
         operating_points: Name → threshold.
     """
 
     score: ClassVar[Score] = Score.PROBABILITY
-    #: Probabilities of answers are not calibrated.
+    #: No calibration: these detectors give no calibrated probability of a whole answer.
     answers: ClassVar[None] = None
 
     tables: Tables = field(default_factory=Tables.load)
@@ -63,12 +68,19 @@ class AdapterBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counters of work; there are none."""
+        """Counts of work done, which these backends do not keep: an empty dictionary."""
         return {}
 
 
 class AdapterReading:
-    """One answer being judged, claim by claim, each against all sources."""
+    """Base class for the judging of one answer, in which each claim is compared with all sources.
+
+    Attributes:
+        is_incremental: Whether claims are judged while the answer is still being written.
+        evidence: The indexed sources.
+        attended: Indices of the passages of evidence that were read.
+        reasons: Why parts of the evidence could not be read, with counts.
+    """
 
     is_incremental = True
 
@@ -96,10 +108,10 @@ class AdapterReading:
 
         Args:
             answer: The answer.
-            segment: The claim in it.
-            places: Ranges of the answer that the detector says something about.
-            labels: P(supported), P(unsupported) and P(contradicted) of each place.
-            entailment: Probabilities of the claim, if the detector gives them.
+            segment: The place of the claim in the answer.
+            places: Ranges of the answer that the detector judged.
+            labels: P(supported), P(unsupported) and P(contradicted) of each range.
+            entailment: The detector's probabilities of entailment of the claim, if it gives any.
         """
         self.attended.update(range(len(self.evidence.passages)))
         return ClaimScores(

@@ -1,7 +1,8 @@
-"""An LLM as a judge, at any endpoint with chat completions: one call for an answer.
+"""An LLM as a judge, at any endpoint with chat completions: one call for each answer.
 
-Answer and sources leave this machine, so only the name ``judge:`` chooses it. A call that fails, or
-a reply that is not of the form that was asked for, is a failed check and never a pass.
+Answers and sources are sent to the endpoint, so the judge runs only if the user names it, with a
+name that begins with ``judge:``. If a call fails, or the reply does not have the form that the
+prompt asks for, the check fails; it never passes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,14 +35,15 @@ from groundwire.evaluation.language_model import (
 from groundwire.text.segment import Segment
 from groundwire.verify.prompts import Prompt
 
-#: Seconds that one attempt of a call may take, and how often it is made again.
+#: Seconds that one attempt of a call may take, and how often a failed call is repeated.
 TIMEOUT_S, MAX_RETRIES = 120.0, 2
-#: Calls at a time by default; waiting takes no processor.
+#: Default number of calls at a time. It may exceed the number of cores: calls mostly wait.
 THREADS = 8
 
-#: A malformed reply is asked for once more: servers are not deterministic.
+#: How often a prompt is sent if replies are malformed: the second reply may differ from the first.
 _ATTEMPTS = 2
-#: The most characters that a token has on average: who counts fewer tokens has cut the prompt.
+#: The most characters that a token has on average. An endpoint that counts fewer tokens than this
+#: allows for has cut the prompt.
 _MOST_CHARS_A_TOKEN = 12
 
 _LABELS = {
@@ -51,7 +53,7 @@ _LABELS = {
 }
 
 
-#: Advice after malformed replies.
+#: Advice for the user after malformed replies.
 _ASK_ANOTHER = "Ask a model that follows such instructions, or turn off its thinking at the server."
 
 
@@ -68,17 +70,22 @@ class JudgeFailedError(AnswerFailedError):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LlmJudge(AdapterBackend):
-    """Asks a model for a verdict on each sentence of an answer.
+    """Backend that asks a language model for a verdict on each claim of an answer.
 
-    Its connections are closed with it, for not everyone who holds a detector closes it. Its
-    revision is that of the prompt: nobody can say what a name at an endpoint stands for tomorrow.
+    The connections are closed when this object is deleted, because some callers never close their
+    detector. The revision is a hash of the prompt: the revision of a model at an endpoint is not
+    known, and may change under the same name.
+
+    Attributes:
+        endpoint: The endpoint that answers.
+        model: Name of the model at the endpoint.
     """
 
     revision: str = sha256(RULES.encode()).hexdigest()[:12]
 
     endpoint: LanguageModel
     model: str
-    # Once a key or a model is refused, no other call can succeed.
+    # The error after which no further call can succeed, such as a refused key, once there is one.
     _final: list[GenerationError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -96,14 +103,14 @@ class LlmJudge(AdapterBackend):
         """Prepare to ask an endpoint; nothing is sent yet.
 
         Args:
-            model: The model's name there.
+            model: Name of the model at the endpoint.
             url: URL of the endpoint; ``None`` is the URL in the environment, else OpenAI's.
-            environ: Has the key.
-            timeout_s: Time limit of each attempt.
+            environ: The environment variables, which hold the key.
+            timeout_s: Time limit of each attempt, in seconds.
 
         Raises:
-            EndpointSettingError: If the URL is none, would send the key in the open, or there is no
-                key and the endpoint is not on this machine.
+            EndpointSettingError: If the URL is no URL, if it would send the key unencrypted, or if
+                there is no key and the endpoint is on another machine.
             MissingExtraError: If the official client is not installed.
         """
         address = EndpointAddress.of(url, environ, option="judge:MODEL@URL")
@@ -113,19 +120,19 @@ class LlmJudge(AdapterBackend):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "JudgeReading":
-        """Begin with an answer; its sources are sent with it."""
+        """Begin to judge an answer; its sources are sent with it when it is complete."""
         del threshold, tenant
         return JudgeReading(self, sources, question)
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections to the endpoint."""
         self.endpoint.close()
 
     def verdicts(self, prompt: Prompt) -> list[JudgeVerdict]:
         """Ask for the verdicts on all claims of an answer.
 
         Raises:
-            JudgeFailedError: If there are none.
+            JudgeFailedError: If the call fails, or no reply is well-formed.
         """
         problem, thinks = "", False
         for _ in range(_ATTEMPTS):
@@ -133,7 +140,7 @@ class LlmJudge(AdapterBackend):
                 return read_verdicts(self._ask(prompt, thinks=thinks), prompt.n)
             except MalformedVerdictError as error:
                 problem = f"{error}, asked {_ATTEMPTS} times. {_ASK_ANOTHER}"
-                # A reply that was cut probably has thoughts: give the next one more room.
+                # A reply is usually cut because the model thought at length: allow more tokens.
                 thinks = isinstance(error, CutVerdictError)
         raise JudgeFailedError(problem)
 
@@ -172,7 +179,7 @@ class LlmJudge(AdapterBackend):
 
 
 class JudgeReading(AdapterReading):
-    """One answer being judged, once it is complete."""
+    """The judging of one answer, in one call when the answer is complete."""
 
     is_incremental = False
 
@@ -181,10 +188,10 @@ class JudgeReading(AdapterReading):
         self._judge, self._sources, self._question = judge, sources, question
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Judge all claims.
+        """Judge all claims of the answer.
 
         Raises:
-            JudgeFailedError: If there is no verdict on any of them.
+            JudgeFailedError: If the judge gave no verdicts.
         """
         claims = [answer[each.start : each.end] for each in segments]
         prompt = prompt_for(claims, self._sources, self._question)
@@ -202,7 +209,7 @@ class JudgeReading(AdapterReading):
 
 
 def _place(claim: str, quote: str) -> tuple[int, int] | None:
-    """Find quoted words in a claim; ``None`` unless they are there exactly once."""
+    """Find the range of quoted words in a claim; ``None`` unless they occur exactly once."""
     words = quote.strip()
     if not words or claim.count(words) != 1:
         return None

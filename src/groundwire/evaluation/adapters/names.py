@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from groundwire.errors import SettingError
 
-#: Kind → form of the name.
+#: Kind of detector → form of its name.
 FORMS = {
     "ngram": "ngram",
     "nli": "nli:MODEL",
@@ -14,8 +14,8 @@ FORMS = {
 
 # A model may have an @ in its name, so an address is recognized by its scheme.
 _ADDRESS = re.compile("@(?P<scheme>https?)://", re.IGNORECASE)
-# Looks like an address without a scheme. If it were taken for a part of the model's name, all
-# sources would go to another endpoint than the user meant.
+# Matches what looks like an address without a scheme. If such an address were taken for a part of
+# the model's name, the sources would be sent to the default endpoint, not to the one that is meant.
 _PERHAPS = re.compile(r"[/:]|localhost|\.[a-z]{2,}\.?$|^\d+(\.\d+){3}$", re.IGNORECASE)
 _JUDGE_FORM = (
     f"{FORMS['judge']}, with a URL that begins with http:// or https://, such as "
@@ -25,11 +25,11 @@ _JUDGE_FORM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterName:
-    """A parsed name.
+    """The parsed name of a detector of another project.
 
     Attributes:
-        kind: One of :data:`FORMS`.
-        model: Its model; empty for one that has none.
+        kind: A key of :data:`FORMS`.
+        model: Name of the model; empty for ``ngram``, which has none.
         url: URL of the endpoint that serves the model, or ``None``.
     """
 
@@ -39,12 +39,12 @@ class AdapterName:
 
 
 def is_adapter(name: str) -> bool:
-    """Whether a name begins like that of a detector of another project."""
+    """Return whether a name, up to its first colon, is a kind of :data:`FORMS`."""
     return name.partition(":")[0] in FORMS
 
 
 def parse(name: str | None) -> AdapterName | None:
-    """Parse a name; ``None`` if it is one of our own detectors, a folder or a hub model.
+    """Parse a name; ``None`` if it names a detector of this project, a folder or a hub model.
 
     >>> parse("judge:gpt-4o@https://llm.example/v1")
     AdapterName(kind='judge', model='gpt-4o', url='https://llm.example/v1')
@@ -52,7 +52,7 @@ def parse(name: str | None) -> AdapterName | None:
     True
 
     Raises:
-        SettingError: If it begins like one and ends like none.
+        SettingError: If the name begins with a kind of :data:`FORMS` and is malformed after it.
     """
     if name is None or not is_adapter(name):
         return None
@@ -74,7 +74,7 @@ def _judge(rest: str) -> AdapterName:
     if found is None and not _PERHAPS.search(other):
         return AdapterName(kind="judge", model=rest)
     if found is None or not rest[: found.start()].strip():
-        # The rest may hold a key.
+        # The rest is not shown: it may contain a key.
         raise SettingError("detector", f"judge:{model}{at}***", _JUDGE_FORM)
     url = found["scheme"].lower() + rest[found.end("scheme") :]
     return AdapterName(kind="judge", model=rest[: found.start()], url=url)

@@ -1,7 +1,7 @@
-"""N-gram overlap: the share of a sentence's word pairs that the sources have.
+"""N-gram overlap as a detector: the share of a sentence's word pairs that occur in the sources.
 
-The oldest baseline (ROUGE, https://aclanthology.org/W04-1013). It knows no meaning, so any other
-detector should be better.
+The oldest baseline (ROUGE, https://aclanthology.org/W04-1013). It compares words without regard to
+their meaning, so any other detector should be better.
 """
 
 import re
@@ -18,16 +18,16 @@ from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReadin
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
 
-#: Words of an n-gram.
+#: Number of words in an n-gram.
 N = 2
-#: A sentence with a smaller share is flagged. Half was chosen without data.
+#: A sentence is flagged if a smaller share of its n-grams is in the sources. Not fitted to data.
 THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")
 
 
 def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
-    """List the n-grams of a text in order; a shorter text is a single one.
+    """List the n-grams of a text in order; a text of fewer than ``n`` words is a single n-gram.
 
     >>> grams("Paris is large. Paris is")
     [('paris', 'is'), ('is', 'large'), ('large', 'paris'), ('paris', 'is')]
@@ -41,7 +41,7 @@ def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
 
 
 def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
-    """Compute the share of a claim's n-grams that any source has; ``None`` without words.
+    """Compute the share of a claim's n-grams that occur in a source; ``None`` without words.
 
     >>> overlap("Paris is very large.", ["Today Paris is large.", "It is very large."])
     1.0
@@ -58,7 +58,7 @@ def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NgramJudge(AdapterBackend):
-    """Compares word pairs."""
+    """Backend that compares the word pairs of each claim with those of the sources."""
 
     score: ClassVar[Score] = Score.SIMILARITY
 
@@ -69,7 +69,7 @@ class NgramJudge(AdapterBackend):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "NgramReading":
-        """Begin with an answer; the question is no evidence."""
+        """Begin to compare an answer; the question is ignored, because it is no evidence."""
         del question, threshold, tenant
         return NgramReading(self.tables, sources)
 
@@ -82,7 +82,7 @@ class NgramReading(AdapterReading):
         self._texts = [source.text for source in sources]
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Compare the next claims."""
+        """Compare the next claims of the answer with the sources."""
         return [self._claim(answer, segment) for segment in segments]
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:

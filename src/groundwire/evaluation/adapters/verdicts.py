@@ -1,7 +1,8 @@
 """Prompt of the LLM judge, and strict parsing of its reply.
 
-Sources, question and claims are written by strangers. As in :mod:`groundwire.verify.prompts` they
-stand in JSON strings, one a line, which nothing in them can end; the rules stand before them.
+Sources, question and claims are written by strangers and may contain instructions. As in
+:mod:`groundwire.verify.prompts`, the prompt gives the rules first, and then each text as a JSON
+string on a line of its own: nothing in a text can end its string.
 """
 
 import json
@@ -27,9 +28,9 @@ with one entry for each claim, in order. If a claim is not supported, its entry 
 the words of the claim that are wrong, copied exactly.\
 """
 
-#: Ends the thoughts of a model, where the server leaves them in the reply.
+#: The tag after a model's thoughts, which some servers leave in the reply.
 _THOUGHT = "</think>"
-#: How many tokens a reply may spend on thoughts.
+#: Number of tokens that a reply may spend on thoughts.
 _THINKING_TOKENS = 8192
 
 _FENCE = re.compile(r"```(?:json)?\s*(?P<inside>.*?)\s*```", re.DOTALL)
@@ -38,7 +39,7 @@ _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
 
 
 class MalformedVerdictError(Exception):
-    """A reply is not of the form that was asked for; the message quotes nothing of it."""
+    """A reply does not have the form that the prompt asks for. The message quotes nothing of it."""
 
 
 class CutVerdictError(MalformedVerdictError):
@@ -50,7 +51,7 @@ class JudgeVerdict:
     """The verdict of a judge on a claim.
 
     Attributes:
-        label: Its verdict.
+        label: Supported, unsupported or contradicted.
         quote: The words of the claim that the verdict is about, if the judge quotes any.
     """
 
@@ -74,8 +75,8 @@ def max_tokens_for(prompt: Prompt, *, thinks: bool = False) -> int:
     """Compute the limit of tokens for a reply.
 
     Args:
-        prompt: The prompt.
-        thinks: Whether there is to be room for thoughts before it.
+        prompt: The prompt, whose number of claims sets the length of the reply.
+        thinks: Whether to leave room for the model's thoughts before the reply.
     """
     return min(8192, 200 + 80 * prompt.n) + (_THINKING_TOKENS if thinks else 0)
 
@@ -86,11 +87,11 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
     >>> read_verdicts('{"claims": [{"n": 1, "verdict": "unsupported", "quote": "9 million"}]}', 1)
     [JudgeVerdict(label=<Label.UNSUPPORTED: 'unsupported'>, quote='9 million')]
 
-    What a model thought before it answered is no part of the answer.
+    Thoughts of the model before the reply are skipped.
 
     Raises:
-        MalformedVerdictError: If it is anything but one verdict for each claim: whoever left one
-            out may have answered about others than were asked.
+        MalformedVerdictError: If the reply has not exactly one verdict for each claim, in order.
+            If verdicts are missing, the others may stand under wrong numbers, so all are refused.
     """
     said = _without_thoughts(text.strip())
     fenced = _FENCE.fullmatch(said)
@@ -108,7 +109,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Remove thoughts before the reply; many templates omit the tag that begins them."""
+    """Remove thoughts before the reply, by their end tag: many templates omit the begin tag."""
     if text.startswith(("{", "```")):
         return text  # this is the reply itself; a quote in it may hold the tag
     _, end, said = text.partition(_THOUGHT)

@@ -1,4 +1,4 @@
-"""Checksums of files, and a check that they have as many answers as the benchmark."""
+"""Checksums of a benchmark's files, and a check that they have the expected number of answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,12 +7,12 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-#: Number of answers, and of hallucinated ones (``None`` if unknown).
+#: Number of answers, and number of hallucinated answers (``None`` if unknown).
 Counts = tuple[int, int | None]
 
 
 def sums_of(files: Sequence[Path]) -> dict[str, str]:
-    """Compute the SHA-256 of each file, by its path below their common folder."""
+    """Compute the SHA-256 of files: path below their common folder → digest."""
     root = Path(commonpath([file.absolute().parent for file in files]))
     found = {}
     for file in files:
@@ -24,12 +24,12 @@ def sums_of(files: Sequence[Path]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """The numbers of answers that were read, compared with those of the benchmark.
+    """Whether the files have the numbers of answers that the benchmark should have.
 
     Attributes:
-        counts: ``same``, ``different``, or ``unknown`` if no numbers are on record.
-        differences: The numbers that differ, for people.
-        source: Who printed the numbers.
+        counts: ``same``, ``different``, or ``unknown`` if the right numbers are not on record.
+        differences: A phrase for each number that differs, such as "QA: 10 answers, and ...".
+        source: Where the right numbers are from, such as "its paper".
     """
 
     counts: str = "unknown"
@@ -37,19 +37,19 @@ class FileCheck:
     source: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the comparison as JSON data."""
         return {**asdict(self), "differences": list(self.differences)}
 
 
 def check_counts(
     expected: Mapping[str, Any], total: Counts, tasks: Mapping[str, Counts]
 ) -> FileCheck:
-    """Compare the numbers of answers with those on record.
+    """Compare the numbers of answers that were read with the numbers on record.
 
     Args:
         expected: The counts of the split, from :attr:`.registry.Bench.expected`; empty if unknown.
-        total: Answers that were read, and how many are hallucinated.
-        tasks: The same by task.
+        total: The numbers of all answers that were read.
+        tasks: Name of a task → the numbers of its answers that were read.
     """
     if not expected:
         return FileCheck()

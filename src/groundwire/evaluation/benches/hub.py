@@ -1,4 +1,4 @@
-"""Download of official files from the Hugging Face hub."""
+"""Downloads the official files of a benchmark from the Hugging Face hub."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +24,11 @@ class NoDataError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """Files from the hub.
+    """Files that were fetched from the hub.
 
     Attributes:
-        folder: The folder that holds them.
-        commit: The commit that they were fetched from.
+        folder: The folder that holds the files.
+        commit: The commit of the dataset that they are from.
     """
 
     folder: Path
@@ -38,20 +38,20 @@ class Fetched:
 def fetch(
     bench: Bench, split: str, *, revision: str | None = None, endpoint: str | None = None
 ) -> Fetched:
-    """Fetch the files of a split; what is in the cache is not fetched again.
+    """Fetch the files of a split; files that are in the cache are not fetched again.
 
     Args:
         bench: The benchmark.
-        split: The part of it.
-        revision: Commit, branch or tag; by default what is current, and the result says which.
-        endpoint: Another hub than that of the environment.
+        split: Name of the split.
+        revision: Commit, branch or tag; by default the newest commit, which the result names.
+        endpoint: URL of the hub; by default that of the environment.
 
     Raises:
-        NoDataError: If they are not on the hub, or it cannot be reached.
+        NoDataError: If the files are not on the hub, or the hub does not give them.
     """
     if not bench.hub:
         raise NoDataError(bench, "they are not on the Hugging Face hub")
-    # Imported here: it takes 200 ms, and nobody else needs it.
+    # Imported here: it takes 200 ms, and nothing else needs it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -73,7 +73,7 @@ def fetch(
         OSError,
         ValueError,
     ) as error:
-        # The message of the hub is long, and names internal addresses.
+        # Not shown: the hub's own message is long, and names internal addresses.
         problem = (
             f"the hub did not give them ({type(error).__name__}): see the network, HF_ENDPOINT, "
             "HF_HUB_OFFLINE, and HF_TOKEN for one whose conditions are to be accepted"

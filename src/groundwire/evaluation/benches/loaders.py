@@ -1,7 +1,7 @@
-"""Readers of the benchmarks whose files are no tables with an answer a row.
+"""Readers of the benchmarks whose files are not simply tables with one answer a row.
 
-Each turns a record into rows with our own columns, and says what counts as hallucinated. The
-benchmarks that are not here need a column mapping and nothing else.
+Each reader converts a record into rows with the columns of labelled answers, and decides which
+answers count as hallucinated. The other benchmarks need only a mapping of their columns.
 """
 
 import json
@@ -22,20 +22,21 @@ from groundwire.evaluation.datasets.files import (
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.text.files.reading import DAMAGE, decode, open_lines
 
-#: Reads the files of a split.
+#: A function that reads the rows of a split from its files.
 Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Iterator[AnyRow]]
 
-#: The files of RAGTruth's release: answers, and their sources.
+#: The files of RAGTruth's release: answers, and the sources of the answers.
 _RESPONSES, _SOURCES = "response.jsonl", "source_info.jsonl"
-#: Separates instruction and data in RAGTruth's Data2txt prompts.
+#: The line between instruction and data in RAGTruth's Data2txt prompts.
 _BEFORE_DATA = "Structured data:"
-#: The fields of HaluEval's tasks: source, question, and the word for an answer.
+#: HaluEval's task → fields of the source and the question, and the end of its answers' field names.
 _HALUEVAL = {
     "qa": ("knowledge", "question", "answer"),
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: Marks that make a summary of FaithBench hallucinated; "Benign" adds what is true, and does not.
+#: Marks that make a summary of FaithBench hallucinated. The other mark, "Benign", is for additions
+#: that are true.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -46,7 +47,7 @@ def ragtruth(
     """Read RAGTruth (https://arxiv.org/abs/2401.00396): the release's two files, or one table.
 
     Raises:
-        DatasetError: If one of the two files is missing, or a source is not as described.
+        DatasetError: If one of the two files is missing, or a source is malformed.
     """
     responses, infos = (
         [file for file in files if file.name.removesuffix(".gz") == name]
@@ -62,7 +63,7 @@ def ragtruth(
 
 
 def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
-    """Read the sources: id → task, source and question."""
+    """Read RAGTruth's file of sources: source id → task, source and question."""
     found: dict[str, Values] = {}
     for line, _, values in json_lines(path):
         try:
@@ -82,14 +83,14 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Give the context of a prompt, and the question or the instruction before it."""
+    """Return the context of a RAGTruth prompt, and the question or the instruction before it."""
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:
             return passages.strip(), question
         case str(article):
             context = article
         case dict(record):
-            context = str(record)  # as the prompt has it
+            context = str(record)  # the prompt has the record in this form
         case _:
             raise ValueError("source_info is no text, no record, and no question with passages")
     before, found, _ = values["prompt"].partition(context)
@@ -116,7 +117,7 @@ def _ragtruth(
 
 
 def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Give both answers of a line: the right one, and the hallucinated one."""
+    """Convert a record of HaluEval to two rows: its right answer, and its hallucinated answer."""
     del file
     for task, (source, question, word) in _HALUEVAL.items():
         answers = {kind: values.get(f"{kind}_{word}") for kind in ("right", "hallucinated")}
@@ -138,7 +139,7 @@ def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Turn a row of RAGBench: GPT-4 judged whether an answer adheres to its documents."""
+    """Convert a row of RAGBench; its label says whether the answer adheres to its documents."""
     subset = (values.get("dataset_name") or "").removesuffix(f"_{split}") or file.parent.name
     yield {
         "id": f"{subset}-{line}",
@@ -152,7 +153,10 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
 
 
 def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Turn a sample of FaithBench: any unwanted or questionable mark makes it hallucinated."""
+    """Convert a sample of FaithBench to a row.
+
+    A summary with an unwanted or questionable mark counts as hallucinated.
+    """
     del line
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
     spans = [
@@ -164,7 +168,7 @@ def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
         }
         for mark in marks
     ]
-    # A mark without a place is about the summary as a whole.
+    # A mark without a place is about the summary as a whole: then the row has no spans.
     has_places = all((span["start"] or 0) < (span["end"] or 0) for span in spans)
     yield {
         "id": f"{file.name.partition('.')[0]}-{values['sample_id']}",
@@ -182,7 +186,10 @@ def _counts(labels: Sequence[str]) -> bool:
 
 
 def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Turn a claim of WiCE: if the article does not fully support it, it is hallucinated."""
+    """Convert a claim of WiCE to a row.
+
+    A claim that the article does not fully support counts as hallucinated.
+    """
     del line
     task = "subclaim" if file.parent.name == "subclaim" else "claim"
     yield {
@@ -195,7 +202,7 @@ def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Turn an edited summary of SummEdits; its task is the domain."""
+    """Convert an edited summary of SummEdits to a row; the task is the domain in the file name."""
     del line
     domain = file.name.partition(".")[0].removeprefix("summedits_")
     yield {
@@ -208,10 +215,10 @@ def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _json_records(path: Path, *, key: str | None = None) -> Iterator[Line]:
-    """Read the objects of one JSON array, or of the array under a key of one object.
+    """Read the records of a JSON file: one array, or one object with the array under a key.
 
     Raises:
-        DatasetError: If it is something else.
+        DatasetError: If the file has neither.
     """
     with open_lines(path) as stream:
         try:
@@ -227,7 +234,7 @@ def _json_records(path: Path, *, key: str | None = None) -> Iterator[Line]:
         yield number, content, item if isinstance(item, dict) else "it is no JSON object"
 
 
-#: Name of a benchmark → its reader.
+#: Name of a benchmark → function that reads its files.
 LOADERS: Mapping[str, Load] = {
     "ragtruth": ragtruth,
     "halueval": lambda files, _, reader: read_files(files, reader, turn=_halueval),

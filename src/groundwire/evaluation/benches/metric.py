@@ -1,7 +1,7 @@
 """The metrics of benchmarks, each with its interval.
 
-Most are scores that :mod:`.scores` has too. They are computed over all answers, over those of one
-task, or as the unweighted mean of the tasks.
+Most of them are scores of :mod:`.evaluation.scores` too. A metric is computed over all answers,
+over the answers of one task, or as the unweighted mean of the tasks.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,20 +16,21 @@ from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
 
-#: Computes a score of answers (at least one) with the bootstrap of their contexts.
+#: A function that computes a score of one or more answers, and of each resample of their contexts.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchScore:
-    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined.
+    """A metric of answers with its 95 % interval, in [0, 1].
 
     Attributes:
-        value: The metric of all answers, without resampling.
-        low: Lower end.
-        high: Upper end.
-        n: Answers.
-        n_undefined: Resamples in which it is undefined; they are left out.
+        value: The metric of all answers, without resampling; ``None`` if it is undefined.
+        low: Lower end of the interval; ``None`` if there is no interval.
+        high: Upper end of the interval, likewise.
+        n: Number of answers.
+        n_undefined: Number of resamples in which the metric is undefined; the interval leaves them
+            out.
     """
 
     value: float | None
@@ -39,7 +40,7 @@ class BenchScore:
     n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the score as JSON data."""
         ends = [self.low, self.high]
         return {"value": self.value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
 
@@ -49,10 +50,10 @@ class Metric:
     """A metric of a benchmark.
 
     Attributes:
-        name: Its name; published scores are found by it.
-        statistic: How it is computed.
+        name: Name of the metric, such as ``F1, QA``. Published scores have the same names.
+        statistic: The function that computes it.
         task: The task whose answers count; empty for all tasks.
-        is_mean_of_tasks: Whether it is the unweighted mean of the tasks.
+        is_mean_of_tasks: Whether the metric is the unweighted mean of the tasks.
     """
 
     name: str
@@ -62,9 +63,11 @@ class Metric:
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Read the name of a metric: ``F1``, ``F1, QA`` of one task, ``mean F1`` of all tasks.
+        """Parse the name of a metric.
 
-        ``balanced accuracy, pooled`` is that of all answers, beside a mean of tasks.
+        ``F1`` is computed over all answers, ``F1, QA`` over those of the task QA, ``mean F1`` as
+        the mean of the tasks. ``F1, pooled`` is the same as ``F1``, for benchmarks that also have
+        ``mean F1``.
         """
         score, _, task = name.removeprefix("mean ").partition(", ")
         return cls(
@@ -76,11 +79,11 @@ class Metric:
 
     @property
     def needs_spans(self) -> bool:
-        """Whether only answers count of which the hallucinated characters are known."""
+        """Whether the metric counts only answers whose hallucinated characters are known."""
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns, *, seed: int = SEED) -> BenchScore:
-        """Score answers; the seed is that of the resampling."""
+        """Compute the metric of answers; ``seed`` is the seed of the resampling."""
         nothing = BenchScore(value=None, low=None, high=None, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
@@ -97,10 +100,13 @@ class Metric:
         return BenchScore(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
-        """Score a detector that flags every answer; ``None`` where it would have to mark words."""
+        """Compute the metric of a detector that flags every answer, as a baseline.
+
+        ``None`` for metrics of characters: such a detector marks no words.
+        """
         if self.needs_spans:
             return None
-        # Only answers that scores count, so that the two compare.
+        # Only answers that the real detector's score counts, so that the two scores compare.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
@@ -110,7 +116,7 @@ class Metric:
         return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
 
     def _mean(self, answers: Columns, seed: int) -> Replicates:
-        # Each task draws its own contexts, so each has a seed of its own.
+        # Each task has a seed of its own, so that the draws of the tasks are independent.
         found = [
             self._one(of_task, seed + i) for i, of_task in enumerate(answers.by_task().values())
         ]
@@ -120,37 +126,37 @@ class Metric:
 
 
 def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """F1 of the hallucinated answers."""
+    """Compute F1 of whole answers; positive means hallucinated."""
     return score("f1", drawn.sums(_sums(answers)))
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Share of answers that are flagged if, and only if, they are hallucinated."""
+    """Compute the share of answers that are flagged if, and only if, they are hallucinated."""
     return drawn.sums(_sums(answers)).of_share(_accuracy)
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Mean of the shares of hallucinated and of grounded answers with the right verdict."""
+    """Compute the mean of two shares: of hallucinated and of grounded answers judged rightly."""
     return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """P(a hallucinated answer scores above a grounded one), ties half."""
+    """Compute P(a hallucinated answer has more doubt than a grounded one); ties count half."""
     (found,) = drawn.of_weights_each(rankings(answers)["auroc"])
     return found
 
 
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """F1 of hallucinated characters of all answers together, range against range.
+    """Compute F1 of hallucinated characters, over all answers together.
 
-    As LettuceDetect's evaluator counts, which published scores come from; see
+    Characters are counted as LettuceDetect's evaluator does, which published scores come from; see
     :func:`.metrics.count_pairs`.
     """
     return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Mean over answers of the intersection over union of hallucinated characters."""
+    """Compute the mean over answers of the intersection over union of hallucinated characters."""
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 
@@ -164,7 +170,7 @@ def _accuracy(sums: Floats) -> Floats:
     return ratios(n - flagged - hallucinated + 2 * both, n)
 
 
-#: Score of a metric → how it is computed.
+#: Name of a score, as names of metrics have it → function that computes it.
 STATISTICS: Mapping[str, Statistic] = {
     "F1": f1,
     "accuracy": accuracy,

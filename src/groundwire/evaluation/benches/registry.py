@@ -1,4 +1,4 @@
-"""All benchmarks by name, as ``benches.json`` describes them."""
+"""All benchmarks by name, read from ``benches.json``."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,36 +14,36 @@ from groundwire.evaluation.datasets.files import AnyRow, answer_reader, read_fil
 from groundwire.evaluation.datasets.lines import SUFFIXES
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-#: Names of a table: as the hub has it, or as people save it.
+#: File names of a split that is a plain table: Parquet shards as on the hub, or one file.
 _TABLES = (("{split}-*.parquet",), *((f"{{split}}{suffix}",) for suffix in SUFFIXES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """A benchmark, as ``benches.json`` has it.
+    """A benchmark, with the fields of its entry in ``benches.json``.
 
     Attributes:
-        name: Its name on the command line.
+        name: Name of the benchmark on the command line.
         title: The name that its authors gave it.
-        hallucinated: Which of its answers count as hallucinated.
+        hallucinated: The condition under which an answer counts as hallucinated, in words.
         licence: The licence of the data, as its authors state it.
-        citation: The paper about it.
+        citation: The paper about the benchmark.
         url: A page about its files.
-        fetch: How to fetch them by hand: addresses, or what to take from the page.
-        splits: Its parts; the first is judged if nothing else is asked for.
-        metrics: How it is scored; the first is its own metric.
-        hub: Name of the dataset on the Hugging Face hub; empty if it is not there.
-        hub_files: Its files of a split there, ``{split}`` standing for its name.
-        files: Names of its files: the first group of which any file is there counts.
-        columns: Field → its column, where the names are not ours.
-        label_means: Meaning of a label of 1, true or yes.
-        expected: Split → number of answers and of hallucinated ones, in ``total`` and in ``tasks``
-            as far as known, and the ``source`` of the numbers.
-        variants: Parts of a split that others have been scored on: ``name``, and rows with which
-            values (``drops``) of which ``column`` are left out.
-        published: Scores of other ``system``s, as their authors or the benchmark's print them:
-            ``scores`` by metric in per cent, the ``source``, and a ``note`` on how the test set or
-            the metric differs. Nobody here ran these systems.
+        fetch: How to fetch the files by hand: addresses, or which files of the page to take.
+        splits: Names of the splits; the first is the default.
+        metrics: The metrics; the first is the one that the benchmark's authors report.
+        hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
+        hub_files: Patterns of a split's files on the hub, with ``{split}`` for its name.
+        files: Groups of file names. A split is read from the first group of which a file exists.
+        columns: Field → column, for columns that do not have the usual name of the field.
+        label_means: Meaning of a label of 1, true or yes: ``hallucinated`` or ``supported``.
+        expected: Split → the right numbers of answers and of hallucinated answers, as far as known:
+            for all answers (``total``) and by task (``tasks``), with the ``source`` of the numbers.
+        variants: Parts of a split that other systems were scored on. A part has a ``name``, and
+            leaves out the rows whose ``column`` has a value of ``drops``.
+        published: Scores of other systems, as published by their authors or the benchmark's: the
+            ``system``, ``scores`` by metric in per cent, the ``source``, and a ``note`` if the test
+            set or the metric differs. This project did not run these systems.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Bench:
     published: Sequence[Mapping[str, Any]] = ()
 
     def split(self, name: str | None) -> str:
-        """Give the split of a name, or the first.
+        """Return the name of a split if the benchmark has it; for ``None`` the default split.
 
         Raises:
             SettingError: If there is no such split.
@@ -77,10 +77,14 @@ class Bench:
         return name
 
     def find(self, path: Path, split: str) -> tuple[Path, ...]:
-        """Find the files of a split: the file that is named, or those somewhere in a folder.
+        """Find the files of a split.
+
+        Args:
+            path: A file, or a folder that is searched at any depth.
+            split: Name of the split.
 
         Raises:
-            DatasetError: If there is none.
+            DatasetError: If there is no such file.
         """
         if path.is_file():
             return (path,)
@@ -100,10 +104,10 @@ class Bench:
         """Read the answers of a split from its files.
 
         Raises:
-            DatasetError: If there is none, or the files cannot be read at all.
+            DatasetError: If the files have no answers, or none of the files can be read.
         """
         mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)
-        reader = answer_reader(mapping, renames=True)  # official files have some ids twice
+        reader = answer_reader(mapping, renames=True)  # some official files repeat ids
         if self.name in LOADERS:
             return LOADERS[self.name](files, split, reader)
         return read_files(files, reader)
@@ -136,10 +140,10 @@ class UnknownBenchError(InputError):
 
 
 def bench(name: str) -> Bench:
-    """Give the benchmark of a name; case does not matter.
+    """Find a benchmark by its name; case does not matter.
 
     Raises:
-        UnknownBenchError: If there is none.
+        UnknownBenchError: If there is no benchmark of this name.
     """
     found = BENCHES.get(name.lower())
     if found is None:

@@ -1,4 +1,4 @@
-"""The result of a detector on a benchmark, and whether it compares with those of others."""
+"""The result of a detector on a benchmark, and whether it is comparable with published results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.results_file import read_judged
 
-#: Name of a metric → score.
+#: Name of a metric → score; ``None`` if the metric does not apply.
 Scores = Mapping[str, BenchScore | None]
 
 
@@ -24,14 +24,15 @@ class BenchResult:
 
     Attributes:
         bench: The benchmark.
-        split: The part of it.
-        commit: Commit of the dataset on the hub, if the files are from there.
-        scores: By metric, of all answers.
-        variants: Scores of some of the answers, by the name of the variant.
-        flag_all: Scores of a detector that flags every answer.
-        check: Whether the answers are those of the benchmark.
-        differences: Why the scores do not compare with published ones; empty if they do.
-        evaluation: All other scores.
+        split: Name of the split.
+        commit: Commit of the dataset on the hub; empty if the files are not from the hub.
+        scores: Metrics of all answers.
+        variants: Name of a variant → metrics of its answers.
+        flag_all: Metrics of a detector that flags every answer, as a baseline.
+        check: Whether the number of answers is that of the benchmark.
+        differences: Reasons why the scores are not comparable with published ones; empty if they
+            are.
+        evaluation: The scores that any labelled data get.
     """
 
     bench: Bench
@@ -55,15 +56,15 @@ class BenchResult:
         tasks: Sequence[str] = (),
         commit: str = "",
     ) -> Self:
-        """Compute the result of a file of results.
+        """Compute the metrics of a file of results.
 
         Args:
             path: The file.
             bench: The benchmark.
-            split: The part of it.
-            limit: How many answers were drawn, if not all were judged.
-            tasks: The tasks that were judged, if not all.
-            commit: Commit of the dataset on the hub.
+            split: Name of the split.
+            limit: Number of answers that were drawn; ``None`` if all were judged.
+            tasks: The tasks that were judged; empty if all were.
+            commit: Commit of the dataset on the hub; empty if the files are not from the hub.
 
         Raises:
             ResultsError: If it is no file of results.
@@ -72,7 +73,7 @@ class BenchResult:
         every, other = Collector(), list[str]()
         variants = {variant["name"]: Collector() for variant in bench.variants}
         for row in read_judged(path):
-            # A user's own file may have a column that names the split.
+            # A user's own file may have a column that names the split of each row.
             said = row.columns.get("split", split)
             if said != split and not other:
                 other = [f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"]
@@ -100,11 +101,11 @@ class BenchResult:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether the judged answers are those of published scores, as far as is known."""
+        """Whether the scores are comparable with published ones: no difference is known."""
         return not self.differences
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """Return it as JSON data; ratios are in [0, 1], published scores in per cent as printed."""
+        """Return the result as JSON data: ratios in [0, 1], published scores in per cent."""
         bench = self.bench
         return {
             "bench": {

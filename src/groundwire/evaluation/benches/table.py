@@ -1,4 +1,4 @@
-"""Text table of a benchmark's result, beside published scores."""
+"""Text table of a detector's result on a benchmark, beside published scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -80,14 +80,14 @@ def _with_ends(score: BenchScore | None) -> str:
 
 
 def _printed(value: float | None) -> str:
-    """Format a published score with the digits that it was printed with."""
+    """Format a published score with one digit, or with two if it has two."""
     if value is None:
         return "-"
     return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """Give the mark of a footnote; equal notes share one."""
+    """Add a note to the footnotes, and return its mark, such as " [1]"; equal notes share one."""
     if not note:
         return ""
     if note not in notes:

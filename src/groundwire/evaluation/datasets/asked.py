@@ -1,4 +1,4 @@
-"""A question with its sources, to be put to a language model."""
+"""A question for a language model, with its sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ class AskedQuestion:
     """A question for a language model, with the sources that its answer may rest on.
 
     Attributes:
-        id: Names it within its set.
-        task: The kind of question; rates are computed for each.
-        context_id: Names its sources: questions about one context are resampled together.
-        text: The question.
-        sources: The sources, of which there may be none.
-        columns: Other columns of its row.
+        id: Id of the question, unique within the data.
+        task: The kind of question; rates are also computed for each task.
+        context_id: Id of the sources; questions about one context are resampled together.
+        text: The text of the question.
+        sources: The sources; may be empty.
+        columns: Further columns of the row in the data, by name.
     """
 
     id: str

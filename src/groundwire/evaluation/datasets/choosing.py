@@ -9,14 +9,14 @@ from hashlib import sha256
 from groundwire.errors import InputError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 
-#: Reads a table from its beginning.
+#: A function that reads the rows of a table, from its beginning.
 Read = Callable[[], Iterator[AnyRow]]
 
 _SEED = 0
 
 
 class NoSuchTaskError(InputError):
-    """No row has some of the tasks that were asked for."""
+    """Some of the tasks that were asked for are in no row of the data."""
 
     def __init__(self, asked: Collection[str], there: Collection[str]) -> None:
         super().__init__(asked, there)
@@ -31,16 +31,18 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
     """Choose rows of a table.
 
     Args:
-        read: Reads the table. It is called once more for a sample, so that no row is kept.
-        tasks: The tasks whose rows are kept; by default all. An unreadable row is kept if its task
-            is unknown.
-        limit: Number of rows to keep: whole contexts, drawn at random and the same each time.
+        read: Reads the table. It may be called several times, so that rows need not be kept in
+            memory.
+        tasks: The tasks whose rows are chosen; by default all. An unreadable row is chosen as well
+            if its task is unknown.
+        limit: Number of rows to choose; by default all. Whole contexts are drawn at random, with a
+            fixed seed; only the last one may be cut to fit.
 
     Returns:
         A function that reads the chosen rows, in the order of the table.
 
     Raises:
-        NoSuchTaskError: If no row of the table has one of the tasks.
+        NoSuchTaskError: If one of the tasks is in no row of the table.
     """
     _require_tasks(read, tasks)
     kept = partial(_of_tasks, read, tasks) if tasks else read
@@ -75,7 +77,10 @@ def _task(row: AnyRow) -> str:
 
 
 def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:
-    """Draw contexts, and give the numbers of their rows; only the last context may be cut."""
+    """Draw contexts at random, and return the numbers of their rows, at most ``limit``.
+
+    Contexts are drawn whole, except that the last one may be cut to fit.
+    """
     of_context: dict[bytes, array[int]] = {}
     for row in rows:
         # A row that cannot be read has no context: it is drawn as a context of its own.

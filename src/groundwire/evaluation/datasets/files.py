@@ -1,6 +1,6 @@
 """Tables of answers or questions, row by row.
 
-A row that cannot be read becomes a :class:`FailedRow`, and the rows after it are read all the same.
+A row that cannot be read becomes a :class:`FailedRow`; reading goes on with the next row.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,18 +18,18 @@ from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-#: The values of a row by column.
+#: The values of a row: name of a column → value.
 Values: TypeAlias = Mapping[str, Any]
 
 
 class Turn(Protocol):
-    """Turns a record of somebody's dataset into rows that have our columns.
+    """A function that converts a record of some dataset to rows with the usual columns.
 
-    It may raise KeyError, TypeError or ValueError where the record is not as expected.
+    It may raise KeyError, TypeError or ValueError if the record is not as expected.
     """
 
     def __call__(self, values: Values, file: Path, line: int, /) -> Iterable[Values]:
-        """Give the rows of a record: one, several, or none if it is to be left out."""
+        """Return the rows of a record: one, several, or none if the record is to be left out."""
         ...
 
 
@@ -38,14 +38,14 @@ class FailedRow:
     """A row that could not be read.
 
     Attributes:
-        row: Its number, from 1, counted over all files of the table.
-        id: The row's own id, or its number.
-        place: Its file and line; empty if the problem tells.
-        problem: What is wrong.
-        sha256: Fingerprint of its content.
-        kind: The type of the error.
-        task: The task that it names, if that can be read.
-        columns: Its other columns.
+        row: Number of the row, from 1, counted over all files of the table.
+        id: The row's own id; its number if the id cannot be read.
+        place: File and line of the row; empty if the problem names them.
+        problem: Description of what is wrong.
+        sha256: Fingerprint of the row's content.
+        kind: Name of the error's type.
+        task: The task of the row; empty if it cannot be read.
+        columns: Further columns of the row, by name.
     """
 
     row: int
@@ -68,9 +68,9 @@ class NumberedAnswer:
     """A labelled answer with the number of its row.
 
     Attributes:
-        row: Its number, the first being 1.
+        row: Number of the row, from 1.
         answer: The answer.
-        sha256: Fingerprint of the row: tells whether results belong to it.
+        sha256: Fingerprint of the row, by which results are matched with the data.
     """
 
     row: int
@@ -86,7 +86,7 @@ class NumberedQuestion:
     """A question with the number of its row.
 
     Attributes:
-        row: Its number, the first being 1.
+        row: Number of the row, from 1.
         question: The question.
         sha256: Fingerprint of the row.
     """
@@ -100,16 +100,16 @@ _Row = TypeVar("_Row", NumberedAnswer, NumberedQuestion)
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
-    """Read all rows of a table, one after the other.
+    """Yield the rows of a table of labelled answers, one by one.
 
     Args:
-        path: A file, or a folder whose files are read in the order of their names. One among
-            several that cannot be read at all, or is empty, is a failed row.
-        mapping: Which column holds what.
+        path: A file, or a folder whose files are read in the order of their names. If one of
+            several files has no rows or cannot be read, there is one failed row for it.
+        mapping: The column of each field; by default found by the usual names.
 
     Raises:
-        DatasetError: If there is no row in it, or no file can be read at all.
-        MissingExtraError: If it is Parquet, and what reads that is not installed.
+        DatasetError: If the table has no rows, or no file of it can be read.
+        MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
     return read_files(files_of(path), answer_reader(mapping))
 
@@ -117,7 +117,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 def read_questions(
     path: Path, mapping: ColumnMapping | None = None
 ) -> Iterator[NumberedQuestion | FailedRow]:
-    """Read questions with their sources, as :func:`read_labelled` reads answers."""
+    """Yield the rows of a table of questions with sources, as :func:`read_labelled` does."""
     return read_files(files_of(path), question_reader(mapping))
 
 
@@ -128,16 +128,16 @@ def read_files(
     turn: Turn | None = None,
     lines: Callable[[Path], Iterator[Line]] = lines_of,
 ) -> Iterator[_Row | FailedRow]:
-    """Read the rows of several files, numbered over all of them.
+    """Yield the rows of several files, numbered over all of them.
 
     Args:
-        files: In the order in which they are read.
-        reader: Makes the rows.
-        turn: Turns a record into rows; by default a record is a row.
+        files: The files, in the order in which they are read.
+        reader: Makes rows from values.
+        turn: Converts a record to the values of rows; by default a record is a row.
         lines: Reads the records of a file.
 
     Raises:
-        DatasetError: If there is no row, or no file can be read at all.
+        DatasetError: If there are no rows, or no file can be read.
     """
     numbers, row, broken = count(1), 0, list[DatasetError]()
     for file in files:
@@ -154,13 +154,13 @@ def read_files(
             broken.append(error)
             if len(broken) == len(files):
                 raise broken[0] from None
-            # The rows of the other files still count.
+            # One failed row stands for the file; the other files are still read.
             row = next(numbers)
             yield reader.read(row, str(file), b"", error.problem)
 
 
 def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
-    """Give the answers of rows.
+    """Yield the answers of rows.
 
     Raises:
         DatasetError: At the first row that could not be read.
@@ -175,7 +175,7 @@ def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
-    """Turn a record into rows; a record that cannot be turned gives its problem."""
+    """Convert a record to the values of rows; if that fails, return the problem as a text."""
     if turn is None or isinstance(values, str):
         return [values]
     try:
@@ -189,7 +189,10 @@ def turned_rows(
 def table_lines(
     file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]] = lines_of
 ) -> Iterator[Line]:
-    """Read the raw rows of a file; a named column that a row lacks is null there."""
+    """Yield the raw rows of a file.
+
+    If some rows lack a column of the mapping that other rows have, it is null in these rows.
+    """
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
     for line, content, values in lines(file):
@@ -201,7 +204,7 @@ def table_lines(
 
 
 def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
-    """Find the columns that any row of a file has; one that no row has is a wrong name."""
+    """Find which of some columns occur in any row of a file; the other names must be wrong."""
     missing = set(columns)
     if missing:
         for _, _, values in lines:
@@ -212,15 +215,15 @@ def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
 
 
 def table_row(values: Values, columns: ColumnMapping, *, row: int) -> AnyRow:
-    """Read one row of a table that is at hand, as :func:`read_labelled` reads a Parquet file.
+    """Read one row of a table in memory, as :func:`read_labelled` reads a row of a Parquet file.
 
-    An id that comes twice in the table is not noticed.
+    An id that occurs twice in the table is not noticed.
     """
     return answer_reader(columns).read(row, f"row {row:,}", content_of(values), values)
 
 
 class RowReader(Generic[_Row]):
-    """Reads the rows of one table, each of which has an id of its own."""
+    """Reads the rows of one table, and sees to it that no two rows have the same id."""
 
     def __init__(
         self,
@@ -229,29 +232,30 @@ class RowReader(Generic[_Row]):
         *,
         renames: bool = False,
     ) -> None:
-        """Begin.
+        """Make a reader that has seen no row yet.
 
         Args:
-            columns: Which column holds what.
-            make: Makes a row of its values, its number and its fingerprint.
-            renames: Whether an id that was there before gets the number of its row appended;
-                otherwise its row fails.
+            columns: The column of each field.
+            make: Makes a row from its values, its number and its fingerprint.
+            renames: Whether a repeated id gets the number of its row appended. If not, a row with
+                a repeated id is a failed row.
         """
         self.columns, self._renames = columns, renames
         self._make: Callable[[Values, int, str], _Row] = make
-        # Hashes of the ids: there may be millions, and long ones.
+        # Hashes, because there may be millions of ids, and ids may be long.
         self._ids: set[bytes] = set()
 
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:
         """Read one row.
 
         Args:
-            row: Its number.
-            place: Its file and line, for messages.
-            content: Its content, to be hashed.
-            values: By column, or what is wrong with it.
+            row: Number of the row.
+            place: File and line of the row, for messages.
+            content: Content of the row, for its fingerprint.
+            values: Values of the row by column, or a text that says why it cannot be read.
         """
-        # The same row read with another column mapping is another row.
+        # The fingerprint covers the column mapping, with which the same content may mean another
+        # answer.
         digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
         known: Values = {} if isinstance(values, str) else values
         id_ = str(row)
@@ -282,7 +286,7 @@ class RowReader(Generic[_Row]):
         return _hash(id_) in self._ids
 
     def _task_of(self, values: Values) -> str:
-        """Read the task of a row that failed; empty if that cannot be read either."""
+        """Read the task of a failed row; empty if the task cannot be read either."""
         try:
             return self.columns.task_of(values)
         except InputError:
@@ -292,7 +296,7 @@ class RowReader(Generic[_Row]):
 def answer_reader(
     mapping: ColumnMapping | None = None, *, renames: bool = False
 ) -> RowReader[NumberedAnswer]:
-    """Make a reader of labelled answers; arguments are those of :class:`RowReader`."""
+    """Make a reader of labelled answers; ``renames`` is as for :class:`RowReader`."""
     columns = mapping or ColumnMapping()
     return RowReader(columns, partial(_answer, columns), renames=renames)
 

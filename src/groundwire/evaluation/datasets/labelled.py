@@ -1,4 +1,4 @@
-"""Labelled answers, the form that all datasets are read into."""
+"""Labelled answers: the form into which all datasets are converted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ class GoldSpan:
     """A stretch of an answer that people marked as hallucinated.
 
     Attributes:
-        start: First character of the answer.
-        end: One past the last.
+        start: Index of its first character in the answer.
+        end: Index one past its last character.
         label: ``unsupported`` or ``contradicted``.
         kind: The dataset's own label, such as ``Subtle Conflict``.
-        implicit_true: Whether it is true all the same, and only not in the sources.
-        due_to_null: Whether it stands for a value that the sources leave open.
+        implicit_true: Whether the words are true, although the sources do not state them.
+        due_to_null: Whether the words give a value where the sources have null.
     """
 
     start: int
@@ -33,27 +33,27 @@ class GoldSpan:
 class Known(StrEnum):
     """How much of an answer is labelled."""
 
-    SPANS = "spans"  # which stretches are hallucinated, if any
-    ANSWER = "answer"  # whether the answer as a whole is
+    SPANS = "spans"  # the labels say which stretches are hallucinated, if any
+    ANSWER = "answer"  # the label says whether the answer as a whole is hallucinated
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An example with labels that say what is hallucinated.
+    """An answer with its sources, and labels that say what in it is hallucinated.
 
     Attributes:
-        id: Names it within its set.
-        task: The kind of question, such as ``QA``: scores are also computed by task.
-        context_id: Names its sources: answers to one context are resampled together.
+        id: Id of the answer, unique within the data.
+        task: The kind of question, such as ``QA``; scores are also computed for each task.
+        context_id: Id of the sources; answers to one context are resampled together.
         example: Sources, question and answer.
-        spans: Marked stretches as annotated, which may overlap.
-        quality: ``good``, or what is wrong with the answer besides.
-        model: The model that wrote it; empty if unknown.
-        known: How much is labelled. Scores of characters need labelled spans.
-        label: Whether the answer as a whole is hallucinated, where that is said; ``None`` if its
-            spans say it.
-        columns: Other columns of its row, to group results by.
+        spans: Stretches that people marked as hallucinated; they may overlap.
+        quality: ``good``, or a fault besides hallucination, such as ``truncated``.
+        model: The model that wrote the answer; empty if unknown.
+        known: How much of the answer is labelled. Scores of characters need labelled spans.
+        label: Whether the answer as a whole is hallucinated, if the data have such a label;
+            ``None`` if only ``spans`` say it.
+        columns: Further columns of the row in the data, by name, to group results by.
     """
 
     id: str
@@ -69,12 +69,12 @@ class LabelledAnswer:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether the answer is labelled so; without a label, whether anything is marked."""
+        """Whether the answer is hallucinated, by its label or, without one, by having spans."""
         return bool(self.spans) if self.label is None else self.label
 
 
 def context_of(sources: Iterable[Source]) -> str:
-    """Hash sources, to serve as the id of their context."""
+    """Hash the texts of sources into a context id."""
     digest = sha256()
     for source in sources:
         digest.update(f"{len(source.text)}:{source.text}".encode())

@@ -28,27 +28,27 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
-#: Rows of a Parquet file that are in memory at a time.
+#: Number of rows of a Parquet file that are in memory at a time.
 _BATCH_ROWS = 256
 
 
-#: Longest field of a CSV, in characters: contexts are long.
+#: Longest field of a CSV, in characters. Python's default is too low for contexts.
 _MAX_FIELD_CHARS = 50_000_000
 
-#: Matches the character that stands for a byte that is no UTF-8.
+#: Matches a lone surrogate, which stands for a byte that is no UTF-8: see :func:`_csv_text`.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
-#: Number of a line, its content to be hashed, and its values by column or what is wrong with it.
-#: The content is empty where a damaged file breaks off.
+#: A raw row: number of its line, its content for the fingerprint, and its values by column, or a
+#: text that says why it cannot be read. The content is empty where a damaged file breaks off.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """List the files of a table.
+    """List the files of a table: the path itself or, if it is a folder, the tables in it.
 
     Raises:
-        DatasetError: If a folder has none, or it is a pipe.
+        DatasetError: If a folder has no table, or the path is no regular file, such as a pipe.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = "it is no file that can be read more than once"
@@ -62,7 +62,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def fingerprints(path: Path) -> dict[str, str]:
-    """Compute the SHA-256 of each file of a table, by its name."""
+    """Compute the SHA-256 of the files of a table: name → digest."""
     found = {}
     for file in files_of(path):
         with file.open("rb") as stream:
@@ -71,16 +71,16 @@ def fingerprints(path: Path) -> dict[str, str]:
 
 
 def suffix_of(path: Path) -> str:
-    """Give the suffix of a file in lower case, without ``.gz``."""
+    """Return the suffix of a file in lower case; a ``.gz`` at the end is ignored."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Read the raw rows of a file in any of the formats.
+    """Yield the raw rows of a file in any of the formats; the suffix names the format.
 
     Raises:
-        DatasetError: If it cannot be read at all.
-        MissingExtraError: If it is Parquet, and what reads that is not installed.
+        DatasetError: If the file cannot be read.
+        MissingExtraError: If the file is Parquet and pyarrow is not installed.
     """
     suffix = suffix_of(path)
     if suffix in _DELIMITERS:
@@ -91,9 +91,9 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def count_rows(path: Path) -> int | None:
-    """Count the rows of a table for a progress bar; ``None`` if that is not possible.
+    """Count the rows of a table, for a progress bar; ``None`` if they cannot be counted.
 
-    Blank lines of JSON are counted as well.
+    Blank lines of JSON Lines are counted as rows.
     """
     try:
         counts = [_count(file) for file in files_of(path)]
@@ -113,7 +113,7 @@ def _count(path: Path) -> int | None:
 
 
 def content_of(values: Mapping[str, Any] | str) -> bytes:
-    """Serialize the values of a row, to be hashed."""
+    """Serialize the values of a row, for its fingerprint."""
     return json.dumps(values, sort_keys=True, default=str).encode()
 
 
@@ -121,12 +121,12 @@ def content_of(values: Mapping[str, Any] | str) -> bytes:
 
 
 def json_lines(path: Path) -> Iterator[Line]:
-    """Read the raw rows of a file of JSON Lines or of one JSON array, gzipped or not.
+    """Yield the raw rows of a file of JSON Lines or of one JSON array, gzipped or not.
 
-    Blank lines are skipped; the rows of an array are numbered.
+    Blank lines are skipped. For an array, numbers of rows take the place of numbers of lines.
 
     Raises:
-        DatasetError: If it is one object over several lines, a broken array, or no UTF-8.
+        DatasetError: If the file is one object over several lines, a broken array, or no UTF-8.
     """
     number = 0
     with open_lines(path) as lines:
@@ -148,7 +148,7 @@ def json_lines(path: Path) -> Iterator[Line]:
 
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
-    # Other encodings cannot be read line by line: their line ends have several bytes.
+    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
     if what := no_text(line):
         problem, _, step = what.partition(". ")
         raise DatasetError(path, None, f"it is {problem}", f"{step}.")
@@ -158,10 +158,10 @@ def _refuse_encoding(path: Path, line: bytes) -> None:
 
 
 def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
-    """Give the rows of a file that is one JSON array.
+    """Yield the rows of a file that is one JSON array.
 
     Raises:
-        DatasetError: If it cannot be read.
+        DatasetError: If the file is no valid JSON.
     """
     try:
         rows = json.loads(decode(content, "the array"), parse_constant=refuse_constant)
@@ -186,14 +186,14 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    # The whole file is parsed before the first row is given: a quote that is not closed makes the
-    # rest unreadable, and the error should come before any row is judged.
+    # The whole file is parsed once before the first row is yielded: a quote that is not closed
+    # makes the rest unreadable, and that error should be raised before any row is judged.
     with suppress(*DAMAGE):
         deque(_csv_records(path, delimiter), maxlen=0)
     header: Sequence[str] | None = None
     last = 0
     try:
-        for first, last, fields in _csv_records(path, delimiter):  # told below
+        for first, last, fields in _csv_records(path, delimiter):  # `last` is for the error below
             if header is None:
                 header = _header(path, fields)
             else:
@@ -203,10 +203,12 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
 
 
 def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Give the first line, the last line and the fields of each record that has any.
+    """Yield the number of the first line, that of the last line, and the fields of each record.
+
+    Records without fields are left out.
 
     Raises:
-        DatasetError: If a record is no CSV.
+        DatasetError: If a record is no valid CSV.
     """
     with open_lines(path) as stream:
         header = next(iter(stream), b"")
@@ -238,7 +240,7 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
     try:
         yield text
     finally:
-        text.detach()  # the stream is closed by who opened it
+        text.detach()  # so that the wrapper does not close the stream, which the caller closes
 
 
 def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
@@ -276,7 +278,7 @@ def _parquet(path: Path) -> Iterator[Line]:
                 batch = next(batches)
             except StopIteration:
                 return
-            except (OSError, ValueError) as error:  # as what pyarrow raises is
+            except (OSError, ValueError) as error:  # the base classes of pyarrow's errors
                 yield number + 1, b"", f"the file breaks off here ({error})"
                 return
             for values in _batch_rows(batch):

@@ -1,4 +1,4 @@
-"""Mapping of the columns of any table to a labelled answer or a question."""
+"""Maps the columns of a table to the fields of a labelled answer or a question."""
 
 import json
 from ast import literal_eval
@@ -29,7 +29,7 @@ from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 from groundwire.text.spelling import guess
 
-#: Field → names of its column; the first one that a row has counts.
+#: Field → usual names of its column; the first name that a row has is used.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
     "task": ("task", "domain", "category"),
@@ -41,7 +41,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quality": ("quality",),
 }
 
-#: Labels that only say yes or no; ``label_means`` says to what.
+#: Labels that only say yes or no: :attr:`ColumnMapping.label_means` says which yes means.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
@@ -56,32 +56,33 @@ _GROUNDED = (
     *("supported", "supports", "entailed", "entailment"),
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
-#: A label in lower case → whether the answer is hallucinated.
+#: A label in lower case → whether the answer is hallucinated, if yes means hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
     **dict.fromkeys(_GROUNDED, False),
 }
 
-#: Words of a span's label that say that the source says otherwise. "Intrinsic" is the word of
-#: research on summaries, and FaithBench spells it in two ways.
+#: Words in a span's label that mean that the sources contradict it. "Intrinsic" is the term in
+#: research on summaries; "instrinsic" is how FaithBench sometimes spells it.
 _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 
-#: Longer values of other columns are not kept in results.
+#: Values of further columns are kept in results if they have no more characters than this.
 _MAX_COLUMN_CHARS = 256
 
-#: Characters of a text that a message shows.
+#: The most characters of a text that a message shows.
 _SHOWN_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnMapping:
-    """The columns of a table, by field.
+    """The column of each field of an answer or a question, and the meaning of its label.
 
-    A column that is named must be there: under a wrong name a field would be left out silently.
+    If the column that a mapping names is missing, the row is an error: with a misspelt name, the
+    field would otherwise be left out silently.
 
     Attributes:
-        columns: Field → column, for those that are not among :data:`COLUMNS`.
+        columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
         label_means: Meaning of a label of 1, true or yes: ``hallucinated``, or
             ``supported`` as in LLM-AggreFact.
     """
@@ -99,10 +100,10 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, pairs: Iterable[str], *, label_means: str = "hallucinated") -> Self:
-        """Read ``field=column`` as options have it.
+        """Make a mapping from texts of the form ``field=column``, as options give them.
 
         Raises:
-            SettingError: If one is not of that form, or names no field.
+            SettingError: If a text does not have that form, or names no field.
         """
         columns = {}
         for pair in pairs:
@@ -114,21 +115,21 @@ class ColumnMapping:
 
     @property
     def fingerprint(self) -> bytes:
-        """A serialization that is different for each mapping."""
+        """The mapping as bytes, which differ for different mappings."""
         return json.dumps([sorted(self.columns.items()), self.label_means]).encode()
 
     @property
     def optional(self) -> frozenset[str]:
-        """The columns that were named for fields which a row may be without."""
+        """The named columns of fields that a row may lack: all but answer and sources."""
         return frozenset(
             column for name, column in self.columns.items() if name not in ("answer", "sources")
         )
 
     def id_of(self, row: Mapping[str, Any]) -> str | None:
-        """Read the id of a row, if it has one.
+        """Read the id of a row; ``None`` if it has none.
 
         Raises:
-            InputError: If that is neither a text nor a number, or its column is not there.
+            InputError: If the id is neither a text nor a number, or its named column is missing.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -136,18 +137,21 @@ class ColumnMapping:
         """Read the task of a row; empty if it has none.
 
         Raises:
-            InputError: If that is neither a text nor a number, or its column is not there.
+            InputError: If the task is neither a text nor a number, or its named column is missing.
         """
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read the reason why a row has no answer, as ``measure generate`` writes it."""
+        """Read why a row has no answer, if ``measure generate`` wrote the reason; else empty."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
 
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """Collect short texts and numbers of the other columns, to group results by."""
+        """Collect short texts and numbers of columns that are no fields, to group results by.
+
+        Task, model and quality are included, although they are fields.
+        """
         used = self._used(row)
         return {
             str(name): str(value)
@@ -158,10 +162,10 @@ class ColumnMapping:
         }
 
     def question(self, row: Mapping[str, Any], number: int) -> AskedQuestion:
-        """Read a row as a question with its sources; an answer in it is ignored.
+        """Read a row as a question with its sources; its answer, if it has one, is ignored.
 
         Raises:
-            InputError: If it cannot be read.
+            InputError: If the row cannot be read.
         """
         text = _text(self._need(row, "question"), "question")
         if not text.strip():
@@ -174,8 +178,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If a row has no column for one of them; all missing ones are named.
-            InputError: If it cannot be read.
+            MissingColumnError: If the row lacks a column that it needs; all that it lacks are named.
+            InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")
         answer = _text(self._need(row, "answer"), "answer")
@@ -190,11 +194,11 @@ class ColumnMapping:
         """Read a row as a labelled answer.
 
         Args:
-            row: Its values by column; spans may be JSON in a text.
-            number: Its place in the file, which names it if it has no id.
+            row: Values of the row by column; spans may be a JSON text.
+            number: Number of the row, which serves as id if the row has none.
 
         Raises:
-            InputError: If it cannot be read.
+            InputError: If the row cannot be read.
         """
         example = self.example(row)
         spans = _spans(self._get(row, "spans"), example.answer)
@@ -211,9 +215,9 @@ class ColumnMapping:
         )
 
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Parse the sources of a CSV row where they are a JSON list in a text.
+        """Parse the sources of a CSV row if they are a list written as a text.
 
-        Formats that have lists need this not: a text there is a text.
+        Other formats have real lists, so in these a text is never parsed.
         """
         column = self._column(row, "sources")
         if column is None or column not in row:
@@ -223,7 +227,7 @@ class ColumnMapping:
     def _names(
         self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
     ) -> dict[str, Any]:
-        """Read the fields that answers and questions share."""
+        """Read the fields that answers and questions have in common."""
         context_id = _name(self._get(row, "context_id"), "context_id")
         return {
             "id": self.id_of(row) or str(number),
@@ -238,7 +242,7 @@ class ColumnMapping:
         return find_key(row, COLUMNS[name])
 
     def _used(self, row: Mapping[str, Any]) -> set[str]:
-        """Collect the columns of fields that are kept elsewhere, or are too long to group by."""
+        """Collect the columns that are fields, except those that results are grouped by."""
         keeps = ("task", "model", "quality")
         names = (self._column(row, name) for name in COLUMNS if name not in keeps)
         return {name for name in names if name is not None}
@@ -276,7 +280,7 @@ class ColumnMapping:
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - of a table
-    # Missing values are empty texts in CSV, and sometimes NaN in Parquet.
+    # A missing value is an empty text in CSV, and sometimes NaN in Parquet.
     is_nothing = value == "" or (isinstance(value, float) and isnan(value))
     return None if is_nothing else value
 
@@ -289,12 +293,12 @@ def _known(spans: tuple[GoldSpan, ...] | None, is_hallucinated: bool | None) -> 
             "words of the answer are marked, and its label says that it is not hallucinated: "
             "correct the label, or leave out the spans"
         )
-    # Hallucinated, and no words are marked: the label is of the answer as a whole.
+    # A hallucinated answer without marked words is labelled as a whole.
     return Known.ANSWER if is_hallucinated and not spans else Known.SPANS
 
 
 def _name(value: object, name: str) -> str | None:
-    """Read a text or a number that serves as a name; ``None`` if there is none."""
+    """Read a value that serves as a name, which may be a text or a number; ``None`` stays."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -304,7 +308,7 @@ def _name(value: object, name: str) -> str | None:
 
 
 def _kind(value: object) -> str:
-    """Describe the type of a value for an error, in JSON's words where possible."""
+    """Name the type of a value for an error message, in JSON's terms if possible."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool | int | float | str | list | dict):
@@ -314,7 +318,7 @@ def _kind(value: object) -> str:
 
 
 def _short(number: int) -> str:
-    """Format a number for a message; JSON allows thousands of digits."""
+    """Format a number for a message, or "…" if it is huge: JSON allows thousands of digits."""
     return str(number) if abs(number) < 10**15 else "…"
 
 
@@ -325,9 +329,9 @@ def _text(value: object, name: str) -> str:
 
 
 def _listed(value: object) -> object:
-    """Parse a text that is a list of sources; any other text is a source itself.
+    """Parse a text that is a list of sources; return any other value unchanged.
 
-    A list is JSON, or as Python prints it, which is what pandas writes into a CSV.
+    The list may be JSON, or in Python's notation, which pandas writes into a CSV.
     """
     if not isinstance(value, str) or not value.lstrip().startswith("["):
         return value
@@ -335,7 +339,7 @@ def _listed(value: object) -> object:
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             parsed = parse(value.strip())
             return parsed if all(map(_is_source, parsed)) else value
-    return value  # a text that begins with a bracket, such as "[1] Paris is..."
+    return value  # no list, but a text that begins with a bracket, such as "[1] Paris is..."
 
 
 def _sources(value: object) -> Any:  # noqa: ANN401 - read_sources takes any kind

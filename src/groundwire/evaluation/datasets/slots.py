@@ -1,6 +1,7 @@
-"""Slot-annotated answers: variants of one answer that differ in one stretch each.
+"""Slot-annotated answers: one text stands for a faithful answer and its hallucinated variants.
 
-A slot is ``{{supported||hallucinated||kind}}`` in the text of an answer.
+A slot is ``{{supported||hallucinated||kind}}`` in the text: a stretch with a supported and a
+hallucinated wording, and the kind of hallucination. Each variant hallucinates in one slot.
 """
 
 import re
@@ -19,9 +20,9 @@ from groundwire.evaluation.datasets.files import (
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import json_lines
 
-#: Labels of stretches.
+#: Labels of wrong words in an answer: the sources do not support them, or contradict them.
 UNSUPPORTED, CONTRADICTED = 1, 2
-#: Label of a stretch that has not been judged.
+#: Label of words that may be wrong, but have not been judged.
 DOUBTFUL = -1
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
@@ -34,9 +35,9 @@ class MarkedAnswer:
 
     Attributes:
         text: The answer.
-        spans: ``(start, end, label)`` of wrong words; 1 is unsupported, 2 contradicted.
-        doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
-            or there may be one (:data:`DOUBTFUL`).
+        spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
+        doubts: ``(start, end, label)`` of words whose wrong part is not located: there is a mistake
+            with this label somewhere in them, or there may be one if it is :data:`DOUBTFUL`.
     """
 
     text: str
@@ -47,18 +48,19 @@ class MarkedAnswer:
 def read_slots(path: Path) -> Iterator[LabelledAnswer]:
     """Read rows with the keys id, domain, context (a text or a list of them) and answer.
 
-    Each gives the faithful answer, named after the row, and for each slot a variant in which that
-    slot alone is hallucinated, ``.1``, ``.2``... Where that only leaves something out, nothing can
-    be marked, and there is no variant. The domain is the task.
+    A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
+    slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no
+    variant for a slot without a hallucinated wording, because it has no words to mark. The domain
+    becomes the task.
 
     Raises:
-        DatasetError: If a row is not as described, or an id comes twice.
+        DatasetError: If a row is malformed, or an id occurs twice.
     """
     return all_answers(each_slot(path))
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read the same rows; one that is not as described is a failed row.
+    """Read rows as :func:`read_slots` does, but yield a failed row for each malformed one.
 
     Raises:
         DatasetError: If the file has no rows.
@@ -96,11 +98,11 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
     """Fill in the slots of an answer.
 
     Args:
-        annotated: Text with ``{{supported||hallucinated||kind}}``.
-        hallucinated: Which slots take their second text, counted from 0.
+        annotated: Text with slots ``{{supported||hallucinated||kind}}``.
+        hallucinated: Numbers of the slots that get their hallucinated wording, counted from 0.
 
     Returns:
-        The text, with the exact ranges of what was put in, trimmed of white space.
+        The text, with the ranges of the hallucinated wordings, without white space at their ends.
     """
     text = ""
     spans = []
