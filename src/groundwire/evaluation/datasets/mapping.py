@@ -178,7 +178,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If the row lacks a column that it needs; all that it lacks are named.
+            MissingColumnError: If the row lacks the column of answer or sources; both are named if
+                both are missing.
             InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")
@@ -258,7 +259,7 @@ class ColumnMapping:
         return row[self._column(row, name)]
 
     def _require(self, row: Mapping[str, Any], *names: str) -> None:
-        """Raise one error for all fields that a row has no column for."""
+        """Raise one error that names all of these fields for which a row has no column."""
         problems = []
         for name in names:
             column = self._column(row, name)
