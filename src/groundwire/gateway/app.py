@@ -1,9 +1,10 @@
-"""The app: its routes, in their order, and the layers around them.
+"""The gateway as an ASGI app: its routes, and the middleware around them.
 
-The layers, from the outside in: they count requests, give each a trace id, authenticate it, limit
-its size and the number of requests at a time, and refuse it while models are being loaded.
-The proxy's routes are plain endpoints, which see the bytes as they came; those of the gateway's own
-API are FastAPI's, and make up the OpenAPI document.
+The middleware, from the outside in: it counts requests, gives each a trace id and, if traces are
+enabled, a span, authenticates it, limits its size and the number of requests at a time, and lets it
+wait while models are being loaded. Routes of the proxy are plain Starlette endpoints, which receive
+the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's, and make up the
+OpenAPI document.
 """
 
 import asyncio
@@ -60,20 +61,23 @@ def create_app(
     on_failure: Callable[[Exception], None] | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
-    """Make the gateway as an ASGI app; its lifespan opens and closes all that it uses.
+    """Make the gateway as an ASGI app; its lifespan opens and closes everything that it uses.
 
     Args:
         config: The configuration.
-        pipeline: One that is loaded already; whoever loaded it closes it.
-        loads: Whether one is loaded if none is given. Without any, no answer can be checked.
+        pipeline: A pipeline that is loaded already; its owner closes it.
+        loads: Whether to load a pipeline if none is given. Without a pipeline, no answer can be
+            checked.
         control: Tenants, keys and the audit trail in a database. It is opened and closed here.
-        is_local_demo: Whether requests need no key, and must be meant for this machine.
-        on_failure: Told if models cannot be loaded, once the app has started.
-        telemetry: Makes traces, and is closed here; ``None``: what the configuration says.
+        is_local_demo: Whether requests need no key. Only requests addressed to this machine are
+            answered then.
+        on_failure: Called with the error if models cannot be loaded after the app has started.
+        telemetry: Makes traces, and is closed here; ``None``: made as the configuration says.
 
     Raises:
-        ConfigError: If there is no key that a request could come with.
-        MissingExtraError: If there are to be traces, and OpenTelemetry is not installed.
+        ConfigError: If no key is configured, there is no database to hold keys, and this is no
+            local demo.
+        MissingExtraError: If traces are enabled, and OpenTelemetry is not installed.
     """
     telemetry = Telemetry.of(config) if telemetry is None else telemetry
     taken = _keys(config, control, is_local_demo=is_local_demo)
@@ -134,7 +138,7 @@ def create_app(
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, _tell)
-    # Each layer goes around those before it.
+    # Each middleware wraps those that were added before it: the last one is the outermost.
     gateway = config.gateway
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(
@@ -160,10 +164,11 @@ def _keys(
     *,
     is_local_demo: bool,
 ) -> Directory:
-    """Return the keys that are accepted.
+    """Return the directory of the keys that are accepted.
 
     Raises:
-        ConfigError: If there are none, and none can come.
+        ConfigError: If no key is configured, there is no database to hold keys, and this is no
+            local demo.
     """
     if control is not None:
         return control.directory
@@ -176,7 +181,7 @@ def _keys(
 
 
 def _checked() -> Iterator[Route]:
-    """The endpoints whose answers are checked, also under the paths of Azure's clients."""
+    """Yield the routes whose answers are checked, also under the paths that Azure's clients use."""
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):

@@ -1,4 +1,4 @@
-"""Metrics of values that are counted elsewhere, read at each scrape."""
+"""Metrics of values that other parts of the gateway count; they are read at each scrape."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Watched(Collector):
-    """Metrics that a function returns at each scrape."""
+    """A collector for Prometheus whose metrics come from a function, called at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read
@@ -29,7 +29,7 @@ class Watched(Collector):
 
 
 def of_cache(stats: CacheStats | None) -> Iterator[Metric]:
-    """Yield the metrics of the cache of sources; none without a cache."""
+    """Yield the metrics of the cache of sources; without a cache, yield nothing."""
     if stats is None:
         return
     for name in ("hits", "misses", "evictions"):

@@ -1,7 +1,7 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
-It is opened within the data plane's lifespan and shared with the admin plane. The database may come
-late, and may go: the process lives on, says so, and finds back by itself.
+The lifespan of the data plane opens it, and the admin plane shares it. If the database is down at
+the start or later, the process goes on, reports that in ``/readyz``, and reconnects by itself.
 """
 
 import asyncio
@@ -47,19 +47,20 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: Seconds that a start waits for the database; after that it continues, and is not ready.
+#: Seconds that the start waits for the database. Without it the gateway then starts, but is not
+#: ready.
 _FIRST_S = 5.0
 
-#: Seconds between two looks for failed logins and counts of answers that are to be stored.
+#: Seconds between two times at which counts of failed logins and of answers are stored.
 _TELLING_S = 5.0
 
-#: What is wrong with a database before it was first read, and after that failed.
+#: Messages for a database that nobody has tried to read yet, and for one where reading failed.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: Seconds at the end for an audit log that fails and has nothing to write.
+#: Seconds that closing waits for an audit log that is failing, if no event waits to be written.
 _VAIN_S = 1.0
 
-#: A database that restarts is back in seconds.
+#: Header of errors about the database: clients may try again soon, as a restart takes seconds.
 _RETRY_AFTER = {"Retry-After": "2"}
 
 
@@ -75,7 +76,8 @@ class ControlPlane:
         audit: The log that writes audit records.
         trail: Reads the audit records in the database.
         activity: Counts answers, and the time that checks take.
-        pipeline: The stages of a check, once they are loaded: they say which policies are possible.
+        pipeline: The stages of a check, once they are loaded. They know which settings of tenants
+            are possible.
     """
 
     def __init__(
@@ -89,11 +91,11 @@ class ControlPlane:
 
         Args:
             config: The configuration.
-            is_local_demo: Whether no key is needed, so that none is made.
-            on_start: Called with the keys of this start, new ones included, once they are known.
+            is_local_demo: Whether requests need no key; then the first start makes none.
+            on_start: Called once the database is open, with the keys that this start has made.
 
         Raises:
-            ConfigError: If keys or redaction are not possible.
+            ConfigError: If a configured key or the redaction of the audit log is invalid.
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
@@ -136,10 +138,10 @@ class ControlPlane:
         await asyncio.shield(self._opening)
 
     async def require_open(self) -> None:
-        """Make sure that tenants and keys are known; waits while they are read for the first time.
+        """Make sure that tenants and keys are known; wait while they are read for the first time.
 
         Raises:
-            Problem: If they are not.
+            Problem: 503, if they are not known after :data:`.control_state.PATIENCE_S` seconds.
         """
         if self._is_open:
             return
@@ -157,16 +159,18 @@ class ControlPlane:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            # The other half of the time is for the audit log, which has to record what they did.
+            # Changes in progress get half of the time. The audit log gets the other half, because
+            # it has to record these changes.
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
         if self._is_open:
             with suppress(StoreError):
                 await self.activity.write()
-        # The queue may be full: events without a place when the log is closed count as lost.
+        # The queue may be full: events that do not fit into it when the log closes count as lost.
         self.audit.add(*_failed(self._logins.rest()))
-        # If nothing waits and nothing can be written, only the end of the chain would be missing.
+        # If the log is failing and no event waits, only the end of the chain is left to be written:
+        # a long wait for that is in vain.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -211,7 +215,7 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """Note why the database cannot be used yet."""
+        """Keep the reason why the database cannot be used, and end the wait for the first try."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
@@ -222,22 +226,22 @@ class ControlPlane:
         self._start = await prepare(self.registry, self.config)
         events = self.events(FIRST_START, trace_id="")
         recorded = [each for made in self._start.keys for each in events.key_made(made)]
-        # The keys exist, so requests are served even if this cannot be recorded yet.
+        # The keys exist, so requests are served even if the audit log cannot record them yet.
         await self.audit.settle(recorded)
 
     # Changes.
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that the detectors that are loaded can do what a tenant asks for.
+        """Make sure that the loaded models support the settings of a tenant.
 
         Raises:
-            ConfigError: If it cannot, with what is possible.
+            ConfigError: If they do not; the message says which settings are possible.
         """
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
-        """Return the builder of the events of a request."""
+        """Return a builder of audit events about what an actor does in one request."""
         return ControlEvents(actor=actor, trace_id=trace_id, redact=self._redaction.apply)
 
     async def change(
@@ -245,21 +249,24 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Make a change. When this returns, it is in effect in this process, and on record.
+        """Change tenants or keys, apply the change in this process, and record it.
+
+        If the database or the audit log fails after the change, the change is applied or recorded
+        later.
 
         Args:
-            work: The change.
-            events: Builds the events to record from the result of the change.
+            work: Makes the change in the database.
+            events: Builds the audit events from the result of ``work``.
 
         Raises:
-            Problem: If its record cannot be written and ``audit.on_failure`` is ``refuse``; then
-                nothing is changed, unless the failure shows too late.
-            GroundwireError: Whatever the change raises.
+            Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If it was
+                failing before, nothing is changed; if it fails now, the change stays.
+            GroundwireError: Whatever ``work`` raises.
         """
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
             raise audit_unavailable("Nothing was changed.")
-        # The client may leave: the change is recorded all the same.
+        # If the client leaves, the change is still completed and recorded.
         task = asyncio.create_task(self._change(work, events))
         self._keep(task)
         made, is_settled = await asyncio.shield(task)
@@ -268,10 +275,10 @@ class ControlPlane:
         return made
 
     async def record(self, events: Sequence[AuditEvent]) -> None:
-        """Record something that is not a change.
+        """Write audit events about an action that changes nothing, such as an export.
 
         Raises:
-            Problem: If it cannot be, and ``audit.on_failure`` is ``refuse``.
+            Problem: If they cannot be written and ``audit.on_failure`` is ``refuse``.
         """
         if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
             raise audit_unavailable("Nothing was done.")
@@ -282,7 +289,7 @@ class ControlPlane:
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> tuple[_T, bool]:
         made = await work(self.registry)
-        # The change is stored: if it cannot be read back now, the watcher does so later.
+        # The change is stored: if it cannot be read back now, the watcher reads it later.
         with suppress(StoreError):
             await self.watcher.refresh()
         return made, await self.audit.settle(events(made))
@@ -290,19 +297,23 @@ class ControlPlane:
     # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """Note the use of an admin key; it is recorded if it was not used lately."""
+        """Note the use of an admin key; record it if that address has not used the key lately."""
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(login(key_id, role, address, trace_id=trace_id))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
-        """Note a request without a valid admin key; it is recorded now, or with others later."""
+        """Count a request without a valid admin key.
+
+        It is recorded at once, or later in one event with other failures from the same address.
+        """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))
 
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # These failures count as recorded: the log takes them even if this task is cancelled.
+            # ``due`` counts these failures as recorded. They are, even if this task is cancelled:
+            # the log has taken them before it waits for the first time.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
                 with suppress(StoreError):  # the counts are kept
@@ -319,12 +330,12 @@ class ControlPlane:
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
-    """Build the events of failed logins by address, with their number."""
+    """Build one event for each address, with its number of failed logins."""
     return [login_failed(address, n_times, trace_id="") for address, n_times in failures]
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
-    """Make the task that removes old records, if the audit log writes into the store."""
+    """Return the task that removes old events; ``None`` if the audit log is off or a file."""
     own = config.audit
     if not own.enabled or own.path is not None:
         return None
@@ -338,7 +349,7 @@ def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | Non
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:
-    """Build the problem of a database that fails."""
+    """Return the error (status 503) for a request that needs the database while it fails."""
     code = "store_unavailable"
     if isinstance(error, StoreBusyError):
         code = "store_busy"
@@ -355,7 +366,11 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
 
 
 def audit_unavailable(what: str) -> Problem:
-    """Build the problem of an audit log that cannot be written and must be."""
+    """Return the error (status 503) for a request whose audit events cannot be written.
+
+    Args:
+        what: A sentence on what became of the request, such as "Nothing was changed.".
+    """
     return Problem(
         status=503,
         type=SERVER,

@@ -12,13 +12,13 @@ class ControlState:
     """The state of the control plane.
 
     Attributes:
-        is_open: Whether tenants and keys have been read at all.
-        is_up: Whether the database can be used, as far as is known.
-        problem: What is wrong with it.
+        is_open: Whether tenants and keys have been read at least once.
+        is_up: Whether the last attempt to read the database succeeded.
+        problem: The reason why the database cannot be used; ``None`` if it is up.
         revision: Revision of the tenants and keys that this process knows.
-        age_s: Seconds since tenants and keys were last known to be as stored.
-        is_audit_failing: Whether records cannot be written.
-        n_waiting: Records that wait to be written.
+        age_s: Seconds since this process last compared its tenants and keys with the database.
+        is_audit_failing: Whether the audit log currently fails to write its events.
+        n_waiting: Number of audit events that wait to be written.
     """
 
     is_open: bool
@@ -35,7 +35,7 @@ class ControlState:
         return self.is_up and not self.is_audit_failing
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data for ``/readyz``."""
+        """Return the state of database and audit log as JSON data for ``/readyz``."""
         store: dict[str, Any] = {"status": "up"}
         if not self.is_up:
             store = {"status": "unavailable", "problem": self.problem}

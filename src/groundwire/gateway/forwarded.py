@@ -1,4 +1,4 @@
-"""A client's request as the upstream gets it."""
+"""Builds the request to an upstream from a client's request."""
 
 from collections.abc import AsyncIterator
 from urllib.parse import unquote
@@ -19,13 +19,13 @@ def forwarded(
     model: str | None,
     accept_encoding: str | None = None,
 ) -> UpstreamRequest:
-    """A client's request as it is put to upstreams, with our trace id in place of the client's.
+    """Return the request to an upstream, with the gateway's trace id in place of the client's.
 
     Args:
-        request: The client's.
+        request: The request of the client.
         path: The path after ``/v1/``.
         body: The body to send.
-        model: The model to route by.
+        model: Name of the model, which decides about the upstream; ``None`` if none is named.
         accept_encoding: The codings that the response may have; ``None``: as the client says.
 
     Raises:
@@ -49,10 +49,11 @@ def forwarded(
 
 
 def query_of(request: Request) -> str:
-    """The query of a request, as written.
+    """Return the query of a request's URL, as written.
 
     Raises:
-        Problem: 400, if it has characters that no URL may hold, or what looks like a gateway key.
+        Problem: 400, if it has characters that no URL may hold, or text that looks like a gateway
+            key.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
@@ -67,9 +68,16 @@ def query_of(request: Request) -> str:
 
 
 def require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL that holds what looks like a gateway key.
+    """Refuse a part of a URL with text that looks like a gateway key.
 
     The upstream would see the key, and proxies on the way might log it.
+
+    Args:
+        part: Name of the part, for the message: ``path`` or ``query``.
+        text: The part as written.
+
+    Raises:
+        Problem: 400, if the text looks like it holds a gateway key.
     """
     if holds_key(text) or holds_key(unquote(text)):
         raise Problem(

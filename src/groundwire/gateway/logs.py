@@ -1,7 +1,7 @@
-"""The log of the gateway on standard error, as text or as a JSON object a line.
+"""The log of the gateway on standard error: each record is a line of text or a JSON object.
 
-No record holds a key, a prompt or an answer: messages are our own words, exceptions are written as
-their class and place, and what looks like a key is taken out.
+No record holds a key, a prompt or an answer: messages are fixed texts of this package, exceptions
+are logged as their class and line of code, and text that looks like a key is removed.
 """
 
 import json
@@ -23,7 +23,7 @@ _access = logging.getLogger("groundwire.access")
 
 
 def log_to_stderr(settings: Log) -> None:
-    """Send the records of this package, and warnings of all libraries, to standard error."""
+    """Send the log records of this package, and warnings of all libraries, to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -33,21 +33,23 @@ def log_to_stderr(settings: Log) -> None:
 
 
 def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
-    """Write a record of a request that was answered.
+    """Write a log record about a request that was answered.
 
     Args:
-        fields: What is known of it: names of our own, numbers, and ids.
-        is_probe: Whether it came from a probe, of which there are many and all alike.
+        fields: The fields of the record. Their values are names of this package, numbers and ids,
+            never text of the client.
+        is_probe: Whether the request is a health probe. These are many and all alike, so their
+            records have the level ``DEBUG``.
     """
     level = logging.DEBUG if is_probe else logging.INFO
     _access.log(level, "request", extra={"fields": fields})
 
 
 class TextLines(logging.Formatter):
-    """Writes a line for people."""
+    """Formats each log record as one line of text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record so that it cannot act on a screen."""
+        """Return a record as one line without keys and without control characters."""
         moment = datetime.fromtimestamp(record.created, UTC)
         data = _fields_of(record)
         rest = "".join(f" {name}={value}" for name, value in data.items())
@@ -56,10 +58,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Writes a JSON object."""
+    """Formats each log record as a JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record: time, level, logger, message, and what else is known."""
+        """Return a record as JSON: time, level, logger, message, and the record's own fields."""
         moment = datetime.fromtimestamp(record.created, UTC)
         data = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -75,7 +77,7 @@ def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
     if trace_id := TRACE_ID.get():
         fields.setdefault("trace_id", trace_id)
     if record.exc_info and record.exc_info[0] is not None:
-        # Its message may hold what a user wrote.
+        # The exception's message is left out: it may hold text of a user.
         kind, _, trace = record.exc_info
         frames = traceback.extract_tb(trace)
         where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

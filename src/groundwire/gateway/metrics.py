@@ -1,7 +1,8 @@
 """Prometheus metrics of the gateway, in a registry of their own.
 
-``gateway_grounding_check_total`` is DVARA's, with its documented meaning; all others are ours. No
-label holds what a tenant or a model says: values are names of this file, or of the configuration.
+``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning; all others are
+Groundwire's own. No label holds text of a client or a model: values of labels are names in this
+file or in the configuration.
 """
 
 import re
@@ -36,8 +37,8 @@ Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
 _NO_DETECTOR = "none"
-#: Endpoints by what follows ``/v1/``, named so with ``_`` in place of ``/``; other paths under
-#: ``/v1`` are passed through.
+#: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
+#: paths under ``/v1`` share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
         "chat/completions",
@@ -52,7 +53,7 @@ _ENDPOINTS = frozenset(
         "verify/trace",
     }
 )
-#: Endpoints elsewhere, of both planes or of one.
+#: Paths outside ``/v1/`` → their label. Some exist on both planes, some on one.
 _ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
@@ -61,7 +62,8 @@ _ELSEWHERE = {
     "/readyz": "readyz",
     "/openapi.json": "openapi",
 }
-#: Endpoints of the admin plane by what follows ``/v1/admin/``, and what follows a tenant's id.
+#: Labels of endpoints of the admin plane, by the path after ``/v1/admin/``; and for paths below
+#: ``tenants/ID``, by the part after the id.
 _ADMIN_ENDPOINTS = {
     "tenants": "tenants",
     "keys": "admin_keys",
@@ -81,23 +83,24 @@ _AZURE = re.compile(r"\A/openai/(?:(?:v1|deployments/[^/]+)/)?")
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
-#: Bounds in seconds: of what a check adds, of its stages, and of requests that models answer.
+#: Bounds of histograms in seconds: of the time that a check adds to a response, of the stages of a
+#: check, and of requests that a model answers.
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 
 class UpstreamFailure(StrEnum):
-    """The kinds of failures of an upstream."""
+    """The kinds of failures of an upstream: values of a label in metrics."""
 
     CONNECT = "connect"
     TIMEOUT = "timeout"
     RESET = "reset"
-    INCOMPLETE = "incomplete"  # its body ended before its end
-    STATUS = "status"  # it answered, with 500, 502, 503 or 504
+    INCOMPLETE = "incomplete"  # the body of the response broke off
+    STATUS = "status"  # the status of the response was 500, 502, 503 or 504
     TOO_LARGE = "too_large"
-    ERROR = "error"  # it answered with 200, and an error in its body or its stream
-    INVALID = "invalid"  # its answer could not be read
+    ERROR = "error"  # the status was 200, but the body or the stream had an error
+    INVALID = "invalid"  # the response could not be parsed
     OTHER = "other"
 
 
@@ -196,9 +199,10 @@ class Metrics:
         Args:
             answers: All answers of one response.
             policy_action: The policy's action for a hallucinated answer.
-            mode: Whether the response was streamed, or the answer came to an endpoint of our own.
-            detector: The tenant's detector; empty if the tenant's settings are not possible.
-            model: The model that the client named.
+            mode: The kind of the response: ``complete``, ``stream``, or ``native`` for the
+                gateway's own endpoints.
+            detector: Name of the tenant's detector; empty if the tenant's settings are invalid.
+            model: The name of the model in the client's request.
         """
         if self.activity is not None:
             self.activity.answered(answers, model=model)
@@ -210,7 +214,8 @@ class Metrics:
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(policy_action).upper()
-            # Both exist from the first on: a share of nothing is not missing, it is 0.
+            # Create both series at once: otherwise a share of grounded responses that should be 0
+            # would be missing.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
             counts["true" if grounded else "false"].inc()
         for stage, ms in _stage_times(answers):
@@ -226,7 +231,7 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; other values than those of :class:`RefusalCode` count as ``other``."""
+        """Count a refusal; codes that are not in :class:`RefusalCode` count as ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Requests.
@@ -240,7 +245,7 @@ class Metrics:
 
         Args:
             path: The path of the request; only the name of its endpoint is kept.
-            status: Status of the response; 499 if the client left first, as is the custom.
+            status: Status of the response; by custom 499 if the client left before its end.
             seconds: Time since the request began.
         """
         endpoint = endpoint_of(path)
@@ -262,7 +267,7 @@ class Metrics:
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure; values not in :class:`UpstreamFailure` count as ``other``."""
+        """Count a failure; kinds that are not in :class:`UpstreamFailure` count as ``other``."""
         known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
         self._upstream_failures.labels(upstream, str(known)).inc()
 
@@ -286,7 +291,7 @@ class Metrics:
 
 
 def endpoint_of(path: str) -> str:
-    """Return the name of an endpoint, one of a fixed set.
+    """Return the label of a path in metrics and logs, one of a fixed set.
 
     >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
     ('chat_completions', 'models', 'other')
@@ -303,7 +308,7 @@ def endpoint_of(path: str) -> str:
 
 
 def admin_endpoint_of(path: str) -> str:
-    """Return the name of an endpoint of the admin plane, one of a fixed set.
+    """Return the label of a path of the admin plane in metrics and logs, one of a fixed set.
 
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
@@ -323,10 +328,11 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """Return whether DVARA's counter counts a response as grounded; ``None``: not counted.
+    """Return how DVARA's counter counts a response: grounded or not; ``None``: not counted.
 
-    It counts what the detector ran on and could say something about: a response without finding is
-    grounded if all of its texts are. One that is partial, unavailable or unverified is neither.
+    Skipped answers are left out. A response is not grounded if one of its answers is hallucinated,
+    and grounded if all of them are. Any other response, such as one with a partial, unavailable or
+    unverified answer, is not counted.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:
@@ -335,7 +341,10 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 
 
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
-    """Yield stages with their milliseconds; those of the request are counted once."""
+    """Yield stages with their milliseconds.
+
+    Stages of the request, which all of its answers share, are yielded once.
+    """
     if answers:
         yield from answers[0].context.timings_ms.items()
     for answer in answers:

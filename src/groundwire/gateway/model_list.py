@@ -1,4 +1,4 @@
-"""``GET /v1/models`` where there are several upstreams: what all of them have."""
+"""``GET /v1/models`` for several upstreams: one list with the models of all of them."""
 
 import asyncio
 import json
@@ -14,28 +14,29 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: For the list of one upstream, in seconds: nothing has to be computed for it.
+#: Seconds to wait for the list of one upstream. This is short, as no model has to run for it.
 TIMEOUT_S = 10.0
 
-#: Of one list, in bytes.
+#: The most bytes that the list of one upstream may have.
 MAX_BYTES = 16_777_216
 
-#: Names the upstreams whose models are not in the list.
+#: Header that names the upstreams whose models are missing, because they gave no list.
 MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
-    """The models of all upstreams, each once, as the first that serves it has it.
+    """Return the list of the models of all upstreams.
 
-    A model that an upstream has and requests would not be sent to it for is left out. So is an
-    upstream that fails; a header names it.
+    A model that several upstreams serve is listed once, with the entry of the first of them. A
+    model of an upstream is left out if requests for it would not be routed there. An upstream that
+    gives no list is left out too, and :data:`MISSING_HEADER` names it.
 
     Args:
         upstreams: All upstreams.
-        ask: The request for each of them.
+        ask: The request that each of them gets.
 
     Raises:
-        Problem: 502, if all fail.
+        Problem: 502, if no upstream gives a list.
     """
     lists = await asyncio.gather(*(_models_of(upstreams, name, ask) for name in _names(upstreams)))
     found = dict(zip(_names(upstreams), lists, strict=True))
@@ -63,7 +64,7 @@ def _names(upstreams: Upstreams) -> tuple[str, ...]:
 async def _models_of(
     upstreams: Upstreams, name: str, ask: UpstreamRequest
 ) -> list[dict[str, Any]] | None:
-    """The list of one upstream; ``None`` if it has none to give."""
+    """Return the list of one upstream; ``None`` if it fails or its list is invalid."""
     upstream = next(each for each in upstreams.all if each.name == name)
     try:
         async with asyncio.timeout(TIMEOUT_S):

@@ -1,9 +1,9 @@
-"""Finds out which endpoint a path below ``/v1`` names, however it is spelled.
+"""Finds out which endpoint a path below ``/v1`` names, however the path is spelled.
 
 Servers differ in how they read paths: letter case, doubled slashes, percent signs, parameters after
-a semicolon. What is decided here must hold for all of them, so a path is read in the most generous
-way for the decision, goes up as it was written, and is refused where servers could differ about
-where it leads.
+a semicolon. So the decision whether a path leads to text of a model is a cautious one: if any
+server may read it so, it counts. The path is forwarded as it was written, and refused if servers
+could read it as different endpoints.
 """
 
 import re
@@ -15,7 +15,8 @@ from groundwire.gateway.http.problems import Problem
 
 PREFIX = b"/v1/"
 
-#: Path segments of endpoints that return text of a model: at once, later, or once more.
+#: Path segments of endpoints that return text of a model: in their response, in a later one
+#: (batches), or once more (stored conversations).
 _TEXT = frozenset(
     {
         "batches",  # chat completions, later
@@ -37,11 +38,13 @@ _TEXT = frozenset(
     }
 )
 
-#: Actions after a model's name and a colon, in Google's paths.
+#: Verbs of Google's API that return text of a model. In a path they follow the model's name and a
+#: colon: ``models/NAME:generateContent``.
 _TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
 
-#: Path segments of endpoints that return no text of a model, unless one of :data:`_TEXT` is in the
-#: path too: numbers, pictures and sound, files, settings. Other endpoints are unknown.
+#: Path segments of endpoints that return no text of a model, but numbers, pictures, sound, files or
+#: settings. A segment in :data:`_TEXT` wins over them. Paths without any of these segments lead to
+#: unknown endpoints.
 _NO_TEXT = frozenset(
     {
         *("embed", "embeddings", "moderations", "pooling", "rerank", "score", "classify"),
@@ -54,7 +57,8 @@ _NO_TEXT = frozenset(
         *("health", "healthz", "metrics", "ping", "ready", "version"),
     }
 )
-#: Below an endpoint that gives text, and gives none: counts of tokens.
+#: Last path segments of endpoints that count tokens: they return no text of a model, although they
+#: stand below a segment in :data:`_TEXT`.
 _COUNTS = frozenset({"count_tokens", "input_tokens"})
 
 _VISIBLE = re.compile(r"[!-~]*")
@@ -66,9 +70,9 @@ class RequestTarget:
     """The endpoint that a request names.
 
     Attributes:
-        path: Below ``/v1/``, as written.
-        words: The segments of the path as servers may read them: decoded, lower case, not empty;
-            there is at least one.
+        path: The path after ``/v1/``, as written.
+        words: The segments of the path as servers may read them: decoded, in lower case, without
+            empty ones; at least one.
     """
 
     path: str
@@ -76,16 +80,16 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether a server may read it as the chat completions, below any prefix."""
+        """Whether a server may read the path as that of chat completions, below any prefix."""
         return self.words[-2:] == ("chat", "completions")
 
     @property
     def gives_text(self) -> bool:
-        """Whether its responses may hold text of a model, as those of unknown endpoints may."""
+        """Whether responses may hold text of a model; true for unknown endpoints."""
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
-            # A model may be called anything; what stands behind its name may not.
+            # The model's name may be any word, such as "chat": only a segment after it counts.
             return self.path.strip("/").count("/") > 1 and self.words[-1] in _TEXT
         if self.words[-1] in _COUNTS:
             return False
@@ -95,23 +99,26 @@ class RequestTarget:
 
     @property
     def is_model_list(self) -> bool:
-        """Whether it is spelled exactly as the list of models."""
+        """Whether the path is spelled exactly as that of the list of models."""
         return self.path in {"models", "models/"}
 
     @property
     def model(self) -> str | None:
-        """The model that it is about: ``models/NAME``."""
+        """The name of the model in a path ``models/NAME``; ``None`` for other paths."""
         if not self.path.startswith("models/"):
             return None
         return unquote_to_bytes(self.path[7:].rstrip("/")).decode("utf-8", "replace") or None
 
 
 def target_of(raw_path: bytes) -> RequestTarget:
-    """Read the path of a request, as it stands in its first line.
+    """Return the endpoint that a path names.
+
+    Args:
+        raw_path: The path as in the first line of the request, percent-encoded.
 
     Raises:
-        Problem: 400 where servers could differ about where it leads; 404 if it is not below
-            ``/v1/`` as it is written.
+        Problem: 400 if servers could read the path as different endpoints; 404 if it does not begin
+            with ``/v1/``, spelled so, or names nothing below.
     """
     if not raw_path.startswith(PREFIX):
         raise _nothing()
@@ -125,7 +132,11 @@ def target_of(raw_path: bytes) -> RequestTarget:
 
 
 def _decoded(path: str) -> str:
-    """The path without percent signs, however often it was encoded."""
+    """Decode a path until it has no more percent-encoding, and return it.
+
+    Raises:
+        Problem: 400, if the path is encoded more than twice or could mean different endpoints.
+    """
     for _ in range(_MAX_DECODINGS):
         _check(path)
         try:
@@ -153,7 +164,7 @@ def _words(path: str) -> tuple[str, ...]:
 
 
 def _parts(path: str) -> list[str]:
-    """Between slashes, without parameters, in one of the spellings that mean the same."""
+    """Return the segments between slashes, without parameters, normalized and in lower case."""
     text = unicodedata.normalize("NFKC", path).casefold()
     return [re.split(r"[;?#]", part)[0] for part in text.split("/")]
 

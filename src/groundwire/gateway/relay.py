@@ -1,4 +1,4 @@
-"""Relays requests under ``/v1`` that are not checked, and their responses, unchanged."""
+"""Relays requests to all other paths under ``/v1``, and returns the responses unchecked."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ from groundwire.gateway.upstream.routing import EVERYTHING
 
 
 class _Named(msgspec.Struct):
-    """The one field of a body that is read."""
+    """The only field of a JSON body that is read: the model, which decides about the upstream."""
 
     model: Any = None
 
@@ -44,13 +44,13 @@ _names = msgspec.json.Decoder(_Named)
 
 
 async def relay(request: Request) -> Response:
-    """Answer as the upstream does.
+    """Forward a request to an upstream, and return its response.
 
     Raises:
-        Problem: 400 or 404 for paths that servers read differently or that hold a key, 403 for
-            endpoints that are refused because nobody checks them, 404 for other spellings of the
-            chat completions, 413 for bodies that are too large to be read, 501 for WebSockets; and
-            those of :meth:`.upstream.Upstreams.send`.
+        Problem: 400 or 404 for paths that servers could read differently or that hold a key, 403
+            for endpoints that are refused because their answers are not checked, 404 for other
+            spellings of the path of chat completions, 413 for bodies that are too large to be
+            read, 501 for WebSockets; and the problems of :meth:`.upstream.Upstreams.send`.
     """
     path = _raw_path(request)
     require_no_key("path", path.decode("latin-1"))
@@ -97,7 +97,11 @@ def _streamed(
 async def _read(
     request: Request, target: RequestTarget, incoming: Incoming, services: Services
 ) -> tuple[bytes | Incoming, str | None]:
-    """Return the body, read only if it must be, and the model that the request names."""
+    """Return the body of a request, and the model that the request names.
+
+    The body is read into memory only if the name of the model in it is needed; otherwise it is
+    forwarded piece by piece.
+    """
     if not _has_body(request):
         incoming.leave()
         return b"", target.model
@@ -115,7 +119,7 @@ async def _read(
 async def _allow(
     request: Request, target: RequestTarget, services: Services, *, model: str | None
 ) -> None:
-    """Let a request to an unchecked endpoint pass or refuse it, and record either."""
+    """Let a request to an unchecked endpoint pass or refuse it, and record which was done."""
     caller = state.caller(request)
     decision = unchecked.decision_for(caller.overrides, services.config)
     event = unchecked_endpoint_event(
@@ -151,7 +155,7 @@ def _check(request: Request, target: RequestTarget) -> None:
             next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
         )
     if target.words[0] == "admin":
-        # Whoever writes settings of the gateway means us, and not the upstream.
+        # Requests to the admin API are for the gateway: the upstream must not get its settings.
         raise Problem(
             404,
             "unknown_path",
@@ -181,13 +185,19 @@ def _has_body(request: Request) -> bool:
 
 
 def _is_json(request: Request) -> bool:
-    """Whether a body may be JSON: some clients send no content type, or that of forms."""
+    """Return whether a body may be JSON.
+
+    Some clients send JSON without a content type, or with that of plain text or of a form.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
 
 
 def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
-    """Return the model that a JSON body names, or ``None``. The upstream checks the rest."""
+    """Return the model that a JSON body names; ``None`` if it names none or is invalid.
+
+    An invalid body is no error here: the upstream gets it, and refuses it.
+    """
     try:
         decoder = Decoder(coding, max_bytes=max_bytes)
         model = _names.decode(decoder.feed(body) + decoder.finish()).model

@@ -23,12 +23,13 @@ from groundwire.gateway.middleware.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
 
-#: Names, values and the request line of a request; one with more is refused unread.
+#: The most bytes of a request's head: its request line and headers. A larger head is refused.
 MAX_HEAD_BYTES = 65_536
-#: Of them, those that are neither target nor header.
+#: Bytes of a head that belong neither to the request target nor to a header.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Longer than clients keep connections that they do not use, so that none uses one that was closed.
+#: Seconds that an unused connection is kept open. Clients give up unused connections earlier, so
+#: that none sends a request on a connection that was just closed.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
@@ -42,8 +43,8 @@ def listen(
 
     Args:
         config: The configuration.
-        is_admin: Whether it is the admin plane's.
-        is_local_demo: Whether no key is needed.
+        is_admin: Whether to listen on the port of the admin plane.
+        is_local_demo: Whether requests need no key.
 
     Raises:
         ConfigError: If the port is not available, or a demo without keys is reachable by others.
@@ -68,7 +69,7 @@ def listen(
     sockets: list[socket.socket] = []
     try:
         for family, address in addresses:
-            # Of port 0 the first gets any free one, and the others the same.
+            # Port 0 means any free port: the first socket gets one, and the others share it.
             taken = sockets[0].getsockname()[1] if sockets else own.port
             made = socket.create_server((address, taken), family=family, backlog=2048)
             made.setblocking(False)
@@ -102,13 +103,13 @@ class Beside(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make the server; the :class:`Server` that it is given to starts it.
+        """Make the server; the :class:`Server` that gets it as ``beside`` starts and ends it.
 
         Args:
             app: The app; its lifespan does not run.
             config: The configuration.
-            sockets: The sockets it listens on.
-            address: How to reach it, for people.
+            sockets: The sockets that the server listens on.
+            address: The address of the server as users read it.
         """
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
@@ -116,14 +117,14 @@ class Beside(uvicorn.Server):
         self._ticking: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Start to listen."""
+        """Start to listen, and serve in a task."""
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.startup(sockets=self._sockets)
         self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
 
     async def end(self) -> None:
-        """End after the requests in flight."""
+        """Let the requests in flight end, then stop."""
         self.should_exit = True
         if self._ticking is not None:
             await self._ticking
@@ -134,7 +135,7 @@ class Server(uvicorn.Server):
     """The HTTP server, which reports when it listens and when it is about to end.
 
     Attributes:
-        failure: The error that ended it, or ``None``.
+        failure: The error that ended the server, or ``None``.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Server(uvicorn.Server):
         self._beside = beside
 
     def fail(self, error: Exception) -> None:
-        """End because of an error."""
+        """Stop the server because of an error, which :meth:`serve_until_told` then raises."""
         self.failure = error
         self.should_exit = True
 
@@ -160,7 +161,7 @@ class Server(uvicorn.Server):
         """Serve until SIGTERM or Ctrl-C; requests in flight end first.
 
         Raises:
-            Exception: The error that ended it.
+            Exception: The error that ended the server, if :meth:`fail` was called.
         """
         with _ending(self):
             self.run(sockets=list(sockets))
@@ -168,7 +169,7 @@ class Server(uvicorn.Server):
             raise self.failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen."""
+        """Start to listen, and start the server beside this one."""
         asyncio.get_running_loop().set_exception_handler(_note)
         await super().startup(sockets=sockets)
         if self._beside is not None and not self.should_exit:
@@ -178,7 +179,7 @@ class Server(uvicorn.Server):
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End after the requests in flight."""
+        """Let the requests in flight end, then end the app."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
         end_app = self.lifespan.shutdown
@@ -187,8 +188,8 @@ class Server(uvicorn.Server):
         async def end_after_requests() -> None:
             if ending is not None:
                 await ending
-            # Those that are late are cancelled, and nobody waits for them; yet what they use is
-            # closed next, and what they leave to be recorded would come too late.
+            # uvicorn cancels late requests, but does not wait for them. Wait here: the end of the
+            # app closes what they use, and takes no more audit events of theirs.
             if tasks := set(self.server_state.tasks):
                 await asyncio.wait(tasks, timeout=_CANCELLED_S)
             await end_app()
@@ -198,9 +199,9 @@ class Server(uvicorn.Server):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """HTTP with a limit on the size of request heads, which the parser alone does not have.
+    """The HTTP protocol of uvicorn, with a limit on the size of request heads.
 
-    Responses to clients of HTTP/1.0 are not chunked (RFC 9112, 6.1).
+    Responses to clients of HTTP/1.0 are not chunked, as RFC 9112 (6.1) requires.
     """
 
     _n_head_bytes = _n_parsed = 0
@@ -208,10 +209,10 @@ class LimitedProtocol(HttpToolsProtocol):
     _has_ended = False
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the client."""
+        """Parse bytes of the client, and refuse a head that gets too large."""
         self._has_ended = False
         super().data_received(data)
-        # Those that end a request are its body's, and may be many.
+        # Bytes that complete a request are mostly those of its body, which may be large.
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
@@ -228,17 +229,19 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_in_head, self._n_head_bytes, self._n_parsed = True, 0, _LINE_BYTES
 
     def on_url(self, url: bytes) -> None:
-        """Take a piece of the target."""
+        """Handle a piece of the request target."""
         super().on_url(url)
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Handle a header."""
         super().on_header(name, value)
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count the parsed bytes of a head, which may arrive together with what follows it.
+        """Count the bytes of a head as they are parsed.
+
+        Bytes that arrive cannot be counted instead: a head may arrive together with its body.
 
         Raises:
             ValueError: If the head is too large; the parser stops then.
@@ -248,7 +251,7 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
-        """Note that the head is complete."""
+        """Handle the end of the head."""
         self._is_in_head = False
         before = self.cycle
         super().on_headers_complete()
@@ -256,7 +259,7 @@ class LimitedProtocol(HttpToolsProtocol):
             _end_with_connection(self.cycle)
 
     def on_message_complete(self) -> None:
-        """Note that the body is complete; the next head follows."""
+        """Handle the end of the body; the next head follows."""
         super().on_message_complete()
         self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
 
@@ -274,7 +277,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def _end_with_connection(cycle: RequestResponseCycle) -> None:
-    """Send a response of unknown length unchunked, ended by the end of the connection."""
+    """Have a response of unknown length sent unchunked; closing the connection marks its end."""
     send, is_open = cycle.send, False
 
     async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - of ASGI
@@ -284,7 +287,7 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # The server checks that it sends as many bytes as this says.
+            # The server compares this number with the bytes that it sends.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 
@@ -300,7 +303,7 @@ def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nothing here believes them
+        proxy_headers=False,  # the gateway does not use them
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
     )
@@ -326,10 +329,11 @@ def _no_http() -> Problem:
 
 @contextmanager
 def _ending(server: Server) -> Iterator[None]:
-    """Have signals end the server gracefully.
+    """Handle SIGINT and SIGTERM by ending the server gracefully, while the block runs.
 
-    It raises them once more when it has ended, for whoever handled them before; left to the
-    system, SIGTERM would then make a clean end look like a crash.
+    uvicorn handles these signals while it serves, and raises them again when it has ended. With the
+    default handler, this second SIGTERM would kill the process, and a clean end would look like a
+    crash.
     """
 
     def end(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""The services of the gateway: made at the start, closed at the end."""
+"""The services that endpoints of the gateway share: made at the start, closed at the end."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
+#: Default size of the cache of sources in a gateway, in megabytes. It is larger than in the
+#: library, because a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
 
 
 class RequestThreads(ThreadPoolExecutor):
-    """Threads that keep the request they work for, for its log records and traces."""
+    """A thread pool whose log records and traces belong to the request that they work for."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         """Run a function in a thread, in the context of the caller."""
@@ -47,15 +48,15 @@ class Services:
         config: The configuration.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
         upstreams: The upstream servers.
-        audit: The record of what was found and done.
+        audit: The audit log, with the findings of checks and the actions taken.
         metrics: The metrics.
-        background: Work that goes on after its response.
-        checks: Threads for checks: twice as many as the detector computes with, so that one is
-            ready when another ends.
+        background: Runs work that goes on after its response was sent.
+        checks: Threads for checks: twice as many as the detector computes with, so that the next
+            check is ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
-        telemetry: Makes traces; ``None`` if nobody wants them.
-        opening: Threads that find out what is known of a request. No response leaves before that,
-            also where none waits for its check, so they are never taken by checks.
+        telemetry: Makes traces; ``None`` if traces are not enabled.
+        opening: Threads that read requests and find their sources. Every response waits for that,
+            even if it does not wait for its check, so checks do not run in these threads.
     """
 
     config: Config
@@ -80,17 +81,17 @@ async def open_services(
     control: "ControlPlane | None" = None,
     telemetry: Telemetry | None = None,
 ) -> Services:
-    """Make the services; the stack closes them in the reverse order.
+    """Make the services of the gateway.
 
     Args:
-        stack: Closes them.
+        stack: Closes the services, in reverse order.
         config: The configuration.
-        metrics: The metrics; probes may read them before the rest is there.
-        pipeline: One that is loaded and that its owner closes.
-        loads: Whether one is loaded if none is given.
-        control: Who knows the tenants and keeps the records, and is closed by its owner; without
-            one the configuration has all tenants, and records go to a file.
-        telemetry: Makes traces, and is closed by its owner.
+        metrics: The metrics; they can be scraped before the other services are ready.
+        pipeline: A pipeline that is loaded already; its owner closes it.
+        loads: Whether to load a pipeline if none is given.
+        control: Knows the tenants and has the audit log; its owner closes it. Without one, the
+            configuration has all tenants, and audit events go to a file.
+        telemetry: Makes traces; its owner closes it.
 
     Raises:
         GroundwireError: If a model cannot be used.
@@ -98,7 +99,7 @@ async def open_services(
     """
     if pipeline is None and loads:
         tenants = tenants_of(config, control)
-        # It reads files and compiles graphs: the loop has probes to answer meanwhile.
+        # Loading reads files and compiles graphs. In a thread, so that probes are answered.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
@@ -147,7 +148,7 @@ def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, O
 
 
 def with_larger_cache(config: Config) -> Config:
-    """Return the configuration with a larger cache than the library has, unless one is set."""
+    """Return the configuration with a cache of :data:`CACHE_MB`, unless a size is configured."""
     origin = config.origins.get("detector.cache_mb")
     if origin is not None and not origin.is_default:
         return config

@@ -1,10 +1,11 @@
-"""Traces of requests for OpenTelemetry, with what was found about their answers.
+"""Traces of requests for OpenTelemetry, with the results of checks.
 
-A request is a span, continued from its ``traceparent``; so is what is asked of an upstream, which
-gets a ``traceparent`` of its own; and so is the check of a response, with an event
-``gen_ai.evaluation.result`` for each answer. Spans hold no prompt, answer or source, and no key.
+There are three kinds of spans: one for a request to the gateway, which continues the trace in the
+client's ``traceparent`` header; one for each request to an upstream, which gets a ``traceparent``
+of its own; and one for the check of a response, with an event ``gen_ai.evaluation.result`` for each
+answer. Spans hold no prompt, answer, source or key.
 
-OpenTelemetry is imported where traces are enabled, and nowhere else.
+OpenTelemetry is imported only if traces are enabled.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span
 
-#: Endpoints of an upstream → the operation that they are, as the conventions for generative AI say.
+#: Endpoint of an upstream → name of its operation in OpenTelemetry's conventions for generative AI.
 _OPERATIONS = {
     "chat/completions": "chat",
     "messages": "chat",
@@ -45,7 +46,7 @@ _OPERATIONS = {
 
 
 class Telemetry:
-    """Makes spans and sends them."""
+    """Makes spans of requests and checks, and sends them to a collector."""
 
     def __init__(self, provider: TracerProvider) -> None:
         """Make spans with a provider, which is closed together with this object."""
@@ -58,7 +59,7 @@ class Telemetry:
 
     @classmethod
     def of(cls, config: Config) -> Telemetry | None:
-        """Open what a configuration says; ``None`` if it wants no traces.
+        """Return the telemetry that a configuration describes; ``None`` if traces are not enabled.
 
         Raises:
             MissingExtraError: If OpenTelemetry is not installed.
@@ -76,12 +77,15 @@ class Telemetry:
         return cls(provider)
 
     def close(self) -> None:
-        """Send what is left. It may wait for the network."""
+        """Send the remaining spans. This may wait for the network."""
         self._provider.shutdown()
 
     @contextmanager
     def request(self, scope: Scope) -> Iterator[Span]:
-        """Make the span of a request current; it continues the trace of the client."""
+        """Make a span for a request to the gateway, current while the block runs.
+
+        The span continues the trace of the client, if the request has a ``traceparent``.
+        """
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in _own(scope)]
         with self._tracer.start_as_current_span(
             f"{scope['method']} {endpoint_of(scope['path'])}",
@@ -99,12 +103,12 @@ class Telemetry:
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
-        """Make the span of a request to an upstream; the upstream's headers continue the trace.
+        """Make a span for a request to an upstream, current while the block runs.
 
         Args:
-            upstream: Who is asked.
-            ask: What is asked.
-            headers: The headers that go there; the trace is put into them.
+            upstream: The upstream that gets the request.
+            ask: The request.
+            headers: The headers for the upstream; those that continue the trace are added in place.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -133,7 +137,12 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of the check of a response that has just ended."""
+        """Make the span of a check that has just ended; it gets the time that the check took.
+
+        Args:
+            answers: The checked answers of one response.
+            detector: Name of the tenant's detector.
+        """
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
@@ -150,13 +159,13 @@ class Telemetry:
         span.end(now)
 
     def failed(self, span: Span, kind: str) -> None:
-        """Mark a span as failed."""
+        """Mark a span as failed; ``kind`` is the class of the error or the HTTP status."""
         span.set_attribute("error.type", kind)
         span.set_status(self._trace.StatusCode.ERROR)
 
 
 class Traced:
-    """Gives each request a span, but those of probes."""
+    """Middleware that makes a span for each request, except for probes."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -187,7 +196,7 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Make a provider whose new traces have the id that the response and the log have."""
+    """Return a provider that uses the trace id of response and log as the id of a new trace."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
@@ -199,13 +208,13 @@ def new_provider() -> TracerProvider:
             return int(own, 16) if is_one else secrets.randbits(128)
 
     own = {"service.name": "groundwire", "service.version": __version__}
-    # Variables of OpenTelemetry win: several gateways may have names of their own.
+    # OpenTelemetry's environment variables win, so that each of several gateways can have a name.
     resource = Resource(own).merge(Resource.create())
     return TracerProvider(resource=resource, id_generator=RequestIds())
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """Return the URL for traces at a collector, of which often only the host is given."""
+    """Return the URL for traces at a collector: ``/v1/traces``, unless the endpoint has a path."""
     if endpoint is None or urlsplit(endpoint).path.strip("/"):
         return endpoint
     return f"{endpoint.rstrip('/')}/v1/traces"
@@ -216,10 +225,10 @@ def _own(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _evaluation(answer: Checked) -> dict[str, Any]:
-    """Describe what was found about an answer, as the conventions for generative AI name it.
+    """Return the result of a check as attributes in OpenTelemetry's terms for generative AI.
 
-    See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/. The explanation that they
-    allow would quote what the model says, so there is none.
+    See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/. The optional attribute
+    for an explanation is left out, because it would quote the model.
     """
     data: dict[str, Any] = {
         "gen_ai.evaluation.name": "groundedness",
@@ -237,7 +246,11 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 
 
 def _groundedness(detection: Detection) -> float | None:
-    """Return how likely or how near to its sources an answer is, from 0 to 1; 1 is good."""
+    """Return the score of an answer, from 0 to 1 (grounded); ``None`` if it has no score.
+
+    The score is 1 - P(not supported), or the similarity to the sources if the detector is one that
+    measures similarity.
+    """
     if detection.detector.score is Score.SIMILARITY:
         return detection.similarity
     return None if detection.probability is None else 1 - detection.probability

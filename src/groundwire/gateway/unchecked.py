@@ -1,4 +1,4 @@
-"""The policy for endpoints that give text and are not checked: mark or refuse."""
+"""Decides about endpoints that return a model's text unchecked: mark the response, or refuse."""
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
@@ -11,10 +11,15 @@ MARK_HEADER = ("x-groundwire-checked", "false")
 
 
 def decision_for(own: Overrides, config: Config) -> str:
-    """``mark`` or ``refuse``, for the requests of a tenant with these overrides.
+    """Return what to do with a tenant's requests to such endpoints: ``mark`` or ``refuse``.
 
-    With ``auto``, requests of a policy that may block are refused: no endpoint may bypass it. The
-    request is not read, so it is unknown which decision applies, and each counts.
+    With ``gateway.unchecked_endpoints: auto``, they are refused if the tenant's policy may block an
+    answer: no endpoint may bypass that policy. The policies of all decisions count, because the
+    request is not read, and so it is unknown which decision applies.
+
+    Args:
+        own: The tenant's own settings.
+        config: The configuration.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:
@@ -25,5 +30,5 @@ def decision_for(own: Overrides, config: Config) -> str:
 
 
 def may_block(policy: Policy) -> bool:
-    """Whether any answer at all can be blocked under a policy."""
+    """Return whether a policy can block an answer, with or without evidence."""
     return any(Action.BLOCK in reach(policy, has_evidence=some) for some in (True, False))

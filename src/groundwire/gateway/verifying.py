@@ -1,7 +1,7 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
-The backend is that of the configuration (``verify.*``). A request says what is to be verified and
-how strictly, never whom to ask: it would send evidence and keys wherever it likes.
+The configuration (``verify.*``) sets the backend. A request cannot choose it: otherwise it could
+have evidence and keys sent to any server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from groundwire.verify.settings import arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import Scope, Verifier
 
-#: Readings, claims times spans, from which a verification is a long one.
+#: A verification with at least this many readings (claims times spans) counts as a long one.
 LONG = 500
 
 
@@ -33,19 +33,20 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Where that is done. They are not those of checks: who waits for an endpoint must
-            not keep answers of others from being checked.
-        long_threads: Half as many, for what takes long: nobody else's claim waits behind it.
-        timeout_s: Seconds that one may take, the wait for a thread included.
+        threads: Threads for verifications. They are not those for checks, so that verifications do
+            not keep answers from being checked.
+        long_threads: Half as many threads for long verifications, so that short ones do not wait
+            behind them.
+        timeout_s: Seconds that one verification may take, including the wait for a thread.
     """
 
     def __init__(self, config: Config, detector: Detector | None) -> None:
-        """Begin; nothing is loaded yet.
+        """Make the threads; no model is loaded yet.
 
         Args:
             config: The configuration.
-            detector: Whose model and cache are shared if it has the embedded reader; otherwise that
-                is loaded when it is first asked.
+            detector: The detector of the gateway. If it has the embedded model, verifications share
+                its model and cache. Otherwise the model is loaded when a verification needs it.
         """
         self.timeout_s = config.gateway.check_timeout_s
         n = n_threads(config.detector.threads)
@@ -60,19 +61,23 @@ class Verifications:
 
     @property
     def settings(self) -> Verify:
-        """The settings where a request names none; no call outlasts its verification."""
+        """The default settings of a request.
+
+        The time limit of a call to the backend is at most that of the whole verification.
+        """
         own = self._config.verify
         return replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
 
     def threads_for(
         self, *, n_spans: int, max_claims: int | None, with_citations: bool
     ) -> ThreadPoolExecutor:
-        """The threads for a verification.
+        """Return the threads that a verification has to run in: the long or the usual ones.
 
         Args:
-            n_spans: Spans of the request.
-            max_claims: Claims that it verifies at most; ``None``: as many as configured.
-            with_citations: Whether each may be read with each span.
+            n_spans: Number of spans of the request.
+            max_claims: The most claims that are verified; ``None``: the configured limit.
+            with_citations: Whether citations are checked too: then each claim may be read with each
+                span.
         """
         n_claims = self.settings.max_claims if max_claims is None else max_claims
         n_readings = n_claims * (n_spans if with_citations else 1)
@@ -87,14 +92,14 @@ class Verifications:
         scope: Scope,
         with_citations: bool,
     ) -> VerificationReport:
-        """Verify a subject, in a thread of the caller's.
+        """Verify an answer or a trace, in the thread of the caller.
 
         Args:
-            subject: An answer or a trace.
-            spans: The evidence.
-            knobs: Arguments of the request, which win over the configuration.
-            scope: The caller, and the deadline.
-            with_citations: Whether citations are looked into.
+            subject: The answer or the trace.
+            spans: The evidence, as it was sent.
+            knobs: Settings of the request, which win over the configuration.
+            scope: The tenant, and a function that tells whether the time is over.
+            with_citations: Whether the report also tells what is wrong with the citations.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.
@@ -111,7 +116,7 @@ class Verifications:
         )
 
     def close(self) -> None:
-        """Let what has begun end, and give back what was loaded."""
+        """Wait for running verifications, cancel waiting ones, and close a model loaded here."""
         for pool in (self.threads, self.long_threads):
             pool.shutdown(wait=True, cancel_futures=True)
         if self._loaded is not None:
@@ -134,7 +139,7 @@ class Verifications:
     def _shared(self) -> LocalVerifier | None:
         try:
             return None if self._detector is None else LocalVerifier.of(self._detector)
-        except ModelError:  # it has another model
+        except ModelError:  # the detector has another model than the embedded one
             return None
 
     def _own(self) -> LocalVerifier:

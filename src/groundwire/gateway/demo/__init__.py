@@ -1,6 +1,6 @@
-"""``groundwire demo``: a walk through what a client sees, over real HTTP.
+"""``groundwire demo``: shows by examples what a client of the gateway sees, over real HTTP.
 
 ``scenes.toml`` has the scenes: questions, the answers of a scripted model (``model.py``), and the
-configurations of the gateways before it (``serving.py``). ``walk.py`` asks them and shows what
-comes back.
+configurations of the gateways in front of it (``serving.py``). ``walk.py`` sends the questions and
+shows the responses.
 """

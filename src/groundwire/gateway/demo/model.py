@@ -1,7 +1,7 @@
-"""A scripted model behind OpenAI's chat completions: it needs no key and no network.
+"""A fake model with OpenAI's chat completions API: it needs no key and no network.
 
-It answers a question with the text that its script has for it. The gateway knows nothing of the
-script: its findings are its own.
+It answers a question with the text that a script has for it. The gateway does not know the script:
+it really checks these answers.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ def scripted_model(answers: Mapping[str, str], *, tokens_per_s: float) -> Starle
     """Make the model as an ASGI app.
 
     Args:
-        answers: Its answers by question.
-        tokens_per_s: The pace at which it writes a stream.
+        answers: The answers of the model by question.
+        tokens_per_s: Tokens that the model writes in a second of a stream.
     """
 
     async def chat(request: Request) -> Response:

@@ -18,17 +18,24 @@ from groundwire.errors import GroundwireError
 from groundwire.gateway.app import create_app
 from groundwire.gateway.server import Server, listen
 
-#: A start takes a second; this long is only waited if something is wrong.
+#: The most seconds to wait for a server. Usually it starts within a second.
 PATIENCE_S = 60.0
 
 
 class DemoStartError(GroundwireError):
-    """A server of the demo does not answer."""
+    """A server of the demo does not answer after its start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningGateway:
-    """A gateway that runs: its name, its configuration, its address, and its audit log."""
+    """A gateway of the demo that runs.
+
+    Attributes:
+        name: The name of its configuration.
+        yaml: Its configuration as text.
+        url: Its base URL, without ``/v1``.
+        audit: The file of its audit log.
+    """
 
     name: str
     yaml: str
@@ -40,7 +47,7 @@ class Gateways:
     """The gateways of the demo, each started when it is first needed.
 
     Attributes:
-        key: The key that all of them take.
+        key: The key that all gateways accept.
         upstream: The base URL of the model, with ``/v1``.
         running: The gateways that were started, by name.
     """
@@ -49,7 +56,7 @@ class Gateways:
         """Start the model.
 
         Args:
-            stack: Ends all that is started.
+            stack: Stops all servers that are started.
             model: The upstream of the gateways.
             settings: Name of a configuration → its YAML.
         """
@@ -75,7 +82,7 @@ class Gateways:
         return self.running[name]
 
     def _config(self, name: str) -> Config:
-        # The user's own environment is left out: the demo shows the same everywhere.
+        # The user's own environment is left out, so that the demo shows the same everywhere.
         environ = {
             "GROUNDWIRE_UPSTREAM_URL": self.upstream,
             "GROUNDWIRE_GATEWAY_API_KEY": self.key,
@@ -92,8 +99,8 @@ def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -
     """Serve an app while the block runs, and yield its base URL.
 
     Raises:
-        DemoStartError: If it does not answer.
-        Exception: The first of ``failures``, which may be added to while it starts.
+        DemoStartError: If the server does not answer.
+        Exception: The first of ``failures``, to which the app adds errors while it starts.
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"

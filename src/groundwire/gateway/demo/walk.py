@@ -1,4 +1,4 @@
-"""The walk through the scenes: each is asked over HTTP, and shown while it comes back."""
+"""Plays the scenes of the demo: sends each question over HTTP, and shows the response."""
 
 import json
 import tempfile
@@ -21,7 +21,7 @@ from groundwire.gateway.demo.serving import Gateways, RunningGateway
 from groundwire.render import to_html, visible
 
 _TIMEOUT_S = 60.0
-#: How long an event may take to reach the audit log, which is written beside the response.
+#: The most seconds to wait for an event in the audit log, which may follow after the response.
 _RECORD_S = 10.0
 _MARGIN = "    "
 _SHOWN_HEADERS = ("x-vsr-", "x-groundwire-", "x-trace-id")
@@ -64,7 +64,7 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 
 
 def write_page() -> Path:
-    """Check the model's longest answer, write the page of the result, and return its path."""
+    """Check the model's longest answer, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
     example = Example.of(
         sources=script()["sources"], question=question, answer=script()["answers"][question]
@@ -79,14 +79,17 @@ def write_page() -> Path:
 
 
 def _given(scene: Mapping[str, Any]) -> str:
-    """Name the evidence that a scene's request has."""
+    """Return a remark on the evidence in a scene's request; empty if it has none."""
     if scene.get("with_tool"):
         return "  (a tool has told the facts)"
     return "  (with sources)" if scene.get("with_sources") else ""
 
 
 class Screen:
-    """Asks and shows. Commands are not wrapped, so that they can be copied."""
+    """Sends the requests of scenes, and prints requests and responses on the terminal.
+
+    Lines of commands are not wrapped, so that users can copy them.
+    """
 
     def __init__(self, gateways: Gateways, *, color: bool, shows_curl: bool = False) -> None:
         self._gateways, self._color, self._shows_curl = gateways, color, shows_curl
@@ -118,7 +121,7 @@ class Screen:
         self._line(f"{_MARGIN}why       {scene['why']}")
 
     def show_running(self, scene: Mapping[str, Any]) -> None:
-        """Show what still runs, and a request to try."""
+        """Print the gateways that still run, and a request to try."""
         own = self._gateways
         self._line("\nStill serving, until Ctrl-C:", bold=True)
         for each in own.running.values():
@@ -164,7 +167,7 @@ class Screen:
             connection.close()
 
     def _show_event(self, data: Mapping[str, Any] | None, start: float) -> None:
-        """Show an event of a stream; ``None`` is its last."""
+        """Print an event of a stream; ``None`` stands for the last event, ``[DONE]``."""
         if data is None:
             self._line(f"{_time(start)}[DONE]")
             return
@@ -175,7 +178,7 @@ class Screen:
         self._details(data.get("groundwire", {}), "groundwire.")
 
     def _text(self, text: str, start: float) -> None:
-        """Write text where the text before it ended; a sentence ends its line."""
+        """Print text after the text before it, on the same line; end the line after a sentence."""
         if not text:
             return
         lead, text = (_time(start), text.lstrip()) if self._is_at_margin else ("", text)
@@ -217,7 +220,7 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:
-    """Return the audit events about a request, once there are any."""
+    """Wait for audit events about a request, and return them; none if they take too long."""
     deadline = monotonic() + _RECORD_S
     while True:
         lines = gateway.audit.read_text("ascii").splitlines() if gateway.audit.exists() else []

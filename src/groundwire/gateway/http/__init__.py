@@ -1,1 +1,1 @@
-"""HTTP itself: bodies, codings, event streams, errors, refusals."""
+"""HTTP of the gateway: bodies, content codings, event streams, errors, refusals."""

@@ -1,4 +1,4 @@
-"""Work that goes on after its response: started, counted, and waited for at the end."""
+"""Runs work that goes on after its response was sent, and waits for it when the gateway ends."""
 
 import asyncio
 import logging
@@ -11,10 +11,15 @@ _T = TypeVar("_T")
 
 
 class Background:
-    """Coroutines that run in the background. An error in one is logged by its class."""
+    """Runs coroutines in the background. If one fails, the class of the error is logged.
+
+    Attributes:
+        n_failed: The number of coroutines that failed.
+    """
 
     def __init__(self) -> None:
-        # The event loop keeps weak references only: a task without another one may be collected.
+        # The event loop keeps only weak references: a task that nobody else refers to may be
+        # garbage-collected while it runs.
         self._tasks: set[asyncio.Task[Any]] = set()
         self.n_failed = 0
 
@@ -24,17 +29,25 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:
-        """Start a coroutine; ``name`` appears in logs. Its task may be awaited or left alone."""
+        """Start a coroutine, and return its task, which need not be awaited.
+
+        Args:
+            work: The coroutine.
+            name: The name of the task in logs.
+        """
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
 
     async def close(self, timeout_s: float) -> int:
-        """Wait for all tasks, and for those that they start; cancel what is left after the time.
+        """Wait for all tasks, and for tasks that these start; cancel those that take too long.
+
+        Args:
+            timeout_s: Seconds to wait for all of them together.
 
         Returns:
-            How many were cancelled.
+            The number of tasks that were cancelled.
         """
         deadline = asyncio.get_running_loop().time() + timeout_s
         while self._tasks:

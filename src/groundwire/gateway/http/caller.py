@@ -7,20 +7,20 @@ from groundwire.policy.policy import Overrides
 #: Paths that need no key: probes, metrics, the OpenAPI document.
 OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 
-#: Headers with what may be a key, of ours or of the upstream's.
+#: Headers that may hold a key, either of the gateway or of the upstream.
 CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The caller of a request.
+    """The tenant that sent a request, and the key that it used.
 
     Attributes:
-        tenant: The tenant whose key was sent.
-        key_id: Id of the key; ``None`` without one.
-        passes_authorization: Whether its :data:`CREDENTIALS` are for the upstream.
+        tenant: Id of the tenant whose key was sent.
+        key_id: Id of the key; ``None`` if no key is needed.
+        passes_authorization: Whether the :data:`CREDENTIALS` in the request go to the upstream.
         overrides: The tenant's own settings when the request came. They hold for the whole
-            request, also if the tenant is changed or deleted before its body is here.
+            request, even if the tenant is changed or deleted while its body is received.
     """
 
     tenant: str

@@ -1,8 +1,8 @@
 """Content codings of HTTP: decodes gzip and deflate piece by piece, up to a limit.
 
-Upstreams whose answers are checked are asked for none (``identity``). Some compress all the same,
-and clients may compress requests. A body of a few kilobytes can decode to gigabytes, so no more is
-decoded than may come out.
+If an answer will be checked, the gateway asks the upstream not to compress it (``identity``). Some
+upstreams compress all the same, and clients may compress requests. A body of a few kilobytes can
+decode to gigabytes, so decoding stops at a limit.
 """
 
 import zlib
@@ -13,12 +13,17 @@ from groundwire.errors import GroundwireError
 KNOWN = ("gzip", "deflate")
 _NAMES = {"gzip", "x-gzip", "deflate"}
 
-#: Lets zlib tell the formats of gzip and deflate apart by how a body begins.
+#: The argument with which zlib recognises gzip or deflate by the first bytes of a body.
 _EITHER = 47
 
 
 class CodingError(GroundwireError):
-    """A body is not in its declared coding, is truncated, or decodes to too many bytes."""
+    """A body has an unknown coding, is not in its declared one, is truncated, or is too large.
+
+    Attributes:
+        coding: The declared coding.
+        problem: What is wrong with the body.
+    """
 
     def __init__(self, coding: str, problem: str) -> None:
         super().__init__(coding, problem)
@@ -29,7 +34,7 @@ class CodingError(GroundwireError):
 
 
 class Decoder:
-    """Decodes one body.
+    """Decodes the content coding of one body, piece by piece.
 
     >>> import zlib
     >>> decoder = Decoder("deflate", max_bytes=100)
@@ -41,11 +46,11 @@ class Decoder:
         """Prepare to decode one body.
 
         Args:
-            content_encoding: The value of Content-Encoding; empty is ``identity``.
-            max_bytes: The most bytes that may come out.
+            content_encoding: The value of Content-Encoding; empty means ``identity``.
+            max_bytes: The most bytes that the decoded body may have.
 
         Raises:
-            CodingError: If the coding is not known.
+            CodingError: If the content encoding is unknown.
         """
         self._coding = content_encoding.strip().lower()[:50] or "identity"
         if self._coding not in {"identity", *_NAMES}:
@@ -54,10 +59,10 @@ class Decoder:
         self._max_bytes, self._n_in, self._n_out = max_bytes, 0, 0
 
     def feed(self, data: bytes) -> bytes:
-        """Decode the next piece.
+        """Decode the next piece of the body.
 
         Raises:
-            CodingError: If it is not in the coding, or decodes to too much.
+            CodingError: If the piece is not in the coding, or the body decodes to too many bytes.
         """
         self._n_in += len(data)
         if self._inflate is not None and data:
@@ -68,7 +73,10 @@ class Decoder:
         return data
 
     def finish(self) -> bytes:
-        """End; nothing more comes. A body of no bytes at all is one in any coding.
+        """Make sure that the body is complete; an empty body is complete in any coding.
+
+        Returns:
+            No bytes: :meth:`feed` has returned all of them.
 
         Raises:
             CodingError: If the body is not complete.
@@ -81,7 +89,8 @@ class Decoder:
         if inflate.eof:
             raise CodingError(self._coding, "there is data after its end")
         try:
-            # One byte more than may come out, so that too much is noticed; 0 would be no bound.
+            # Allow one byte more than the limit: if it comes, the body is too large. A maximum of 0
+            # would mean no limit.
             found = inflate.decompress(data, self._max_bytes - self._n_out + 1)
         except zlib.error as error:
             raise CodingError(self._coding, "it is damaged, or in another coding") from error

@@ -1,31 +1,32 @@
 """Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
-A header is a line. What a model writes could end it and begin another, so everything but plain
-ASCII is percent-encoded, and so is what separates one text from the next.
+Text of a model could end the header's line and begin another header. So everything but printable
+ASCII is percent-encoded, and so are the characters that separate texts in the value.
 """
 
 from collections.abc import Iterable, Iterator
 
-#: HaluGate's limit on the bytes of a header value, including the mark of a cut.
+#: HaluGate's limit on the bytes of a header value, including the ``...`` of a value that was cut.
 MAX_BYTES = 500
 
 _SEPARATOR = "; "
 _CUT = "..."
-#: ASCII that would be read as something else: an escape, the next text, the next value.
+#: ASCII characters with a meaning in the value: "%" begins an escape, ";" separates texts, and ","
+#: separates values of a header.
 _RESERVED = frozenset("%;,")
 
 
 def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
-    """Texts as the value of one header.
+    """Return texts as the value of one header.
 
-    They stand in order, separated by ``"; "``. Printable ASCII stays as it is; all else, ``%``,
-    ``;``, ``,`` and blanks at the ends of a text are the ``%XX`` of their UTF-8. Half a surrogate
-    pair becomes U+FFFD. What is longer than ``max_bytes`` is cut between two characters, and only
-    then does the value end with ``...``.
+    Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is. Other
+    characters, ``%``, ``;``, ``,`` and spaces at the ends of a text are percent-encoded as UTF-8;
+    half a surrogate pair becomes U+FFFD. A value longer than ``max_bytes`` is cut between two
+    characters and then ends with ``...``; no other value does.
 
     Args:
         texts: The texts; empty ones are left out.
-        max_bytes: Longest value, at least 3.
+        max_bytes: The most bytes of the value, at least 3.
 
     >>> header_list(["1950", "500 meters"])
     '1950; 500 meters'
@@ -40,14 +41,14 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
         if size > max_bytes:
             return _cut(fitting, size, max_bytes)
     if "".join(fitting[-len(_CUT) :]) == _CUT:
-        # A text that itself ends with three dots was not cut, and must not look it.
+        # The last text itself ends with three dots: encode one, as the value was not cut.
         fitting[-1] = "%2E"
         size += len("%2E") - len(".")
     return _cut(fitting, size, max_bytes) if size > max_bytes else "".join(fitting)
 
 
 def _units(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces that must not be divided: separators, and each character as written."""
+    """Yield the pieces that a cut must not divide: separators, and encoded characters."""
     is_first = True
     for text in texts:
         if not text:

@@ -1,4 +1,4 @@
-"""The body of a request that is forwarded while it is received."""
+"""The body of a request, which can be forwarded while it is received."""
 
 import asyncio
 
@@ -10,10 +10,11 @@ from groundwire.gateway.http.streamed import ClientGoneError, disconnected
 
 
 class Incoming:
-    """A body, piece by piece; it notices when its sender disconnects.
+    """The body of a request, piece by piece; it notices when the client disconnects.
 
-    Both come as messages of the server, which only one at a time may ask for: while the body is
-    read, its reader learns of the end of the connection; from then on :meth:`gone` does.
+    Pieces and the disconnection come as messages of the server, and only one task at a time may
+    receive them. While the body is read, its reader notices the disconnection; afterwards
+    :meth:`gone` does.
     """
 
     def __init__(self, request: Request) -> None:
@@ -26,10 +27,10 @@ class Incoming:
         return self
 
     async def __anext__(self) -> bytes:
-        """The next piece; it may be empty.
+        """Return the next piece of the body; it may be empty.
 
         Raises:
-            ClientGoneError: If the client left before the end.
+            ClientGoneError: If the client left before the end of the body.
         """
         if self._is_complete:
             raise StopAsyncIteration
@@ -51,8 +52,8 @@ class Incoming:
         """Return the whole body.
 
         Raises:
-            Problem: 413, if it has more than ``max_bytes``.
-            ClientGoneError: If the client left before the end.
+            Problem: 413, if the body has more than ``max_bytes``.
+            ClientGoneError: If the client left before the end of the body.
         """
         pieces, n_bytes = [], 0
         async for piece in self:
@@ -63,11 +64,11 @@ class Incoming:
         return b"".join(pieces)
 
     def leave(self) -> None:
-        """Stop reading the body."""
+        """Note that nobody reads the body any more, so that :meth:`gone` may receive messages."""
         self._was_left.set()
 
     async def gone(self) -> None:
-        """Wait until the client is gone."""
+        """Wait until the client is gone, after the body was read or left."""
         await self._was_left.wait()
         if not self._is_gone:
             await disconnected(self._receive)

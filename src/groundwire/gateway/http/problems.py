@@ -1,7 +1,7 @@
-"""The errors of the gateway itself: one envelope, and one table from our errors to HTTP.
+"""Errors of the gateway: their envelope in JSON, and the HTTP error for each exception.
 
-The envelope is that of OpenAI's API, whose type words it uses, with the trace id and the next step
-beside them.
+The envelope and the words for error types are those of OpenAI's API; the trace id and the next step
+are added.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
 
     Attributes:
         status: Status of the response.
-        code: What happened, for machines.
-        message: What happened, with the numbers; never what was sent.
-        next_step: What to do about it; empty if nothing can be done.
-        param: The field of the request that it is about.
-        type: OpenAI's word for the kind of error; by default that of the status.
+        code: What happened, for programs.
+        message: What happened, in words and with numbers. It never quotes the request.
+        next_step: What the client can do about the error; empty if nothing can be done.
+        param: The field of the request that the error is about; ``None`` if it is about no field.
+        type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.
     """
 
@@ -82,7 +82,7 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
 
 
 def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
-    """The response that tells a client of a problem; Anthropic's errors have a type themselves."""
+    """Return the response with a problem; in Anthropic's API it has ``type`` beside ``error``."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # These errors may be temporary; OpenAI's clients read this header and try again.
@@ -93,7 +93,10 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
 
 
 def as_problem(error: BaseException) -> Problem:
-    """Return the error that a client gets; errors of other libraries are not described."""
+    """Return the error that a client gets for an exception.
+
+    Exceptions that are not known here become status 500, without a description.
+    """
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
@@ -127,7 +130,10 @@ def not_found(method: str, path: str) -> Problem:
 
 
 def _of_ours(error: GroundwireError) -> Problem:
-    """The table. Messages of these errors hold numbers and names, never texts of a request."""
+    """Return the problem for an error of this package.
+
+    Messages of these errors hold numbers and names, never text of a request, so they can be sent.
+    """
     if isinstance(error, LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)
     if isinstance(error, InvalidConversationError):
@@ -152,7 +158,7 @@ def _of_ours(error: GroundwireError) -> Problem:
 
 
 def _of_http(error: HTTPException) -> Problem:
-    """The problem of an HTTP error of the framework, which may wrap an error of ours."""
+    """Return the problem for an HTTP error of the framework, which may wrap another error."""
     cause = error.__cause__
     if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
         return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
@@ -167,7 +173,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """The problem of an invalid body: what is wrong, by place, without the values."""
+    """Return the problem of an invalid body: it tells places and what is wrong, but no values."""
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()
@@ -183,7 +189,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
 
 
 def _place(location: tuple[str | int, ...]) -> str:
-    """``messages[3].role`` of ``("body", "messages", 3, "role")``."""
+    """Return a place as text: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
     place = ""
     for part in location[1:]:
         place += f"[{part}]" if isinstance(part, int) else f".{_short(part)}"
@@ -219,7 +225,7 @@ def _short(text: str) -> str:
 
 
 class _Json(JSONResponse):
-    """JSON of texts that come from anywhere: a lone surrogate is escaped, not an error."""
+    """A JSON response that escapes half a surrogate pair, where Starlette's would fail."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
         import json

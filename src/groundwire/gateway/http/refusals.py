@@ -1,6 +1,6 @@
-"""Refusals: the errors in place of an answer that is withheld, with DVARA's envelope and codes.
+"""Refusals: errors that are sent in place of a withheld answer, with DVARA's envelope and codes.
 
-Nothing here quotes what a model wrote: a refusal that names the claims would deliver them.
+A refusal never quotes the model: if it named the unsupported claims, it would deliver them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,26 +13,26 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The type of refusals. A 5xx would set off the retry loops of client libraries, and the next
-#: answer would be as unsupported.
+#: Type and status of refusals. With a status of 500 or above, client libraries would try again, and
+#: the next answer would likely be unsupported too.
 TYPE = "guardrail_violation"
 STATUS = 403
 
 
 class RefusalCode(StrEnum):
-    """Why an answer is withheld; the values are those on the wire."""
+    """The reasons to withhold an answer or to refuse a request; clients see the values as codes."""
 
     HALLUCINATION_DETECTED = "hallucination_detected"
     UNVERIFIED = "response_unverified"
     PARTIAL = "response_partially_checked"
     CHECK_FAILED = "check_failed"
-    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # before the upstream is asked
+    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # refused before the upstream is asked
     STREAM_ERROR = "stream_error"
     STREAM_INCOMPLETE_UNGROUNDED = "stream_incomplete_ungrounded"
     STREAM_TOO_LARGE_TO_SCAN = "stream_too_large_to_scan"
     STREAM_TOOL_ARGUMENTS_UNENFORCEABLE = "stream_tool_arguments_unenforceable"
     UNCHECKED_ENDPOINT = "unchecked_endpoint"
-    AUDIT_UNAVAILABLE = "audit_unavailable"  # no 403: nothing is wrong with the answer
+    AUDIT_UNAVAILABLE = "audit_unavailable"  # status 503: nothing is wrong with the answer
 
 
 _CODES = {
@@ -42,7 +42,7 @@ _CODES = {
     Outcome.UNVERIFIED: RefusalCode.UNVERIFIED,
 }
 _TRY_AGAIN = "Try again; if it stays so, ask who runs this gateway, with the trace id."
-#: Message and next step of each code. The documented one has no next step: nothing is added to it.
+#: Message and next step of each code. DVARA's API documents the first message, without a next step.
 _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     RefusalCode.HALLUCINATION_DETECTED: ("Response blocked: hallucination detected", ""),
     RefusalCode.UNVERIFIED: (
@@ -84,24 +84,26 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     ),
 }
 
-#: Fields that the last chunk copies from the chunks before it.
+#: Fields that a refusal chunk copies from an earlier chunk of its stream.
 _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usage")
 
 
 def refused(code: RefusalCode) -> Problem:
-    """Return the refusal with a code, of a response without counted claims."""
+    """Return the refusal with a code; its message gives no number of claims."""
     message, next_step = _TEXTS[code]
-    if code is RefusalCode.AUDIT_UNAVAILABLE:  # it passes, and to try again helps
+    if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
         return Problem(503, str(code), message=message, next_step=next_step)
     return Problem(STATUS, str(code), type=TYPE, message=message, next_step=next_step)
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
-    """The refusal of a response.
+    """Return the refusal of a response with blocked answers.
+
+    Its code is that of the worst outcome among the blocked answers. If that is hallucinated, the
+    message gives the number of ungrounded claims.
 
     Args:
-        answers: All of them, of which at least one is to be blocked. The worst outcome among those
-            is told; of hallucinated ones, how many ungrounded claims they have.
+        answers: All answers of the response; at least one is to be blocked.
 
     Raises:
         ValueError: If no answer is to be blocked.
@@ -113,7 +115,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     problem = refused(code)
     if code is not RefusalCode.HALLUCINATION_DETECTED:
         return problem
-    # The plural is part of the documented text, also for one.
+    # DVARA documents this text with the plural, even for one claim.
     return Problem(
         STATUS,
         str(code),
@@ -137,17 +139,17 @@ def refusal_chunk(
     trace_id: str,
     extension: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The chunk that ends a stream whose rest is withheld.
+    """Return the chunk that ends a stream whose rest is withheld.
 
     Args:
-        head: A chunk of the stream, of which id, time, model, fingerprint, tier and usage are
-            taken; empty if there was none.
-        indexes: Choices that are not finished: each ends with ``content_filter``.
-        code: Why.
+        head: A chunk of the stream, from which id, time, model, fingerprint, tier and usage are
+            copied; empty if there was none.
+        indexes: Indexes of the unfinished choices: each ends with ``content_filter``.
+        code: The reason as a code.
         message: The reason in words, without any word of the answer.
         trace_id: The trace id of the request.
-        extension: That of :func:`.marks.extension`. Its headers are left out:
-            they may quote what is withheld.
+        extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
+            none. Its headers are left out: they may quote what is withheld.
 
     Returns:
         JSON data: an OpenAI ``chat.completion.chunk`` with ``groundwire`` beside its choices.
@@ -169,7 +171,10 @@ def refusal_chunk(
 def told_of(
     code: RefusalCode, *, message: str, trace_id: str, extension: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The value of ``groundwire`` in the event that ends a stream whose rest is withheld."""
+    """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
+
+    The arguments are those of :func:`refusal_chunk`.
+    """
     more = {} if extension is None else {k: v for k, v in extension.items() if k != "headers"}
     return {
         **more,

@@ -1,8 +1,8 @@
-"""Server-sent events: bytes as they come → events, and back.
+"""Server-sent events: divides a stream of bytes into events, and encodes events.
 
 The format is that of the HTML standard (https://html.spec.whatwg.org/multipage/server-sent-events.html,
-section 9.2.6). Libraries that read it hand out decoded fields; a proxy has to pass on the bytes of
-an event as they were, so each event keeps them.
+section 9.2.6). Libraries for it return only decoded fields. A proxy has to forward an event byte
+for byte, so here each event keeps its bytes.
 """
 
 import json
@@ -13,14 +13,15 @@ from typing import Any
 
 from groundwire.errors import GroundwireError
 
-#: Two line ends in a row end an event. The first is atomic: half of "\r\n" is no line end.
+#: Two line ends in a row end an event. The first is an atomic group, so that "\r\n" never counts as
+#: two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
 #: An event that every reader parses in the same way: data lines with the usual line ends.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
-#: Line ends to some readers of text, which the standard takes for characters.
+#: Characters that some readers take for line ends, though the standard does not → their escapes.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
@@ -31,7 +32,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 class EventTooLargeError(GroundwireError):
-    """An event does not end within the bytes that are kept of one."""
+    """An event has more bytes than the limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -46,14 +47,13 @@ class EventTooLargeError(GroundwireError):
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event.
+    """One server-sent event.
 
     Attributes:
         raw: The bytes of the event, with the blank line that ends it.
-        data: What its ``data`` fields say, joined by line feeds; ``None`` without one, as in a
-            comment. Bytes that are no UTF-8 are U+FFFD, as the standard has it.
-        is_foreign: Whether it has a line that is no field of an event, which some readers may take
-            for something.
+        data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
+            field, as in a comment. Bytes that are no UTF-8 become U+FFFD, as the standard says.
+        is_foreign: Whether a line is no field of the standard. Some readers may give it a meaning.
     """
 
     raw: bytes
@@ -74,7 +74,11 @@ class ServerSentEvent:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every reader takes its bytes for its data, and for nothing besides."""
+        """Whether every reader gets exactly ``data`` from the bytes.
+
+        The event must have ``data`` lines only, with usual line ends, valid UTF-8, and no character
+        that some readers take for a line end.
+        """
         if self.data is None or not _PLAIN.fullmatch(self.raw):
             return False
         has_others = not self.data.isascii() and any(
@@ -84,24 +88,24 @@ class ServerSentEvent:
 
 
 class EventSplitter:
-    """Divides bytes into events, however they arrive."""
+    """Divides a stream of bytes into events, wherever the pieces that arrive begin and end."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
         """Begin a stream.
 
         Args:
-            max_event_bytes: Bytes that an event may have.
+            max_event_bytes: The most bytes that an event may have.
         """
         self._buffer = bytearray()
         self._searched = 0
         self._max_event_bytes = max_event_bytes
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Take the next bytes.
+        """Take the next bytes of the stream.
 
         Returns:
-            The events that they complete. Their bytes, with those of :meth:`finish`, are all that
-            was fed, in order.
+            The events that these bytes complete. The bytes of all events and of :meth:`finish`
+            together are exactly the bytes of the stream.
 
         Raises:
             EventTooLargeError: If an event has too many bytes.
@@ -119,7 +123,7 @@ class EventSplitter:
         return events
 
     def finish(self) -> bytes:
-        """Return the bytes after the last event; readers ignore them, for they have no end."""
+        """Return the bytes after the last event: an unfinished event, which readers ignore."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         self._searched = 0
@@ -127,10 +131,10 @@ class EventSplitter:
 
 
 def encode(chunk: Mapping[str, Any]) -> bytes:
-    """JSON data as an event. Line ends in it are escaped, so it is always one event."""
+    """Return JSON data as the bytes of one event. Line ends in texts are escaped."""
     try:
         said = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))
         text = (said if said.isascii() else said.translate(_OTHER_LINE_ENDS)).encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can carry
+    except UnicodeEncodeError:  # half a surrogate pair: UTF-8 cannot have it, but an escape can
         text = json.dumps(chunk, separators=(",", ":")).encode()
     return b"data: " + text + b"\n\n"

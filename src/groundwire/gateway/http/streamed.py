@@ -1,9 +1,9 @@
 """Responses that are sent while they are produced, and end when the client disconnects.
 
-Starlette's own relies on the server raising as it sends to a client that is gone, or cancels the
-task that sends; either way an iterator that waits for nothing at that moment is left to the garbage
-collector, and with it the connection to an upstream that goes on writing. Here the iterator is
-closed in any case, by the task that ran it, before the response ends.
+Starlette's own streaming response does not close the iterator of its body if the client disconnects
+at a moment when the iterator waits for nothing. The iterator is then left to the garbage collector,
+and the upstream behind it goes on writing. Here the task that runs the iterator closes it in any
+case, before the response ends.
 """
 
 import asyncio
@@ -26,29 +26,29 @@ _Result = TypeVar("_Result")
 #: A function that waits until the client is gone.
 Gone = Callable[[], Awaitable[None]]
 
-#: A client that takes nothing for so long is gone, in seconds.
+#: Seconds after which a client that accepts no bytes counts as gone.
 STALL_TIMEOUT_S = 120.0
 
 
 class ClientGoneError(ClientDisconnect):
-    """The client left before it had its response, so no error can be sent to it."""
+    """The client left before the end of its response, so no error can be sent to it."""
 
 
 def gone_response() -> Response:
-    """The response for a client that is gone; its status 499 stands in metrics."""
+    """Return a response for a client that is gone: nobody gets it, but metrics count its status."""
     return Response(status_code=499)
 
 
 class Streamed(Response):
     """A response whose body comes from an iterator.
 
-    A piece is asked for when the one before was handed to the server's socket, so a slow client
-    makes the iterator wait, and nothing is buffered. When the client leaves, what the iterator
-    waits for is cancelled. However it ends, the iterator is closed: its ``finally`` blocks have run
-    when the response ends.
+    The iterator is asked for the next piece when the server has taken the piece before, so a slow
+    client makes the iterator wait, and nothing is buffered. When the client leaves, the iterator is
+    cancelled. In any case the iterator is closed: its ``finally`` blocks have run when the response
+    ends.
 
-    If an upstream's body breaks off, so does this one: the connection is closed without the end of
-    the body, so that no client takes what it has for the whole.
+    If the body of the upstream breaks off, the connection to the client is closed without the end
+    of the body, so that no client takes a part of the body for the whole.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Streamed(Response):
         Args:
             chunks: Pieces of the body; empty ones are left out.
             status: Status of the response.
-            headers: One character a byte; repeated ones are kept. Content-Length, if it is there,
-                has to be true; without it, the body is chunked.
-            ended: Runs once the response has ended, whatever happened. A generator that was never
-                begun has no ``finally`` block to run, and so cannot let go of what it was made of.
-            gone: Waits until the client is gone, where the request's body is read while the
-                response is sent, so that nobody else may ask the server for messages; ``None``:
-                the server is asked.
-            stall_timeout_s: A client that takes nothing for so long is gone.
+            headers: Headers of the response, one character for each byte; repeated ones are kept.
+                Content-Length, if given, must be correct; without it, the body is chunked.
+            ended: Called once the response has ended, in any case. It has to release what
+                ``chunks`` uses: a generator that never started runs no ``finally`` block.
+            gone: Waits until the client is gone. It is needed if the request's body is read while
+                the response is sent, as only one task may receive messages of the server;
+                ``None``: the response receives them.
+            stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
             background: Runs after ``ended``, if nothing was raised.
         """
         self.status_code = status
@@ -86,7 +86,7 @@ class Streamed(Response):
         self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
-        self._gave_at: float | None = None  # when the piece that still waits was sent
+        self._gave_at: float | None = None  # when the server got the piece that it still sends
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
@@ -97,7 +97,7 @@ class Streamed(Response):
             await self._until_over(sending, watching)
         finally:
             watching.cancel()
-            # A task that is cancelled still closes the iterator, which may take a moment.
+            # The task closes the iterator even if it is cancelled, and that may take a moment.
             is_complete = sending.done()
             sending.cancel()
             await asyncio.wait({sending, watching})
@@ -113,14 +113,15 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
         while (left_s := self._left_s()) > 0:
-            # One timer serves the whole response: one for each piece costs more than sending it.
+            # One timer serves for the whole response: a timer for each piece would cost more than
+            # sending the piece.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return
         _log.info("a client took nothing for %g s", self._stall_timeout_s)
 
     def _left_s(self) -> float:
-        """Return the seconds that the client has left to accept the pending bytes."""
+        """Return the seconds that are left for the client to accept the bytes being sent."""
         waited_s = 0.0 if self._gave_at is None else monotonic() - self._gave_at
         return self._stall_timeout_s - waited_s
 
@@ -128,8 +129,8 @@ class Streamed(Response):
         try:
             sending.result()
         except GroundwireError as error:
-            # Not raised, because an error handler would try to send a response, and it is too late
-            # for one. Errors that end a body never quote it, so they can be logged.
+            # The error is not raised: an error handler would try to send a response, but this one
+            # has begun. Messages of these errors never quote the body, so they can be logged.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -148,8 +149,8 @@ class Streamed(Response):
                 if chunk:
                     body = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, body)
-                    # Sending to a client that is gone never waits, so no other task would run that
-                    # could stop this one.
+                    # Let other tasks run: sending to a client that is gone never waits, so the task
+                    # that stops this one would get no turn.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -161,7 +162,7 @@ class Streamed(Response):
         self._gave_at = monotonic()
         try:
             await send(message)
-        except OSError as error:  # the error of servers when the client has left
+        except OSError as error:  # servers raise it if the client has left
             raise ClientGoneError from error
         finally:
             self._gave_at = None
@@ -170,12 +171,13 @@ class Streamed(Response):
 async def until_disconnect(
     request: Request, coroutine: Coroutine[Any, Any, _Result], *, gone: Gone | None = None
 ) -> _Result:
-    """Run a coroutine while the client is there; if it leaves, the coroutine is cancelled.
+    """Run a coroutine for a client, and cancel it if the client leaves.
 
     Args:
-        request: The request. Any part of its body that was not read yet is discarded.
-        coroutine: Has ended when this returns or raises.
-        gone: As for :class:`Streamed`: where ``coroutine`` reads the body of the request.
+        request: The request of the client. Without ``gone``, the rest of its body is discarded.
+        coroutine: The coroutine. It has ended when this function returns or raises.
+        gone: Waits until the client is gone. It is needed if ``coroutine`` reads the request's
+            body, see :class:`Streamed`.
 
     Raises:
         ClientGoneError: If the client left before the coroutine had ended.

@@ -46,17 +46,22 @@ class Authentication(Guard):
 
         Args:
             app: Answers requests that are let in.
-            keyring: The keys that are taken, of tenants and others.
-            tenants: The settings of tenants by id, always as they are known now.
-            is_local_demo: Whether no key is needed.
-            until_known: Waits until all keys are known, and raises a problem if they are not.
+            keyring: The directory of all keys, of tenants and of the admin plane.
+            tenants: The current settings of tenants by id.
+            is_local_demo: Whether requests need no key.
+            until_known: Waits until the keys are known, and raises a problem if that takes too
+                long; ``None`` if they are known from the start.
         """
         super().__init__(app)
         self._keyring, self._tenants = keyring, tenants
         self._is_local_demo, self._until_known = is_local_demo, until_known
 
     async def check(self, scope: Scope) -> None:
-        """Find the tenant of a request."""
+        """Find the tenant of a request, and store it as the caller.
+
+        Raises:
+            Problem: If the request has no valid key, or in a demo is not meant for this machine.
+        """
         if self._is_local_demo:
             check_is_local(scope)
         if scope["path"] not in OPEN:
@@ -83,7 +88,7 @@ class Authentication(Guard):
             tenant=key.tenant,
             key_id=key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
-            # In one go with the key: between the two, no change of tenants takes effect.
+            # Read right after the key, without waiting: no change of tenants can come in between.
             overrides=self._overrides(key.tenant),
         )
 
@@ -92,7 +97,10 @@ class Authentication(Guard):
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:
-    """Yield the credentials that may be a gateway key; our own header, if sent, is the only one."""
+    """Yield the credentials that may be a gateway key.
+
+    If ``X-Groundwire-Key`` was sent, it is the only one: the others are for the upstream.
+    """
     if own := values(scope, OWN_HEADER):
         yield own[0]
         return
@@ -102,18 +110,18 @@ def candidates(scope: Scope) -> Iterator[bytes]:
 
 
 def first_known(given: list[bytes], keyring: Directory) -> Key | None:
-    """Return the first of the credentials that is a valid key."""
-    found = [keyring.find(each) for each in given[:4]]  # each costs a hash
+    """Return the first valid key among the first four credentials; ``None`` if there is none."""
+    found = [keyring.find(each) for each in given[:4]]  # at most four, as each costs a hash
     return next((key for key in found if key is not None), None)
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
-    """Whether the credentials may go to the upstream: none of them is a gateway key."""
+    """Return whether the credentials may go to the upstream, because none is a gateway key."""
     words = {
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may come under any scheme or none, and what is between words may be part of it.
+        # A key may follow any scheme or none. Two ways to split: a separator may be part of a key.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
     return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))
@@ -125,7 +133,7 @@ def values(scope: Scope, name: bytes) -> list[bytes]:
 
 
 def bearers(scope: Scope) -> list[bytes]:
-    """Return the bearer tokens of Authorization."""
+    """Return the bearer tokens in the ``Authorization`` headers."""
     return [
         value[len(_BEARER) :].strip()
         for value in values(scope, b"authorization")
@@ -134,13 +142,13 @@ def bearers(scope: Scope) -> list[bytes]:
 
 
 def check_is_local(scope: Scope) -> None:
-    """Refuse requests that a page of some website makes a browser send.
+    """Refuse requests that a page of some website makes the user's browser send.
 
-    Such a page can give its own name our address, and call us by it; that name then stands in
-    Host, and the page in Origin.
+    The website can have its own host name point to this machine (DNS rebinding). The header Host
+    then has that name, and the header Origin has the website.
 
     Raises:
-        Problem: If a request is not meant for this machine by someone on it.
+        Problem: If Host or Origin does not name this machine.
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):
@@ -152,7 +160,7 @@ def check_is_local(scope: Scope) -> None:
 
 
 def host_of(authority: str) -> str:
-    """The host of ``host:port``, with the brackets of an IPv6 address.
+    """Return the host of ``host:port``; an IPv6 address keeps its brackets.
 
     >>> host_of("localhost:8080"), host_of("[::1]:8080"), host_of("::1")
     ('localhost', '[::1]', '::1')
@@ -195,7 +203,7 @@ def unknown_key() -> Problem:
 
 
 def admin_key() -> Problem:
-    """Return the problem of a request with an admin key, or something that looks like one."""
+    """Return the problem of a request with an admin key, or with text that looks like one."""
     return _unauthenticated(
         "invalid_api_key",
         "The key that was sent is one for the admin plane, which is on another port.",

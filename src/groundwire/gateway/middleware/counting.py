@@ -10,7 +10,7 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: Of a client that left before it was answered; the custom of web servers.
+#: The status of a request whose client left before its answer, by a custom of web servers.
 CLIENT_LEFT = 499
 
 
@@ -29,7 +29,7 @@ class Counting:
         Args:
             app: Answers requests.
             began: Counts the start of a request.
-            ended: Counts its end.
+            ended: Counts the end of a request, with its path, status and duration.
         """
         self._app, self._began, self._ended = app, began, ended
 
@@ -65,7 +65,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request by the name of its endpoint: a path may hold what its client wrote."""
+    """Log a request with the label of its endpoint: its path may hold text of the client."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith("/v1/admin/")
     fields = {

@@ -1,4 +1,4 @@
-"""Base of the layers that admit or refuse requests before they are processed."""
+"""Base class of middleware that admits or refuses requests before they are processed."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -7,7 +7,7 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class Guard:
-    """A layer whose :meth:`check` raises a problem for requests that are refused."""
+    """Middleware whose :meth:`check` raises a problem for requests that are to be refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -16,12 +16,12 @@ class Guard:
         """Return if a request may pass.
 
         Raises:
-            Problem: If it may not.
+            Problem: If the request is refused; the client gets this problem.
         """
         raise NotImplementedError
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request through, or refuse it."""
+        """Pass one request on to the app, or refuse it."""
         if scope["type"] == "http":
             try:
                 await self.check(scope)

@@ -19,9 +19,9 @@ async def livez(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """Tell whether requests can be answered, with the state of models and upstreams.
 
-    Upstreams that are down make it ``degraded`` and leave it ready: a request then gets an error
-    that says so, and that is more than a balancer without any gateway could say. So does a database
-    that has gone: requests are answered with what is known.
+    If all upstreams are down, the status is ``degraded``, but the gateway counts as ready: its
+    error then tells a client more than a load balancer without any gateway could. The same holds
+    for a database that is down: requests are answered with the tenants and keys that are known.
     """
     readiness: Readiness = request.app.state.readiness
     report = readiness_report(readiness)

@@ -31,9 +31,9 @@ class RequestLimits:
 
         Args:
             app: Answers requests within the limits.
-            max_requests: Requests at a time.
-            max_body_bytes: Bytes of a body.
-            is_fixed: Whether no setting raises these limits.
+            max_requests: The most requests that are answered at a time.
+            max_body_bytes: The most bytes that a body may have.
+            is_fixed: Whether no setting can raise these limits; errors then name no setting.
         """
         self._app, self._max_requests, self._max_body_bytes = app, max_requests, max_body_bytes
         self._is_fixed = is_fixed
@@ -60,7 +60,10 @@ class RequestLimits:
             self.n_requests -= 1
 
     def _counting(self, receive: Receive) -> Receive:
-        """Count the bytes of a body, whose Content-Length may be missing or wrong."""
+        """Wrap the function that receives a body, to count its bytes.
+
+        The header Content-Length may be missing or wrong.
+        """
         n_bytes = 0
 
         async def receive_counted() -> Message:
@@ -76,7 +79,7 @@ class RequestLimits:
 
 
 def content_length(scope: Scope) -> int | None:
-    """The Content-Length of a request, if it has one; the server has refused invalid ones."""
+    """Return the Content-Length of a request, or ``None``; the server has refused invalid ones."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value[:20])
@@ -111,7 +114,7 @@ async def read_json(request: Request) -> Any:  # noqa: ANN401 - JSON
     """Return the body of a request as data.
 
     Raises:
-        Problem: If it is not valid JSON, or nested too deeply.
+        Problem: If the body is not valid JSON, or nested too deeply.
     """
     return parse_json(await request.body())
 
@@ -124,11 +127,11 @@ def parse_json(
 
     Args:
         body: The bytes.
-        object_pairs_hook: Makes objects of pairs, as for :func:`json.loads`.
+        object_pairs_hook: Makes a dictionary of the pairs of an object, as for :func:`json.loads`.
 
     Raises:
-        Problem: If it is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of digits
-            are refused too.
+        Problem: If the body is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of
+            digits are refused too.
     """
     try:
         text = body.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""The start of the gateway: requests wait for the models, probes are answered at once."""
+"""The start of the gateway: requests wait for the models, but probes are answered at once."""
 
 import asyncio
 import logging
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Whether the gateway has started and can answer.
+    """The state of the gateway's start: not finished, succeeded or failed.
 
     Attributes:
         services: The services, once they are loaded.
         failure: The error that prevented the start, or ``None``.
-        control: The control plane, or ``None``; its database may be down.
+        control: The control plane, or ``None`` if the gateway has none; its database may be down.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
@@ -39,12 +39,12 @@ class Readiness:
         self._warnings: tuple[int, list[dict[str, str]]] | None = None
 
     def succeed(self, services: Services) -> None:
-        """Record that everything is loaded."""
+        """Record that the start has succeeded."""
         self.services = services
         self._is_settled.set()
 
     def fail(self, error: Exception) -> None:
-        """Record that the start has failed."""
+        """Record that the start has failed, and call ``on_failure``."""
         self.failure = error
         log.error("The gateway cannot start: %s", type(error).__name__)
         self._is_settled.set()
@@ -53,7 +53,7 @@ class Readiness:
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """The findings about the configuration and tenants as JSON data, without names."""
+        """Findings about the configuration and tenants, as JSON data: code and message of each."""
         if self.services is None:
             return []
         config, control = self.services.config, self.control
@@ -68,7 +68,7 @@ class Readiness:
         """Wait some seconds for the start to end.
 
         Raises:
-            Problem: If requests cannot be answered, or not yet.
+            Problem: 503, if the start has failed, or has not ended by then.
         """
         if self.services is not None:
             return
@@ -79,14 +79,14 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Makes requests wait until the gateway has started."""
+    """Middleware that makes requests, except for probes, wait until the gateway has started."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait for the start."""
+        """Wait for the start, unless the request is a probe."""
         if scope["path"] not in OPEN:
             await self._readiness.wait()
 

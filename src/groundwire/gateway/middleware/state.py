@@ -1,4 +1,4 @@
-"""Reads what the outer layers have stored with a request: trace id, caller, services."""
+"""Reads what middleware has stored with a request: trace id and caller; and the app's services."""
 
 from typing import TYPE_CHECKING, cast
 

@@ -22,16 +22,13 @@ _TAKEN = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
 
 class Tracing:
-    """Gives requests their trace id, and turns errors of the app into responses.
-
-    It buffers nothing.
-    """
+    """Middleware that gives requests a trace id, and turns errors of the app into responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; lifespan events pass."""
+        """Answer one request; other events, such as those of the lifespan, are passed on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,12 +52,12 @@ class Tracing:
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
-            # Otherwise the server sees a response without an end, and closes the connection, so
-            # that the client does not take the part it has for the whole.
+            # If the response has started, the server sees that it has no end, and closes the
+            # connection, so that the client does not take a part of the response for the whole.
 
 
 def alone(error: Exception) -> Exception:
-    """Unwrap groups of one error, which some versions of the framework make."""
+    """Return the error inside groups of one error, which some versions of the framework make."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
@@ -74,7 +71,7 @@ def trace_id_of(scope: Scope) -> str:
     given = [bytes(value) for name, value in scope["headers"] if name == _NAME]
     if len(given) == 1 and _TAKEN.fullmatch(given[0]):
         taken = given[0].decode("ascii")
-        if not holds_key(taken):  # trace ids are logged and returned, and keys must not be
+        if not holds_key(taken):  # trace ids are logged, but keys must not be
             return taken
     parents = [bytes(value) for name, value in scope["headers"] if name == b"traceparent"]
     parent = _PARENT.match(parents[0]) if len(parents) == 1 else None
@@ -82,7 +79,7 @@ def trace_id_of(scope: Scope) -> str:
 
 
 def log_failure(error: BaseException, trace_id: str) -> None:
-    """Log the place of an error, but not its message, which may quote a user."""
+    """Log the class and place of an error, but not its message, which may quote a user."""
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

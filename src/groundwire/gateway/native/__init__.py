@@ -1,8 +1,9 @@
-"""The gateway's own endpoints: checks without a proxy, and HaluGate's.
+"""The gateway's own endpoints: checks, verifications, and the endpoints of HaluGate's API.
 
-``route`` reads bodies, ``models`` has their shapes; ``check``, ``batch`` and ``classify`` answer,
-``running`` keeps their work off the event loop. ``document`` is the OpenAPI document; what routes
-say of themselves in it is in ``described``.
+``check``, ``batch``, ``verify`` and ``classify`` have the endpoints. ``route`` reads bodies,
+``models`` and ``verify_models`` have the models of their data, ``running`` runs work off the event
+loop, and ``recorded`` writes it to the audit log. ``document`` builds the OpenAPI document, with
+examples and errors from ``described``.
 """
 
 from groundwire.gateway.native.document import describe, document

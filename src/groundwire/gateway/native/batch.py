@@ -1,4 +1,4 @@
-"""``POST /v1/check/batch``: many answers; each result as soon as those before it are there."""
+"""``POST /v1/check/batch`` checks many answers, and sends each result when it is next in order."""
 
 import asyncio
 import logging
@@ -26,12 +26,12 @@ from groundwire.gateway.native.running import in_thread, to_json
 
 log = logging.getLogger(__name__)
 
-#: Rows of one request at most. More belong into several requests, or to ``groundwire check``.
+#: The most rows of one request. More rows need several requests, or ``groundwire check``.
 MAX_ROWS = 10_000
-#: Names of JSON Lines that are about.
+#: Content types that clients use for JSON Lines.
 JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/json-lines")
 
-#: One row, not read yet: the line it stands in, or its data.
+#: A row with its number, not parsed yet: a line of JSON Lines as bytes, or data of a JSON document.
 RawRow: TypeAlias = tuple[int, bytes | object]
 
 router = APIRouter()
@@ -39,10 +39,10 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A batch as it was sent.
+    """The rows of one request, not parsed yet.
 
     Attributes:
-        rows: The rows with their numbers, from 1; a blank line counts and is no row.
+        rows: The rows with their numbers, from 1. Blank lines are no rows, but are counted.
         operating_point: The operating point of rows that name none.
     """
 
@@ -86,7 +86,7 @@ async def check_batch(request: Request) -> Response:
     """Check many answers, side by side; results come in the order of the examples.
 
     A row that cannot be checked has an `error` in place of a result, and does not fail the others.
-    As JSON Lines each result is sent as soon as it is there; hanging up ends the work.
+    Each result is sent as soon as it is next in order; if the client disconnects, the work stops.
     """
     kind = require_content_type(request, (JSON, *JSON_LINES))
     asked, body = asked_by(request), await request.body()
@@ -101,7 +101,7 @@ async def check_batch(request: Request) -> Response:
 def _read(body: bytes, kind: str, asked: RecordedRequest) -> Batch:
     batch = _of_json(body) if kind == JSON else _of_lines(body)
     if batch.operating_point is not None:
-        # Refused here, once, and not for each row.
+        # An invalid operating point is refused here, once for the request and not for each row.
         asked.pipeline.check_point(batch.operating_point, overrides=asked.overrides)
     return batch
 
@@ -145,7 +145,12 @@ def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
 
 
 def accepted(accept: str, *, default: str) -> str:
-    """The content type of the response: what the client prefers, else that of the request."""
+    """Return the content type of the response: the client's favourite in Accept, else a default.
+
+    Args:
+        accept: The header Accept.
+        default: The content type of the request.
+    """
     best, best_weight = default, 0.0
     for each in accept.split(","):
         kind, *parameters = (part.strip().lower() for part in each.split(";"))
@@ -172,8 +177,8 @@ class RowResult:
     """The result of one row.
 
     Attributes:
-        outcome: The outcome of the check; ``None`` if there was none.
-        json: The result, or the error, written down.
+        outcome: The outcome of the check; ``None`` if the row could not be checked.
+        json: The result, or the error, as JSON.
     """
 
     outcome: str | None
@@ -182,7 +187,7 @@ class RowResult:
 
 async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads them."""
-    # Half of the threads: the other half serves those who wait for one answer.
+    # Use half of the threads, so that clients who check a single answer need not wait.
     most = n_threads(asked.own.config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:
@@ -200,7 +205,7 @@ async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowRe
 
 
 async def _checked(asked: RecordedRequest, batch: Batch, row: RawRow) -> RowResult:
-    """The result of one row, or the error that kept it from being checked."""
+    """Return the result of one row, or the error because of which it could not be checked."""
     number, raw = row
     name: dict[str, Any] = {"row": number}
 
@@ -231,12 +236,12 @@ def _parse(raw: bytes | object) -> Mapping[str, Any]:
 
 
 def _brief(problem: Problem) -> dict[str, Any]:
-    """An error as it stands in a row: the trace id is that of the response."""
+    """Return an error as a row has it: without the trace id, which the response has in a header."""
     error = problem.to_dict(trace_id="")["error"]
     return {key: value for key, value in error.items() if key != "trace_id"}
 
 
-# How they are written.
+# Encoding of the results.
 
 
 async def _as_lines(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
@@ -246,7 +251,7 @@ async def _as_lines(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[
 
 
 async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
-    """One document, sent as it grows: it never stands in memory as a whole."""
+    """Yield the results as one JSON document, piece by piece: it is never in memory as a whole."""
     outcomes: Counter[str | None] = Counter()
     opening = b'{"results": ['
     async with aclosing(results):

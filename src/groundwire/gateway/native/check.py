@@ -1,4 +1,4 @@
-"""``POST /v1/check``: one answer, checked as the library does."""
+"""``POST /v1/check`` checks one answer with its sources, or the answers of one conversation."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -20,7 +20,8 @@ from groundwire.pipeline.conversation import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: What the name of an operating point can have; a longer one would only be repeated in an error.
+#: The most characters in the name of an operating point. Longer values are refused here, because
+#: the detector's error would repeat them. Likewise for numbers, the largest value.
 _MAX_NAME_CHARS = 40
 _MAX_POINT = 1_000_000
 
@@ -46,19 +47,19 @@ async def check(
 
     An answer with sources gives a detection, as `groundwire check --json` prints it. A chat request
     with its response goes through all stages of the gateway (gate, evidence, decisions, detector,
-    explainer, policy), and gives what became of each of its answers.
+    explainer, policy), and gives the outcome and the action for each of its answers.
     """
-    del body  # its shape is right; the library reads what was sent
+    del body  # FastAPI has checked its shape; the library reads the original data
     asked, data = asked_by(request), await request.json()
     found = await while_there(request, recorded(asked, lambda: result_of(asked, data)))
     return json_response(found.json)
 
 
 def asked_by(request: Request) -> RecordedRequest:
-    """The caller of a check.
+    """Return the caller of a check, with the services that the check needs.
 
     Raises:
-        Problem: If there is nothing that checks.
+        Problem: 503, if no models are loaded for checks.
     """
     who = caller(request)
     return RecordedRequest(
@@ -77,16 +78,16 @@ def result_of(
     operating_point: str | float | None = None,
     name: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Check what a body asks for. Writing the result down is part of the work.
+    """Check the answer or the conversation in a body, and encode the result as JSON.
 
     Args:
-        asked: The caller.
+        asked: The caller, and the pipeline.
         data: An answer with its sources, or a conversation.
         operating_point: The operating point if the body names none.
-        name: Fields of the response before the result.
+        name: Fields that precede the result in its JSON, such as the number of a row.
 
     Raises:
-        GroundwireError: If it cannot be checked as it is.
+        GroundwireError: If the data cannot be checked because it is invalid.
     """
     if shape_of(data) != SHAPES[0]:
         return _check_conversation(asked, data, name or {})
@@ -96,10 +97,11 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value that may be an operating point; the detector knows whether it is one.
+    """Return a value unless it is obviously no operating point; the detector checks the rest.
 
     Raises:
-        Problem: If it cannot. It is not repeated, as the detector would.
+        Problem: If it has a wrong type or is too long. Unlike the detector's error, this one does
+            not repeat the value.
     """
     match value:
         case None:
@@ -140,7 +142,7 @@ def _check_example(
 
 def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
-    # Which of the two a place such as messages[3] is in, only we know.
+    # An error tells a place such as messages[3], but not whether it is in request or response.
     with_parts = isinstance(data, Mapping) and "request" in data
     try:
         context = asked.pipeline.open(sent, tenant=asked.tenant, overrides=asked.overrides)

@@ -1,4 +1,4 @@
-"""HaluGate's endpoints: does a prompt call for a check, and what a premise says of a hypothesis."""
+"""HaluGate's endpoints: whether a prompt needs a fact check, and entailment between two texts."""
 
 from collections.abc import Callable, Coroutine
 from time import perf_counter
@@ -29,7 +29,7 @@ from groundwire.gateway.native.running import (
 )
 from groundwire.policy.gate import Gate, GateResult, decide
 
-#: HaluGate's codes.
+#: HaluGate's error codes.
 INVALID_INPUT = "INVALID_INPUT"
 NLI_MODEL_NOT_READY = "NLI_MODEL_NOT_READY"
 NLI_CLASSIFICATION_FAILED = "NLI_CLASSIFICATION_FAILED"
@@ -39,10 +39,10 @@ NEEDED, NOT_NEEDED, DISABLED = "needs_fact_check", "no_fact_check_needed", "fact
 
 
 class HaluGateRoute(NativeRoute):
-    """A route whose refusals have HaluGate's code."""
+    """A route whose errors for invalid requests have HaluGate's code and status."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, with its refusals renamed."""
+        """Return the handler of the route, with HaluGate's code in errors 400 and 422."""
         handle = super().get_route_handler()
 
         async def handle_renamed(request: Request) -> Response:
@@ -135,8 +135,8 @@ async def nli(
 ) -> Response:
     """Tell whether a hypothesis follows from a premise, by the model that explains findings.
 
-    Of a premise with more than 4,000 characters those lines are read that have most in common with
-    the hypothesis; `premise_read` says which.
+    If the premise has more than 4,000 characters, the model reads only the lines that have most in
+    common with the hypothesis; `premise_read` says which.
     """
     for name in ("premise", "hypothesis"):
         if not getattr(body, name).strip():
@@ -186,7 +186,10 @@ def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
 
 
 def likeliest(found: Entailment) -> tuple[str, float]:
-    """HaluGate's name of the likeliest class, and its probability; of equals, the first."""
+    """Return HaluGate's name of the likeliest class, and the probability of this class.
+
+    If classes are equally likely, the order is entailment, neutral, contradiction.
+    """
     shares = {
         "ENTAILMENT": found.entailment,
         "NEUTRAL": found.neutral,
@@ -196,10 +199,10 @@ def likeliest(found: Entailment) -> tuple[str, float]:
 
 
 def invalid_input(message: str, next_step: str = "", param: str | None = None) -> Problem:
-    """A request that cannot be answered as it is."""
+    """Return the error (status 400) for a request with invalid input."""
     return Problem(400, INVALID_INPUT, message=message, next_step=next_step, param=param)
 
 
 def _ms_since(started: float) -> int:
-    """Whole milliseconds: HaluGate's clients read an integer."""
+    """Return the time since ``started`` in whole milliseconds: HaluGate's clients need integers."""
     return round(1000 * (perf_counter() - started))

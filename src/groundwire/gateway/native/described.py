@@ -1,4 +1,4 @@
-"""Descriptions of the routes for the OpenAPI document: examples, results, errors.
+"""Parts of the OpenAPI document that describe routes: examples, results, errors.
 
 The examples are in ``examples.json``; the tests send each of them to a gateway.
 """
@@ -28,7 +28,11 @@ _ERRORS = {
 
 
 def errors(*more: int) -> dict[int | str, dict[str, Any]]:
-    """The errors that any request can have, and others."""
+    """Return the descriptions of the errors that any request can have, and of more errors.
+
+    Args:
+        more: Status codes of the other errors.
+    """
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
         for status in sorted({401, 413, 415, 503, *more})
@@ -36,13 +40,13 @@ def errors(*more: int) -> dict[int | str, dict[str, Any]]:
 
 
 def described(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A response with a body of JSON."""
+    """Return the description of a response with a JSON body."""
     return {"description": description, "content": {JSON: {"schema": schema}}}
 
 
 @cache
 def request_examples() -> dict[str, dict[str, Any]]:
-    """Examples of the bodies of requests, by path."""
+    """Return examples of request bodies, by path."""
     text = resources.files(__package__).joinpath("examples.json").read_text("utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found

@@ -31,13 +31,13 @@ Offsets count Unicode code points. Every response has the header `X-Trace-ID`; e
 
 
 def describe(app: FastAPI) -> None:
-    """Have an app answer ``/openapi.json`` with our document."""
+    """Have an app answer ``/openapi.json`` with the document that is built here."""
     app.openapi = document  # type: ignore[method-assign]  # as FastAPI's documentation does
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The document, as JSON data; it is not to be changed."""
+    """Return the document as JSON data, which callers must not change, as it is cached."""
     found = openapi_document(
         title="Groundwire",
         summary="Checks answers against their sources.",
@@ -67,7 +67,7 @@ def _chat_endpoint() -> dict[str, Any]:
     return found
 
 
-#: File of a schema → the name of its component.
+#: Name of a schema's file → name of its component in the document.
 _PUBLISHED = {
     "detection": "Detection",
     "checked": "CheckedResponse",
@@ -76,7 +76,10 @@ _PUBLISHED = {
 
 
 def published_schemas() -> dict[str, Any]:
-    """The schemas of results, as components: many tools know no other place for definitions."""
+    """Return the schemas of results as components of the document.
+
+    Their nested definitions become components too: many tools expect definitions only there.
+    """
     known = {"urn:groundwire:schema:detection": f"{REF}Detection"}
     return {
         name: schema

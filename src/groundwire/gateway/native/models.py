@@ -1,4 +1,4 @@
-"""The shapes of requests and responses: what is validated at the wire, and stands in OpenAPI."""
+"""Pydantic models of requests and responses: they validate bodies and generate OpenAPI schemas."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,12 +7,13 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, With
 from groundwire.gateway.http.openapi import Shape
 from groundwire.gateway.native.route import SHAPES
 
-#: Characters of a hypothesis: it is one statement.
+#: The most characters of a hypothesis, which is a single statement.
 MAX_HYPOTHESIS_CHARS = 10_000
-#: Characters of a premise: a book.
+#: The most characters of a premise, which may be as long as a book.
 MAX_PREMISE_CHARS = 1_000_000
 
-# What the library reads in many forms is described here and left to it: its errors say more.
+# Values that the library accepts in many forms are only described here, not validated: the
+# library's errors are more helpful.
 _SOURCE: list[dict[str, Any]] = [
     {"type": "string", "description": "A text."},
     {
@@ -99,7 +100,7 @@ class TranscriptRequest(Shape):
 
 
 def shape_of(data: object) -> str:
-    """Return the shape of a body; one without a shape counts as an answer with sources."""
+    """Return the tag of a body's model; a body of unknown form counts as an answer with sources."""
     if isinstance(data, dict) and "answer" not in data:
         if "request" in data or "response" in data:
             return SHAPES[1]
@@ -129,10 +130,11 @@ class BatchRequest(Shape):
 
 
 class FactCheckOptions(Shape):
-    """How a prompt is classified; other options are ignored.
+    """Options of the classification of a prompt; unknown options are ignored.
 
     Attributes:
-        confidence_threshold: Holds in place of gate.threshold; 0 and null leave that.
+        confidence_threshold: The threshold to use in place of gate.threshold; 0 and null mean
+            gate.threshold.
     """
 
     confidence_threshold: float | None = Field(None, ge=0, le=1)
@@ -153,7 +155,7 @@ class FactCheckResponse(Shape):
     """Whether the answer to a prompt calls for a check.
 
     Attributes:
-        confidence: The probability that this is right; 0 if the gate is off.
+        confidence: The probability that the label is right; 0 if the gate is off.
     """
 
     needs_fact_check: bool
@@ -166,8 +168,8 @@ class NliRequest(Shape):
     """Two texts, one of which may follow from the other.
 
     Attributes:
-        premise: The evidence. Of more than 4,000 characters, the lines are read that have most in
-            common with the hypothesis; `premise_read` says which.
+        premise: The evidence. If it has more than 4,000 characters, only the lines that have most
+            in common with the hypothesis are read; `premise_read` says which.
         hypothesis: The claim.
     """
 
@@ -206,10 +208,10 @@ class ErrorBody(Shape):
     """The description of an error.
 
     Attributes:
-        message: What happened, with the numbers.
+        message: What happened, in words and with numbers.
         type: The kind of error, in OpenAI's words.
-        param: The field that the error is about.
-        code: What happened, for machines.
+        param: The field of the request that the error is about.
+        code: What happened, as a code for programs.
         trace_id: The id of the request, as in the header X-Trace-ID.
         next_step: What to do about the error.
     """
@@ -229,7 +231,7 @@ class ErrorResponse(Shape):
 
 
 class RowError(Shape):
-    """Why a row could not be checked."""
+    """The reason why a row could not be checked."""
 
     message: str
     type: str
@@ -242,8 +244,8 @@ class BatchRow(Shape):
     """The result of a row: a result as `/v1/check` gives it, or an error.
 
     Attributes:
-        row: The place of the row, from 1; or its line.
-        id: The id that came with the row.
+        row: The number of the row, from 1; in JSON Lines, the number of its line.
+        id: The id that the row had in the request.
         outcome: The outcome, if the row was checked.
         error: The error, if the row was not checked.
     """

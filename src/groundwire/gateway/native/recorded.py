@@ -1,4 +1,4 @@
-"""Checks of the gateway's own endpoints: bounded in time, counted and on record like all others."""
+"""Runs checks of the gateway's own endpoints: with a time limit, counted and recorded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from groundwire.policy.policy import Overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """The caller of a check, and what it is checked by.
+    """The caller of a check, and the services that the check needs.
 
     Attributes:
         own: The services of the gateway.
-        pipeline: The stages.
+        pipeline: The stages of a check.
         tenant: The caller's tenant.
         overrides: The tenant's own settings when the request came.
         trace_id: The trace id of the request.
@@ -37,11 +37,11 @@ class Result:
     """The result of a check.
 
     Attributes:
-        context: The context of its request.
-        answers: The results for its answers, as they are recorded.
+        context: The context of the request.
+        answers: The checked answers of the request, which are counted and recorded.
         json: The body of the response; empty if the check failed.
-        outcome: The worst outcome of its answers.
-        failure: The error that kept it from being checked.
+        outcome: The worst outcome of the answers; ``None`` if the check failed.
+        failure: The error because of which the check failed, or ``None``.
     """
 
     context: RequestContext
@@ -54,16 +54,17 @@ class Result:
 async def recorded(
     asked: RecordedRequest, work: Callable[[], Result], *, row: int | None = None
 ) -> Result:
-    """Check something in a thread, and keep its records.
+    """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
         asked: The caller.
-        work: Checks it.
-        row: Its number in a batch.
+        work: Makes the check.
+        row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:
-        Problem: If it takes too long, or what has no record must not leave.
-        Exception: What ``work`` raises, for it cannot be checked as it is, or its failure.
+        Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
+            without a record.
+        Exception: What ``work`` raises because of invalid data, or the failure of its result.
     """
     recorder = Recorder(asked.own, trace_id=asked.trace_id)
     if not recorder.may_begin():
@@ -87,13 +88,13 @@ def failed(
     *,
     told: Exception | None = None,
 ) -> Result:
-    """A check that was due and failed.
+    """Return the result of a check that has failed, with the outcome ``unavailable``.
 
     Args:
-        pipeline: The stages.
+        pipeline: The stages of a check.
         context: The context of the request.
-        error: The reason.
-        told: The error for the client in its place.
+        error: The error because of which the check failed.
+        told: The error for the client; ``None``: it gets ``error``.
     """
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)

@@ -1,6 +1,6 @@
-"""Routes that read requests strictly: JSON in UTF-8 and nothing else.
+"""Routes that accept bodies only as JSON in UTF-8.
 
-The framework would accept ``NaN``, guess UTF-16, and read a browser's form as an empty body.
+FastAPI alone would accept ``NaN``, guess UTF-16, and read a browser's form as an empty body.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.middleware.state import services
 
-#: A body with more bytes is parsed off the event loop, which has other requests to serve.
+#: Bodies with more bytes are parsed in a thread, so that the event loop can serve other requests.
 _LARGE_BYTES = 65_536
 
 JSON = "application/json"
 
-#: Tags of the shapes of a body, see :mod:`groundwire.gateway.native.models`.
+#: Tags of the models of a body, see :mod:`groundwire.gateway.native.models`.
 SHAPES = ("<answer and sources>", "<request and response>", "<messages>")
 
 
 class JsonRequest(Request):
-    """A request whose body is JSON."""
+    """A request whose body is parsed strictly as JSON."""
 
     async def json(self) -> Any:  # noqa: ANN401 - JSON
-        """The body as data.
+        """Return the body as data.
 
         Raises:
-            Problem: If it is no JSON.
+            Problem: If the body is not valid JSON.
         """
         if not hasattr(self, "_json"):
             body = await self.body()
@@ -48,7 +48,7 @@ class NativeRoute(APIRoute):
     """A route that reads the body of a request as a :class:`JsonRequest`.
 
     Attributes:
-        body_timeout_s: Seconds in which a client has to send the body; ``None``: no limit.
+        body_timeout_s: Seconds that a client has to send the body; ``None``: no limit.
     """
 
     body_timeout_s: float | None = None
@@ -62,7 +62,7 @@ class NativeRoute(APIRoute):
             strict = JsonRequest(request.scope, request.receive)
             try:
                 async with asyncio.timeout(self.body_timeout_s):
-                    await strict.json()  # errors are in our words, not the framework's
+                    await strict.json()  # errors of JSON come from here, not from FastAPI
             except TimeoutError:
                 raise Problem(
                     408,
@@ -82,12 +82,17 @@ class NativeRoute(APIRoute):
 
 
 def require_content_type(request: Request, known: Sequence[str]) -> str:
-    """Return which of some content types a body has.
+    """Return the content type of a request, one of those that are accepted.
 
-    Without one, or with that of a form, a page in a browser could send requests anywhere.
+    A request without a content type, or with that of a form, is refused: pages of any website can
+    make a browser send such requests.
+
+    Args:
+        request: The request.
+        known: The accepted content types.
 
     Raises:
-        Problem: If it has none of them, or is compressed or in another encoding than UTF-8.
+        Problem: If the request has another content type, or the body is compressed or not in UTF-8.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
@@ -109,7 +114,7 @@ def require_content_type(request: Request, known: Sequence[str]) -> str:
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
-    """An error without the names that pydantic gives to the shapes of a body."""
+    """Return an error without the tags of models, which pydantic puts into its place."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
 

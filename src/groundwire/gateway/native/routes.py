@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native import batch, check, classify, verify
 
-#: The paths of the endpoints.
+#: The paths of all native endpoints; each takes POST only.
 PATHS = (
     "/v1/check",
     "/v1/check/batch",
@@ -31,7 +31,7 @@ async def _only_post(request: Request) -> Response:
 
 
 for path in PATHS:
-    # Otherwise the proxy would take them for paths of the upstream.
+    # Without these routes, the proxy would forward other methods on these paths to the upstream.
     router.add_api_route(
         path,
         _only_post,

@@ -1,4 +1,4 @@
-"""Runs checks for an endpoint: in threads, and not for clients that are gone."""
+"""Runs checks for an endpoint in threads, and stops waiting for them if the client is gone."""
 
 import asyncio
 import json
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 async def in_thread(request: Request, work: Callable[[], T]) -> T:
-    """Run work that holds a processor off the event loop.
+    """Run work that needs much processor time in a thread, and return its result.
 
     Raises:
-        Problem: If it takes too long, or the client has gone; work that has not begun is not begun
-            then.
+        Problem: If the work takes too long, or the client has gone. If the work was still waiting
+            for a thread, it does not begin then.
     """
     own = services(request)
     try:
@@ -34,7 +34,7 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
 
 
 async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine while its client is there.
+    """Run a coroutine, and cancel it if its client disconnects.
 
     Raises:
         Problem: If the client has gone.
@@ -56,8 +56,8 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
     """Run work in a thread for checks.
 
     Raises:
-        CheckTimeoutError: If it takes longer than ``gateway.check_timeout_s``, the wait for a
-            thread included. A thread cannot be stopped: what it gives after that is thrown away.
+        CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the
+            wait for a thread. A thread cannot be stopped, but a late result is discarded.
     """
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
     try:
@@ -70,7 +70,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
 
 def too_slow(own: Services) -> Problem:
-    """The problem of a check that took too long."""
+    """Return the problem of a check that took too long."""
     return Problem(
         503,
         "check_timeout",
@@ -81,10 +81,10 @@ def too_slow(own: Services) -> Problem:
 
 
 def pipeline_of(request: Request) -> Pipeline:
-    """The stages of a check.
+    """Return the pipeline: the stages of a check.
 
     Raises:
-        Problem: If none were loaded.
+        Problem: 503, if no pipeline was loaded, because the configuration checks no answers.
     """
     pipeline = services(request).pipeline
     if pipeline is None:
@@ -104,10 +104,10 @@ def to_json(data: object) -> bytes:
 
 
 def json_response(body: bytes) -> Response:
-    """A response whose body is JSON, as encoded before."""
+    """Return a response whose body is JSON that was encoded before."""
     return Response(body, media_type=JSON)
 
 
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
-    """Run work in a thread, which also encodes its result, and return that as a JSON response."""
+    """Run work in a thread, encode its result there, and return it as a JSON response."""
     return json_response(await in_thread(request, lambda: to_json(work())))

@@ -1,4 +1,4 @@
-"""``POST /v1/verify`` and ``/v1/verify/trace``: does each claim follow from what it cites?"""
+"""``POST /v1/verify`` and ``/v1/verify/trace`` verify that claims follow from what they cite."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=NativeRoute)
 
-#: Why there is no report → the field of the request that it is about.
+#: Failures because of an invalid request (no report) → the field of the request that is wrong.
 _OF_THE_REQUEST: dict[str, str | None] = {
     "no_spans": "spans",
     "malformed_spans": "spans",
@@ -41,7 +41,7 @@ _OF_THE_REQUEST: dict[str, str | None] = {
     "invalid_argument": None,
     "unreadable": None,
 }
-#: Why there is no report, for reasons of the backend → the status; of others it is 502.
+#: Failures of the backend → the status of the response. Failures that are not listed have 502.
 _OF_THE_BACKEND = {
     "verifier_error": 500,
     "missing_api_key": 503,
@@ -72,7 +72,7 @@ async def verify(
     request: Request,
     body: Annotated[VerifyRequest, Body(openapi_examples=request_examples()["/v1/verify"])],
 ) -> Response:
-    """Tell of each claim of an answer whether it follows from what it cites.
+    """Tell for each claim of an answer whether it follows from the evidence that it cites.
 
     Gives the report of `detect_hallucination`, as `groundwire verify --json` prints it: each claim
     is read with its evidence and without, by the verifier of the configuration (`verify.*`).
@@ -97,10 +97,10 @@ async def verify_trace(
     request: Request,
     body: Annotated[TraceRequest, Body(openapi_examples=request_examples()["/v1/verify/trace"])],
 ) -> Response:
-    """Tell of each step of a trace whether it follows from what it cites.
+    """Tell for each step of a trace whether it follows from the evidence that it cites.
 
     Gives the report of `audit_trace_budget`, as `groundwire verify --trace --json` prints it. A
-    step may have a target of its own, its `confidence`. No step is left out.
+    step may have a target of its own, its `confidence`. All steps are verified.
     """
     _require_at_most(MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
     n_steps = len(body.steps)
@@ -130,7 +130,7 @@ async def _verified(
     except TimeoutError:
         raise _too_late(own.timeout_s) from None
     finally:
-        over.set()  # a thread cannot be stopped, but it asks before each claim
+        over.set()  # a thread cannot be stopped, but it looks at this event before each claim
 
 
 def _report(
@@ -159,9 +159,13 @@ def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
 
 
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
-    """Refuse more evidence than is taken of a tenant.
+    """Refuse evidence beyond the limits of the tenant.
 
-    It is not left out, as in a check: what cites it would seem to cite nothing.
+    A check leaves out such evidence. Here that would be wrong: claims that cite it would seem to
+    cite nothing.
+
+    Raises:
+        LimitExceededError: If there are too many spans, or one is too long.
     """
     limits = resolve_limits(services(request).config.limits, caller(request).overrides)
     if limits.max_sources and len(spans) > limits.max_sources:
@@ -198,7 +202,7 @@ def _not_installed(error: MissingExtraError) -> Problem:
 
 
 def _problem(report: VerificationReport) -> Problem:
-    """The problem of a verification that did not take place; nothing is quoted."""
+    """Return the problem of a verification that failed; it quotes nothing of the request."""
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
         return Problem(

@@ -1,7 +1,7 @@
-"""The shapes of requests for verifications.
+"""Pydantic models of requests for verifications.
 
-The configuration (``verify.*``) holds for settings that a request leaves out. No request names a
-backend, an address or a key.
+Settings that a request leaves out are those of the configuration (``verify.*``). A request cannot
+choose the backend, its address or its key.
 """
 
 from typing import Annotated, Any, Literal
@@ -10,12 +10,13 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: Spans, claims and steps of one request at most: each claim is read once or twice, and with its
-#: citations looked into with every span.
+#: The most spans, claims and steps of one request. They bound the work: each claim is read once or
+#: twice, and if its citations are checked, with every span.
 MAX_SPANS, MAX_CLAIMS, MAX_STEPS = 200, 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# What the library reads in many forms is described here and left to it: its errors say more.
+# Values that the library accepts in many forms are only described here, not validated: the
+# library's errors are more helpful.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",
@@ -58,16 +59,18 @@ class VerifySettings(Shape):
     """The settings of a verification that a request may choose; `null` leaves the configured value.
 
     Attributes:
-        default_target: The probability that a claim must reach with its evidence, and not without.
+        default_target: The probability that a claim must reach with its evidence, and must not
+            reach without it.
         require_citations: Whether a claim that cites nothing is flagged for that.
         context_mode: The evidence of a claim: the spans that it cites, all spans, or auto: all if
             it cites nothing. The other values are aliases.
         citation_regex: The pattern of a citation, with a group `id`, in RE2's syntax.
-        rule: How a claim is decided upon; kl compares information without a sign.
+        rule: The rule that decides whether a claim passes. kl compares amounts of information,
+            which have no sign.
         min_log_odds_gain: The gain that the evidence must add to the log-odds of a claim, in nats.
         units: The units of information.
-        placeholder: The text that stands for evidence that is taken away.
-        include_prompts: Whether the report has the prompts that an endpoint was asked.
+        placeholder: The text in place of evidence when a claim is read without it.
+        include_prompts: Whether the report includes the prompts that were sent to an endpoint.
         citations: Whether the report says what is wrong with the citations of each claim.
     """
 
@@ -85,7 +88,7 @@ class VerifySettings(Shape):
     citations: bool = False
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that were chosen, as arguments of the library."""
+        """Return the settings that the request has chosen, as arguments of the library."""
         return self.model_dump(exclude={"citations", *_SUBJECTS}, exclude_none=True)
 
 
@@ -97,7 +100,7 @@ class VerifyRequest(VerifySettings):
 
     Attributes:
         answer: The answer, with citations such as `[S0]`.
-        max_claims: The number of claims that are verified; more flags the report.
+        max_claims: The most claims that are verified; if the answer has more, it is flagged.
         claim_split: Whether claims end with sentences or with lines.
     """
 

@@ -1,4 +1,4 @@
-"""The playground as an ASGI app: one page, and the checks behind it."""
+"""The playground as an ASGI app: one page, and the endpoints that it calls."""
 
 import asyncio
 import tomllib
@@ -31,15 +31,15 @@ from groundwire.pipeline.conversation import divide_transcript, read_request, re
 from groundwire.render.answer import AnswerView
 from groundwire.render.html import render
 
-#: Bytes of a request's body; a longer one is refused.
+#: The most bytes that the body of a request may have.
 MAX_BODY_BYTES = 4_000_000
-#: Texts whose scores are kept.
+#: The largest number of examples whose scores are kept, so that a new threshold costs no reading.
 _KEPT_EXAMPLES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaygroundExample:
-    """An example to begin with: its name, its field, and its texts."""
+    """An example that the page offers to begin with; ``field`` is its subject, such as medicine."""
 
     name: str
     field: str
@@ -60,7 +60,7 @@ def examples() -> Mapping[str, PlaygroundExample]:
 
 
 class Playground:
-    """The handlers of the page. Texts are read one after another, the newest last."""
+    """The request handlers of the page. Only one text is checked at a time."""
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
@@ -71,7 +71,7 @@ class Playground:
         """Make the app.
 
         Args:
-            is_local: Whether only this machine may ask, by a name of this machine.
+            is_local: Whether to refuse requests whose Host header does not name this machine.
         """
         routes = [
             Route("/", self._page),
@@ -110,7 +110,7 @@ class Playground:
         example, point = await _asked(request)
         async with self._turn:
             if await request.is_disconnected():
-                return Response(status_code=499)  # a newer text is on its way
+                return Response(status_code=499)  # the page has asked again, with a newer text
             return HTMLResponse(await run_in_threadpool(self._judge, example, point))
 
     def _judge(self, example: Example, point: str | float) -> str:
@@ -125,7 +125,7 @@ class Playground:
 
 
 async def _chat(request: Request) -> Response:
-    """Take a chat apart: what the gateway would take for question, evidence and answer."""
+    """Return question, sources and answer of a chat, as the gateway would find them."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
     try:
@@ -156,7 +156,7 @@ async def _copy(request: Request) -> Response:
 
 
 async def _asked(request: Request) -> tuple[Example, str | float]:
-    """Read an example and an operating point."""
+    """Return the example and the operating point in the body of a request."""
     data = await _body(request)
     example, point = row_example(data), str(data.get("operating_point", "balanced"))
     try:
@@ -166,7 +166,8 @@ async def _asked(request: Request) -> tuple[Example, str | float]:
 
 
 async def _body(request: Request) -> Mapping[str, Any]:
-    # A page of another site cannot send this type without asking first, which is refused.
+    # For this content type, a browser first asks whether a page of another website may send it
+    # (CORS), and the playground does not allow that.
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise InputError("The body has to be application/json.")
     body = bytearray()
@@ -183,7 +184,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 class _LocalOnly:
-    """Middleware: no requests by the name of another machine."""
+    """Middleware that refuses requests whose Host header does not name this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Keeps the scores of an answer, so that another threshold needs no reading."""
+"""Keeps the scores of an answer, so that the model need not run again for another threshold."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,12 +18,14 @@ LOWEST_THRESHOLD = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """Scores of a claim by its first look at the evidence, and by both of its looks.
+    """The scores of one claim, after one and after two looks at the evidence.
+
+    A detector looks a second time, at other passages, if the first look leaves doubt.
 
     Attributes:
-        first: Its scores after the first look.
-        both: Its scores after a second look as well.
-        attended: Passages that it was then read with.
+        first: Scores after the first look.
+        both: Scores after both looks.
+        attended: Indexes of the passages that the two looks have read.
     """
 
     first: ClaimScores
@@ -31,15 +33,16 @@ class _Kept:
     attended: frozenset[int]
 
     def is_doubted(self, threshold: float) -> bool:
-        """Whether a detector with this threshold takes a second look."""
+        """Return whether a detector with this threshold takes a second look."""
         labels = self.first.labels
         return len(labels) > 0 and bool(1 - labels[:, 0].min() >= threshold)
 
 
 class KeptScores:
-    """A backend for one example: it reads at most once, and serves any threshold from then on.
+    """A scoring backend for one example, which runs the model once and serves any threshold.
 
-    A threshold decides which claims get a second look at the evidence, so both readings are kept.
+    A threshold decides which claims get a second look at the evidence, so the scores with and
+    without that look are kept.
 
     Attributes:
         first: The session of the first looks.
@@ -60,14 +63,14 @@ class KeptScores:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of texts and claims that were read so far."""
+        """Counts of texts and claims that the model has read so far."""
         return self._judge.work
 
     def detect(self, operating_point: str | float) -> Detection:
         """Check the example; the result is that of the detector at this operating point.
 
         Raises:
-            SettingError: If there is no such operating point.
+            SettingError: If the operating point does not exist.
         """
         example, was_whole = self._example, self._is_whole
         with Detector(self, threads=1) as detector:
@@ -77,20 +80,22 @@ class KeptScores:
                 answer=example.answer,
                 operating_point=operating_point,
             )
-        # Whether a claim has several parts shows when it has been read.
+        # Only reading shows whether a claim has several parts. Their scores cannot be kept, so the
+        # check is then repeated without kept scores.
         return found if was_whole == self._is_whole else self.detect(operating_point)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> ScoringSession:
-        """Open a session over the kept scores."""
+        """Open a session over the kept scores, or over the model if they cannot be used."""
         del sources, question, tenant
-        # A claim of several parts has one doubt for each, which its scores do not show.
+        # In a claim of several parts, the model doubts each part by itself. The kept scores are of
+        # the whole claim, so they cannot tell which parts get a second look.
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[_Kept]:
-        """Give the scores of claims; those that are new are read."""
+        """Return the kept scores of claims; the model reads claims that are new."""
         new = [segment for segment in segments if segment.start not in self._claims]
         for segment, first in zip(new, self.first.read(answer, new) if new else (), strict=True):
             both = first
@@ -103,7 +108,7 @@ class KeptScores:
 
 
 class _KeptSession:
-    """One answer being judged by its kept scores."""
+    """A scoring session that returns kept scores for one threshold."""
 
     is_incremental = True
 
@@ -113,13 +118,13 @@ class _KeptSession:
         self._kept, self._threshold = kept, threshold
 
     def prefetch(self) -> None:
-        """Do nothing: an answer at rest needs no reading ahead."""
+        """Do nothing: a complete answer needs no reading ahead."""
 
     def close(self) -> None:
         """Do nothing: nothing is read ahead."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Give the scores that a detector with this threshold would have."""
+        """Return the scores of claims that a detector with this threshold would have."""
         found = []
         for kept in self._kept.read(answer, segments):
             is_doubted = kept.is_doubted(self._threshold)

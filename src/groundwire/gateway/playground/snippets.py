@@ -1,4 +1,4 @@
-"""Writes a check as code to copy: Python, a command for a shell, or a test."""
+"""Writes a check as code for users to copy: Python, a shell command, or a test."""
 
 import json
 import shlex
@@ -77,7 +77,7 @@ def _named(id_: str, title: str | None, text: str) -> dict[str, str]:
     return {"id": id_, **({"title": title} if title else {}), "text": text}
 
 
-#: Name of a kind of code → its writer.
+#: Name of a kind of code → the function that writes it.
 WRITERS: Mapping[str, Callable[[Example, Point], str]] = {
     "python": _python,
     "curl": _curl,

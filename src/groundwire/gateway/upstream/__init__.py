@@ -1,4 +1,4 @@
-"""The upstreams that answer requests: routing, health, headers, and the HTTP client."""
+"""The upstreams, servers of models that answer requests: routing, health, headers, HTTP client."""
 
 from groundwire.gateway.upstream.client import Observer, Upstreams
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError

@@ -1,4 +1,4 @@
-"""A request to upstreams, which is sent to one after the other if one fails."""
+"""A request to an upstream. If the upstream fails, the request can be sent to another one."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from groundwire.gateway.upstream.headers import Pairs, going_up
 
 
 class Upload:
-    """The pieces of a body that is sent while it comes.
+    """The pieces of a request body that is sent to the upstream while it is received.
 
     Attributes:
-        has_begun: Whether a piece was asked for: it cannot be sent again then.
-        error: The exception of the caller's iterator; the HTTP client raises another one.
-        progress: Called after each piece, if it is there.
+        has_begun: Whether a piece was asked for. The body cannot be sent again then.
+        error: The exception that the iterator of the pieces raised, if any. The HTTP client
+            replaces it by one of its own.
+        progress: Called after each piece; ``None``: nothing is called.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
@@ -49,10 +50,11 @@ class UpstreamRequest:
         method: The HTTP method.
         path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
         query: The query as written, without the question mark.
-        headers: The caller's, as they came; see :func:`.headers.going_up`.
-        body: The body, or its pieces. Pieces cannot be sent twice: once the first is asked for,
-            no other upstream is.
-        model: The model to route by; ``None``: the request names none.
+        headers: The caller's headers, as they came; :meth:`headers_for` filters them.
+        body: The body, or its pieces. Pieces cannot be sent twice: once the first one was asked
+            for, the request cannot go to another upstream.
+        model: Name of the model, which decides about the upstream; ``None`` if the request names
+            no model.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
         accept_encoding: The codings that the response may have; ``None``: as the caller says.
     """
@@ -68,16 +70,16 @@ class UpstreamRequest:
 
     @property
     def can_be_sent_again(self) -> bool:
-        """Whether its whole body can still be sent."""
+        """Whether the whole body can still be sent, from its beginning."""
         return isinstance(self.body, bytes) or not self.body.has_begun
 
     def url(self, upstream: Upstream) -> str:
-        """Return its URL, which is always below the URL of the upstream."""
+        """Return the URL of the request at an upstream, always below the upstream's own URL."""
         base = upstream.url.rstrip("/")
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
-        """The headers of the request as an upstream gets them."""
+        """Return the headers of the request for an upstream."""
         headers = going_up(
             self.headers,
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
@@ -86,22 +88,26 @@ class UpstreamRequest:
             key_names=self._key_names(upstream),
         )
         if isinstance(self.body, Upload):
-            # Some servers take no body of unknown length. That of the caller is kept to: his
-            # server checked it, and a body that is shorter fails here as it does there.
+            # Some servers refuse a body of unknown length, so the caller's Content-Length is sent.
+            # It can be trusted: the gateway's server holds the caller to it, and if the body breaks
+            # off, so does the request to the upstream.
             headers += [pair for pair in self.headers if pair[0].lower() == "content-length"][:1]
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
-        """The headers that the key of an upstream goes in: Anthropic's API has its own."""
+        """Return the headers that carry the key of an upstream; Anthropic's API has its own."""
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
             return ("x-api-key",)
-        return ("x-api-key", "authorization")  # others that speak it take one or the other
+        return ("x-api-key", "authorization")  # other servers of this API accept one or the other
 
 
 def _as_utf8(value: str) -> str:
-    """Return a value that the HTTP client, which writes UTF-8, sends as the original bytes."""
+    """Turn the Latin-1 text of a header into one that the HTTP client sends as the same bytes.
+
+    The client encodes headers as UTF-8.
+    """
     try:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:

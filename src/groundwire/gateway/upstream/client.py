@@ -1,4 +1,4 @@
-"""Sends requests to upstreams: to the first, and to others if it fails."""
+"""Sends requests to upstreams: to one, and to another one if it fails."""
 
 import asyncio
 import logging
@@ -23,18 +23,18 @@ from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
 
-#: Another upstream may do better.
+#: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: Statuses that count as failures of the upstream. 429 is none: a busy upstream is healthy.
+#: Statuses that count as failures of the upstream. 429 does not: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
 class Observer(Protocol):
-    """Receives events about upstreams; the metrics are one."""
+    """Receives the responses and failures of upstreams; the gateway's metrics are an observer."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """Record that the headers of a response came, and the seconds since the request."""
+        """Record that the headers of a response came, some seconds after the request."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
         """Record a failure: connect, timeout, invalid, status, reset or incomplete."""
@@ -46,13 +46,16 @@ class Tracer(Protocol):
     def asking(
         self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
     ) -> AbstractContextManager[object]:
-        """Make the span of a request, until its response begins, and add it to the headers."""
+        """Make a span until the response begins, and add the headers that continue its trace."""
 
 
 class Upstreams:
-    """The upstream servers: one, or several that share the models among them.
+    """Client of the upstream servers: chooses one by the model, and sends it the request.
 
-    It belongs to one event loop, and is opened and closed there.
+    A client belongs to one event loop, and is opened and closed there.
+
+    Attributes:
+        all: The upstreams in their configured order.
     """
 
     def __init__(
@@ -70,12 +73,12 @@ class Upstreams:
 
         Args:
             upstreams: The upstreams, with unique names.
-            settings: Timeouts and limits; its URL and key are not read.
-            random: Chooses by weight.
-            clock: Seconds, for the health of upstreams.
+            settings: Timeouts and limits; the URL and the key in them are not read.
+            random: Chooses among upstreams by their weights.
+            clock: Returns the time in seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
             observer: Receives responses and failures.
-            tracer: Makes spans.
+            tracer: Makes a span of each request.
         """
         self.all = tuple(upstreams)
         self._settings = settings
@@ -97,7 +100,7 @@ class Upstreams:
         return cls(config.upstreams, config.upstream, observer=observer, tracer=tracer)
 
     async def open(self) -> None:
-        """Get ready to connect; no connection is opened yet."""
+        """Make the HTTP session; no connection is opened yet."""
         self._session = new_session(self._settings, trust_env=self._trust_env)
 
     async def close(self) -> None:
@@ -114,19 +117,20 @@ class Upstreams:
         await self.close()
 
     def states(self) -> dict[str, str]:
-        """The state of each upstream by name, ``up`` or ``down``, in the configured order."""
+        """Return the state of each upstream by name, ``up`` or ``down``, in configured order."""
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
     async def send(self, ask: UpstreamRequest) -> UpstreamReply:
         """Send a request, and return the response once its headers are there.
 
-        The next upstream that serves the model is asked if one cannot be reached, or says 429, 500,
-        502, 503 or 504; if all do, the last response that came is the one. After a time-out nobody
-        else is asked. If the caller's task is cancelled, so is the request.
+        If an upstream cannot be reached, or its status is 429, 500, 502, 503 or 504, the next
+        upstream that serves the model is asked. If all of them fail, the last response is returned.
+        After a time-out no other upstream is asked. If the caller's task is cancelled, so is the
+        request.
 
         Raises:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
-            Exception: Whatever the pieces of the body raise.
+            Exception: Whatever the iterator of the body's pieces raises.
         """
         candidates = self._candidates(ask.model)
         try:
@@ -135,10 +139,10 @@ class Upstreams:
             raise error.problem from error
 
     async def send_to(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
-        """Send a request to one upstream and no other.
+        """Send a request to one upstream and no other, and return its response.
 
         Raises:
-            Problem: 502 or 504 if it did not answer.
+            Problem: 502 or 504 if the upstream did not answer.
         """
         try:
             return await self._ask(upstream, ask)
@@ -146,7 +150,10 @@ class Upstreams:
             raise error.problem from error
 
     async def _best(self, candidates: Sequence[Upstream], ask: UpstreamRequest) -> UpstreamReply:
-        """Return the first good response, else the last one, else raise the last failure."""
+        """Ask upstreams in turn, and return the first good response.
+
+        If none is good, return the last response; without any response, raise the last failure.
+        """
         held: UpstreamReply | None = None
         failure: errors.UnansweredError | None = None
         try:
@@ -183,8 +190,8 @@ class Upstreams:
             raise errors.no_such_model(model)
         now = self._clock()
         asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
-        # If all are down, there is nothing to protect them for: they may be back, and a request
-        # that is refused here has certainly failed.
+        # If all upstreams count as down, ask them all the same: one may be up again, and otherwise
+        # the request has failed for certain.
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
@@ -210,7 +217,7 @@ class Upstreams:
         )
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return a response; try once more if a kept connection turns out to be closed."""
+        """Return the response of an upstream; try again if a kept connection was already closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
             try:
@@ -237,7 +244,8 @@ class Upstreams:
         upload = ask.body if isinstance(ask.body, Upload) else None
         async with asyncio.timeout(timeout_s) as deadline:
             if upload is not None:
-                # The time of a caller who is slow to send is not the upstream's.
+                # The time limit is for the upstream: restart it after each piece of the body, as
+                # the caller may be slow to send.
                 upload.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
             tracer = self._tracer
             span = nullcontext() if tracer is None else tracer.asking(upstream, ask, headers)
@@ -252,7 +260,7 @@ class Upstreams:
                         trace_request_ctx=is_reused,
                     )
             finally:
-                # A response may begin before all is sent.
+                # A response may begin before the whole body is sent: stop restarting the limit.
                 if upload is not None:
                     upload.progress = None
 

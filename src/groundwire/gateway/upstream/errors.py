@@ -1,4 +1,4 @@
-"""Errors of upstreams."""
+"""Errors of upstreams: no response, an invalid one, or one that broke off."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from groundwire.gateway.http.problems import Problem
 
 
 class Breakage(StrEnum):
-    """The way in which the body of a response broke off."""
+    """The ways in which the body of a response can break off."""
 
     RESET = "reset"  # the connection was reset
     TIMEOUT = "timeout"  # nothing came for too long
@@ -35,7 +35,7 @@ class UpstreamBrokenError(GroundwireError):
         )
 
     def problem(self) -> Problem:
-        """The same, for a caller who has seen nothing of the response yet."""
+        """Return the error response for a client that has got nothing of the response yet."""
         is_late = self.kind is Breakage.TIMEOUT
         return Problem(
             504 if is_late else 502,
@@ -46,11 +46,11 @@ class UpstreamBrokenError(GroundwireError):
 
 
 class UnansweredError(GroundwireError):
-    """An upstream sent no response, or none that is valid HTTP.
+    """An upstream sent no response, or one that is not valid HTTP.
 
     Attributes:
         upstream: Name of the upstream.
-        problem: The error for the caller.
+        problem: The error for the client.
         kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
     """
 
@@ -61,7 +61,7 @@ class UnansweredError(GroundwireError):
     @property
     def may_try_others(self) -> bool:
         """Whether another upstream may be asked instead."""
-        # Where the time was up, the model may be at work, and that costs.
+        # After a time-out the first model may still be working: asking another one costs twice.
         return self.kind != "timeout"
 
 
@@ -94,14 +94,14 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
         "upstream_timeout",
         message=f"The upstream {upstream!r} sent no response within {timeout_s:g} s.",
         next_step="Ask for a stream, or raise the setting upstream.response_timeout_s.",
-        # Clients of OpenAI's retry on their own otherwise, and the model works once more.
+        # Without this header OpenAI's clients try again by themselves, and the model runs again.
         headers={"x-should-retry": "false"},
     )
     return UnansweredError(upstream, problem, "timeout")
 
 
 def no_upstream() -> Problem:
-    """The error of a gateway without any upstream."""
+    """Return the error of a gateway without any upstream."""
     return Problem(
         503,
         "no_upstream",

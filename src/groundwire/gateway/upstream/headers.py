@@ -1,7 +1,7 @@
-"""Filters the headers that go to an upstream, and those that come back.
+"""Filters the headers that go to an upstream, and the headers that come back.
 
-Names and values are texts of one character a byte (Latin-1), as HTTP/1.1 has them, so that nothing
-is lost on the way. Order and repetition are kept.
+Names and values are decoded as Latin-1, one character for each byte, so that no byte is lost. Order
+and repetition of headers are kept.
 """
 
 import re
@@ -12,7 +12,8 @@ from groundwire.gateway.http.caller import CREDENTIALS
 
 Pairs = list[tuple[str, str]]
 
-#: Headers about one connection and not its messages (RFC 9110, 7.6.1), and ``Upgrade`` requests.
+#: Headers about one connection, which a proxy does not forward (RFC 9110, 7.6.1), ``Upgrade``
+#: included.
 HOP_BY_HOP = frozenset(
     {
         "connection",
@@ -29,8 +30,9 @@ HOP_BY_HOP = frozenset(
     }
 )
 
-#: Of the caller's, besides: what the client of the upstream writes itself; cookies, which a browser
-#: also sends that has a session with us; and what makes a method another one than was looked at.
+#: Other headers of the caller that are not forwarded: those that the HTTP client writes itself;
+#: cookies, since a browser may send those of the gateway's own pages; and headers that change the
+#: method, since the gateway has decided by the method of the request.
 _STAYS = frozenset(
     {
         "content-length",
@@ -42,11 +44,12 @@ _STAYS = frozenset(
     }
 )
 
-#: Of the upstream's, besides: what we say of an answer, which nobody else can; the date, which our
-#: server writes; and what is about all of a host, which is another one to the caller.
+#: Other headers of the upstream that are not returned: the trace id and the date, which the gateway
+#: sets itself; and headers about a whole host, since to the caller the host is the gateway.
 _NOT_ITS_OWN = frozenset(
     {"x-trace-id", "date", "alt-svc", "strict-transport-security", "public-key-pins"}
 )
+#: Prefixes of headers in which only the gateway may tell about a check.
 _OURS = ("x-vsr-", "x-groundwire-")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -61,20 +64,21 @@ def going_up(
     accept_encoding: str | None = None,
     key_names: Iterable[str] = ("authorization",),
 ) -> Pairs:
-    """Return the caller's headers that an upstream may see: none that may hold a key of ours.
+    """Return the caller's headers that an upstream may see, without any that holds a gateway key.
 
     Args:
-        headers: The caller's.
-        api_key: What the upstream wants to see, if it is configured.
+        headers: The headers of the caller.
+        api_key: The configured key of the upstream, if any.
         passes_authorization: Whether credentials in ``headers`` are the caller's own for the
-            upstream. They then win over ``api_key``; else they are for us, and stay here.
+            upstream. If so, they win over ``api_key``; if not, they are for the gateway, and are
+            left out.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
-        key_names: The headers that ``api_key`` goes in.
+        key_names: The headers in which ``api_key`` is sent.
 
     Returns:
-        Names in lower case; without Host and Content-Length.
+        Pairs of name (in lower case) and value, without Host and Content-Length.
     """
-    # The client takes names that differ in case alone for two headers, and the last wins.
+    # In lower case, because for the HTTP client names that differ in case are different headers.
     given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:
@@ -95,10 +99,10 @@ def going_up(
 
 
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
-    """Return the upstream's headers that a caller may see, names in lower case.
+    """Return the upstream's headers that a caller may see, with names in lower case.
 
-    An upstream cannot say in our name that an answer was checked. Content-Length stays where it
-    tells the length of the body that follows.
+    Headers that tell about a check are left out: an upstream must not claim that an answer was
+    checked. Content-Length is kept if it is the length of the body that follows.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
     dropped = HOP_BY_HOP | _NOT_ITS_OWN | _named_by_connection(pairs)

@@ -1,8 +1,9 @@
 """The health of an upstream: a state machine over times that are handed in.
 
-An upstream that fails ``max_failures`` times in a row counts as down. It is left alone for
-``cooldown_s``; then one request tries it, and while that has not succeeded no other does for as
-long again. A request whose end nobody learns of, since its caller went away, needs no care so.
+An upstream that fails ``max_failures`` times in a row counts as down. It gets no requests for
+``cooldown_s`` seconds. Then one request tries it, and unless that succeeds, the next request tries
+it after as many seconds again. So a trial that never ends, because its caller went away, delays the
+next one, but does not prevent it.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +11,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRules:
-    """When an upstream counts as down: failures in a row, and seconds until it is tried."""
+    """The rules by which an upstream counts as down.
+
+    Attributes:
+        max_failures: Failures in a row after which an upstream is down.
+        cooldown_s: Seconds after which an upstream that is down is tried again.
+    """
 
     max_failures: int
     cooldown_s: float
@@ -22,8 +28,8 @@ class Health:
 
     Attributes:
         n_failures: Failures in a row, up to now.
-        down_until: When it may be tried again, in seconds of the caller's clock; ``None``: it is
-            not down.
+        down_until: The time at which the upstream may be tried again, in seconds of the caller's
+            clock; ``None`` if it is up.
     """
 
     n_failures: int = 0
@@ -31,27 +37,31 @@ class Health:
 
     @property
     def is_up(self) -> bool:
-        """Whether it counts as up."""
+        """Whether the upstream counts as up."""
         return self.down_until is None
 
     def may_be_asked(self, *, now: float) -> bool:
-        """Whether a request may go to it: it is up, or due to be tried."""
+        """Return whether the upstream may get a request: it is up, or due to be tried."""
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: HealthRules) -> "Health":
-        """A request goes to it. If that is to try it, it is the only one for a while."""
+        """Return the health after a request was sent to the upstream.
+
+        If the upstream was down, that request tries it, and no other does before the next cooldown
+        is over.
+        """
         if self.down_until is None or now < self.down_until:
             return self
         return replace(self, down_until=now + rules.cooldown_s)
 
     def failed(self, *, now: float, rules: HealthRules) -> "Health":
-        """A request to it failed."""
+        """Return the health after a request failed."""
         n_failures = self.n_failures + 1
         is_down = n_failures >= rules.max_failures
         return Health(n_failures=n_failures, down_until=now + rules.cooldown_s if is_down else None)
 
     def succeeded(self) -> "Health":
-        """Record that it answered."""
+        """Return the health after a request succeeded: up, without failures."""
         return _UP
 
 

@@ -1,4 +1,4 @@
-"""A response of an upstream, whose body is received while it is read."""
+"""A response of an upstream, whose body can be read while it is received."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -9,18 +9,18 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: While nothing comes: how often to look whether anything can still come, in seconds.
+#: While no bytes arrive, the connection is examined for errors after every so many seconds.
 _LOOK_S = 1.0
 
 
 class UpstreamReply:
-    """A response of an upstream. It has to be read to its end, or closed.
+    """A response of an upstream, of which the body is still to be read. It must be read or closed.
 
     Attributes:
         status: Status of the response, 200 to 599.
-        reason: Its reason phrase.
-        headers: Those that are for the caller, names in lower case; repeated ones are kept. The
-            body has the coding that Content-Encoding tells.
+        reason: The reason phrase of the response.
+        headers: The headers that the caller may see, with names in lower case; repeated ones are
+            kept. The body is still in the coding that Content-Encoding names.
         upstream: Name of the upstream.
         model: The model that the request was routed by.
     """
@@ -37,11 +37,11 @@ class UpstreamReply:
         """Take over a response.
 
         Args:
-            response: A response of which nothing was read.
+            response: A response of which no body was read yet.
             upstream: Name of the upstream.
             model: The model that the request was routed by.
-            idle_timeout_s: The longest silence between two pieces of the body.
-            broke: Called, with how, if the body ends before its end.
+            idle_timeout_s: The most seconds between two pieces of the body.
+            broke: Called with the kind of breakage if the body breaks off.
         """
         self.status = response.status
         self.reason = response.reason or ""
@@ -52,25 +52,25 @@ class UpstreamReply:
         self._idle_timeout_s = idle_timeout_s
         self._broke = broke
         self._n_bytes = 0
-        # Kept, for the response forgets its connection at its end; see _ended.
+        # At its end the response forgets its connection, but _ended needs the protocol object.
         connection = response.connection
         self._protocol = None if connection is None else connection.protocol
 
     def header(self, name: str) -> str | None:
-        """The first header of a name, or ``None``."""
+        """Return the value of the first header with a name, or ``None``."""
         return next((value for each, value in self.headers if each == name.lower()), None)
 
     @property
     def content_encoding(self) -> str:
-        """The codings of the body, as :class:`.coding.Decoder` takes them; empty without any."""
+        """The codings of the body, as :class:`.coding.Decoder` takes them; empty if it has none."""
         return ", ".join(value for name, value in self.headers if name == "content-encoding")
 
     async def read(self, max_bytes: int) -> bytes:
-        """The whole body, as on the wire.
+        """Return the whole body, still in its content coding.
 
         Raises:
-            Problem: 502, if it has more than ``max_bytes``; the request is ended then.
-            UpstreamBrokenError: If it ends before its end.
+            Problem: 502, if the body has more than ``max_bytes``; the request is aborted then.
+            UpstreamBrokenError: If the body breaks off.
         """
         length = self.header("content-length") or ""
         pieces: list[bytes] = []
@@ -86,13 +86,13 @@ class UpstreamReply:
         return b"".join(pieces)
 
     async def chunks(self) -> AsyncGenerator[bytes]:
-        """The body, as on the wire, piece by piece as it comes; no piece is empty.
+        """Yield the pieces of the body as they arrive, still in its content coding; none is empty.
 
-        Nothing more is read from the upstream than is asked for. However it ends, the reply is
-        closed then.
+        The next piece is read from the upstream only when it is asked for. The reply is closed when
+        the generator ends, in any case.
 
         Raises:
-            UpstreamBrokenError: If it ends before its end.
+            UpstreamBrokenError: If the body breaks off.
         """
         try:
             while piece := await self._next():
@@ -101,10 +101,10 @@ class UpstreamReply:
             await self.close()
 
     async def close(self) -> None:
-        """Abort the request if its response is not complete. It may be called twice."""
+        """Abort the request if its response is not complete. A second call does nothing."""
         connection = self._response.connection
         if connection is not None and connection.transport is not None:
-            # Not close(), which waits until the whole request is sent.
+            # The transport's close() would wait until the whole request is sent; abort() does not.
             connection.transport.abort()
         self._response.close()
 
@@ -121,7 +121,7 @@ class UpstreamReply:
             except TimeoutError:
                 waited_s += step_s
                 if self._protocol is not None and self._protocol.exception() is not None:
-                    # Only the protocol object learns of wrong framing in the middle of a body.
+                    # aiohttp stores an error in the framing of a body only in the protocol object.
                     raise self._broken(Breakage.INCOMPLETE) from None
             except (aiohttp.ClientError, OSError) as error:
                 raise self._broken(_kind(error)) from error
@@ -133,7 +133,10 @@ class UpstreamReply:
         raise self._broken(Breakage.TIMEOUT)
 
     def _rest(self) -> bytes:
-        """Return the bytes that arrived before the body broke off; aiohttp no longer gives them."""
+        """Return bytes that arrived before the body broke off and were not read yet.
+
+        aiohttp's own functions raise the error in place of returning them.
+        """
         content = self._response.content
         if content.exception() is None or not content._buffer:
             return b""
@@ -143,13 +146,13 @@ class UpstreamReply:
         content = self._response.content
         piece = content.read_nowait()
         if piece or content.at_eof():
-            return piece  # it was there, so there is nothing to time
+            return piece  # it had arrived already, so no timer is needed
         async with asyncio.timeout(timeout_s):
             return await content.readany()
 
     def _ended(self) -> None:
-        # Where the end of the connection is the end of the body, aiohttp takes a reset for one. The
-        # protocol knows better.
+        # A body without length and chunks ends with its connection. aiohttp then takes a reset of
+        # the connection for a regular end, but the protocol object has the error.
         error = None if self._protocol is None else self._protocol.exception()
         has_length = self.header("content-length") is not None
         is_chunked = "transfer-encoding" in self._response.headers
@@ -167,7 +170,7 @@ def _kind(error: Exception) -> Breakage:
         if isinstance(seen, ConnectionResetError):
             return Breakage.RESET
         seen = seen.__cause__
-    # aiohttp tells of a reset within a chunked body in words alone.
+    # For a reset within a chunked body, aiohttp names the error only in its message.
     return Breakage.RESET if "ConnectionResetError" in str(error) else Breakage.INCOMPLETE
 
 

@@ -1,4 +1,4 @@
-"""Chooses the upstreams to ask for a model, and their order; the randomness is handed in."""
+"""Chooses the upstreams to ask for a model, and their order; callers give the random numbers."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -6,18 +6,19 @@ from random import Random
 
 from groundwire.config.upstreams import Upstream
 
-#: The pattern of an upstream for all models that no other upstream names.
+#: The pattern of an upstream that serves all models which no other upstream names.
 EVERYTHING = "*"
 
 
 def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
-    """The upstreams that serve a model, in the order they are configured.
+    """Return the upstreams that serve a model, in their configured order.
 
-    Those that name it, by a pattern or in full, have it to themselves: an upstream of ``*`` is for
-    what nobody names. Else half the requests for a model would go where it does not exist.
+    If upstreams name the model, in full or by a pattern, only these serve it. Upstreams with the
+    pattern ``*`` serve the models that no upstream names: otherwise some requests for a named model
+    would go to an upstream that does not have it.
 
     Args:
-        model: The name in the request.
+        model: The name of the model in the request.
         upstreams: All upstreams.
     """
     naming = tuple(each for each in upstreams if _names(each, model))
@@ -27,19 +28,19 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
 def in_order(
     model: str | None, upstreams: Sequence[Upstream], *, random: Random
 ) -> tuple[Upstream, ...]:
-    """Return the upstreams in the order in which they are asked, each if the one before fails.
+    """Return the upstreams in the order in which they are asked; each is asked if all before fail.
 
     Args:
-        model: Name of the model, or ``None`` where a request names none. Such requests are often
-            about something that one upstream keeps, a file or a batch, so they always begin with
-            the same: the heaviest.
+        model: Name of the model, or ``None`` if a request names none. Such requests are often about
+            a file or a batch that one upstream stores, so they always go to the same upstream
+            first: the one with the largest weight.
         upstreams: All upstreams.
-        random: Chooses by weight.
+        random: Draws the order, by the weights of the upstreams.
     """
     if model is None:
         return tuple(sorted(upstreams, key=lambda each: -each.weight))
-    # Each draws u ** (1 / weight); the order of the draws is that of drawing without replacement
-    # with these weights (Efraimidis and Spirakis, 2006).
+    # Each upstream draws u ** (1 / weight). Sorting by these numbers gives the order of a random
+    # drawing without replacement with these weights (Efraimidis and Spirakis, 2006).
     drawn = [(random.random() ** (1 / each.weight), each) for each in serving(model, upstreams)]
     return tuple(each for _, each in sorted(drawn, key=lambda pair: -pair[0]))
 

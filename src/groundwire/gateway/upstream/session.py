@@ -1,4 +1,4 @@
-"""The HTTP client: keeps connections, and neither decompresses nor follows redirects."""
+"""The HTTP session to upstreams: keeps connections, does not decompress or follow redirects."""
 
 import time
 from types import SimpleNamespace
@@ -7,10 +7,10 @@ import aiohttp
 
 from groundwire.config.tree import UpstreamDefaults
 
-#: How long a connection is kept that is not used, in seconds.
+#: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: A server that has closed a kept connection lets us know within this, in seconds.
+#: Seconds within which a request on a connection that the server has closed fails.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
@@ -21,9 +21,10 @@ _MAX_LINE_BYTES = 65_536
 
 
 def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.ClientSession:
-    """A client that sends what it is given and gives what it gets: bodies stay compressed,
-    redirects are responses like others, cookies are nobody's.
-    """  # noqa: D205
+    """Return an HTTP session that changes nothing about requests and responses.
+
+    Bodies stay compressed, redirects are returned like other responses, and no cookies are kept.
+    """
     timeout = aiohttp.ClientTimeout(
         total=None,
         connect=settings.connect_timeout_s,
@@ -47,9 +48,15 @@ def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.Clien
 
 
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
-    """Whether a request failed because the server had closed the kept connection it went out on.
+    """Return whether a request failed because the server had already closed its kept connection.
 
-    It was not read then, and can be sent again. A server that had it would not fail at once.
+    The server has not read the request then, so it can be sent again. A request counts so only if
+    it failed within a second: a server that has read a request usually fails later.
+
+    Args:
+        error: The error of the request.
+        is_reused: Whether the request was sent on a connection that was open before.
+        started: The time of the request, of :func:`time.monotonic`.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     is_connecting = isinstance(error, aiohttp.ClientConnectorError)
