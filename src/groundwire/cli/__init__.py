@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of this package, imported when it is called."""
+"""The command line. Each command is a module of this package that is imported when it is called."""
 
 import io
 import os
@@ -18,8 +18,8 @@ from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
-#: Name of a command → its line in the list of commands. The lines are here and not with the
-#: commands, so that ``groundwire --help`` imports none of them.
+#: Name of a command → its line in the list of commands. The lines stand here, so that
+#: ``groundwire --help`` need not import the commands.
 LINES = {
     "check": "Check an answer, or a file of answers.",
     "explain": "Say why words of an answer are marked.",
@@ -59,22 +59,22 @@ Examples:
 
 
 class FailedError(click.ClickException):
-    """A failure that has a message for the user; exit status 2, never a traceback."""
+    """A failure that is shown to the user as a message without a traceback; exit status 2."""
 
     exit_code = ExitStatus.FAILED
 
     def show(self, file: Any = None) -> None:  # noqa: ANN401  # as click declares it
         """Print ``error: message`` on standard error."""
-        from groundwire.render import visible  # names and paths in it come from anywhere
+        from groundwire.render import visible  # the message may quote untrusted names and paths
 
         click.echo(f"error: {visible(self.format_message())}", file=file, err=True)
 
 
 class Commands(LazyGroup):
-    """A group that turns failures into messages."""
+    """The group of all commands. It shows failures of commands as messages."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of this name; training is a distribution of its own."""
+        """Import a command by its name; ``train`` needs the package groundwire-training."""
         try:
             return super().get_command(ctx, cmd_name)
         except ModuleNotFoundError as error:
@@ -92,25 +92,25 @@ class Commands(LazyGroup):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # as click declares it
     ) -> click.Context:
-        """Read the command line, which prints if it has ``--help`` or ``--version``."""
+        """Parse the command line. The options ``--help`` and ``--version`` print here."""
         with _failures_told():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
-        """Run the command."""
+        """Run the command, and show its failures as messages."""
         with _failures_told():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _failures_told() -> Iterator[None]:
-    """Turn errors raised on purpose into a message and an exit status."""
+    """Turn expected errors in the block into a message and an exit status."""
     try:
         yield
     except GroundwireError as error:
         raise FailedError(str(error)) from error
     except BrokenPipeError as error:
-        # The reader of our output has closed its end.
+        # The program that reads the output, such as head, has ended.
         _detach_output()
         raise click.exceptions.Exit(ExitStatus.BROKEN_PIPE) from error
     except OSError as error:
@@ -143,18 +143,19 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdout is None:
-        # Silence would look like an answer, and the next file that we open would get our output.
+        # Without output, a failure would look like a pass. And the next file that is opened would
+        # get the descriptor of standard output, and so the output.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal without ⟦ shows its escape, which is better than no verdict.
+            # If the terminal's encoding lacks a character such as ⟦, its escape is printed.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     with suppress(OSError):  # writing to standard error may fail, when its disk is full
         try:
             cli.main(args, prog_name="groundwire")
-        except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"
+        except Exception:  # noqa: BLE001  # Python would exit with 1, which means "hallucinated"
             traceback.print_exc()
             click.echo(
                 "error: this is a bug in groundwire; please report the lines above.", err=True
@@ -168,7 +169,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _detach_output() -> None:
-    """Drop output that cannot be written, or Python fails again as it flushes at exit."""
+    """Drop output that cannot be written; otherwise Python fails again when it flushes at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,7 +1,7 @@
-"""``groundwire accounts``: the people who may sign in to the console, in the database itself.
+"""``groundwire accounts``: changes the accounts of people who may sign in to the console.
 
-It needs the database, and no gateway that runs; so it makes the first account, and helps whoever
-has lost a password.
+It works on the database itself, without a running gateway. So it can make the first account, and a
+new password for somebody who has lost theirs.
 """
 
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def accounts() -> None:
     """Make, change, list and remove the accounts of people who sign in to the console.
 
-    Works on the database itself: no gateway has to run. What is changed is recorded in the audit
-    trail, so it takes the gateways' audit.key: that of --config, GROUNDWIRE_AUDIT_KEY, or the file
-    in gateway.data_dir.
+    The commands work on the database itself, so no gateway has to run. Each change is recorded in
+    the audit trail, which needs the gateways' audit.key: from --config, GROUNDWIRE_AUDIT_KEY, or
+    the file in gateway.data_dir.
 
     Examples:
         groundwire accounts set anna --role admin
@@ -49,14 +49,14 @@ def set_(
     has_new_password: bool = option("--new-password"),
     store: StoreOptions = group(StoreOptions),
 ) -> None:
-    """Make an account, or give one another role or password, which ends its sessions.
+    """Make an account, or give an account another role or password, which ends its sessions.
 
-    The password of a new account is made, and printed on standard output, once.
+    A new account gets a random password, which is printed once, on standard output.
 
     Args:
         role: What its owner may do: viewer (see everything), reviewer (also judge findings) or
             admin (change everything).  [default of a new account: viewer]
-        has_new_password: Also make a password for an account that there is.
+        has_new_password: Make a new password, also for an account that exists.
     """
     config = _config(ctx, store)
     from groundwire.control.accounts import AccountRole, Accounts, new_password

@@ -1,15 +1,19 @@
-"""Annotations that a CI service shows beside its log."""
+"""Writes annotations, which a CI service shows beside the changed lines or its log."""
 
 import os
 from collections.abc import Iterable
 
-#: Escapes of characters that would end a line or a property for GitHub.
+#: Character → its escape, for characters that would end a line or a property for GitHub.
 _IN_TEXT = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_TEXT, ":": "%3A", ",": "%2C"}
 
 
 def wants_github(choice: str) -> bool:
-    """Whether annotations are for GitHub: by choice, or by the variable that its runners set."""
+    """Return whether to write annotations for GitHub.
+
+    Args:
+        choice: ``github``, ``none``, or ``auto``: if a runner of GitHub has set its variable.
+    """
     is_there = os.environ.get("GITHUB_ACTIONS") == "true"
     return choice == "github" or (choice == "auto" and is_there)
 

@@ -1,4 +1,4 @@
-"""``groundwire audit``: the audit trail, from the command line."""
+"""``groundwire audit``: verifies the audit trail."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _TOLD = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified
 @commands()
 def audit() -> None:
     """Verify the audit trail."""
-    # The commands import what the base installation does not have.
+    # The commands need packages that the base installation does not have.
     require(("sqlalchemy",), "groundwire audit", "gateway")
 
 
@@ -43,15 +43,15 @@ def verify(
 ) -> None:
     """Say whether the audit trail is as it was written.
 
-    Every record is signed together with the one before it. What was changed, removed, inserted or
-    moved by somebody without the key is found, and said where. It changes nothing.
+    Every record is signed together with the one before it. So each place is found where somebody
+    without the key changed, removed, inserted or moved records. Nothing is changed here.
 
     Args:
-        files: A file in place of a database: audit.path, or an export. Again for each file that
-            was rotated away, the oldest first.
-        is_partial: The files are a part of a trail: records that are missing are nothing wrong.
-        key_files: Keys beside the configured one, one a line: of earlier times, of other
-            replicas.
+        files: A file to verify in place of a database: audit.path, or an export. Repeat it for each
+            file that was rotated away, the oldest first.
+        is_partial: The files are a part of a trail, so missing records are no finding.
+        key_files: A file with further keys, one a line: earlier keys, or those of other replicas;
+            can be repeated.
         as_json: Print the findings as JSON.
 
     Examples:
@@ -86,7 +86,7 @@ def verify(
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
-    """The file of a configuration, if the trail is not in the store."""
+    """Return the file in which a configuration keeps the trail; empty if the store keeps it."""
     path = config.audit.path
     if store.store is not None or path is None:
         return ()
@@ -114,7 +114,7 @@ def _what(verdict: "TrailVerdict") -> str:
 
 
 def _lines(verdict: "TrailVerdict") -> Iterator[str]:
-    from groundwire.render import visible  # a database may hold any text
+    from groundwire.render import visible  # texts in a database are untrusted
 
     yield f"{_TOLD[verdict.status]}: {_what(verdict)}"
     for finding in verdict.findings:

@@ -1,4 +1,4 @@
-"""``groundwire check --batch``: a file of rows in, a result for each row out."""
+"""``groundwire check --batch``: checks each row of a file, and writes a result for each."""
 
 import gzip
 import hashlib
@@ -46,11 +46,12 @@ class Files:
     """The input file of a batch, and the output file of its results.
 
     Attributes:
-        batch: Rows as JSON, CSV, TSV or Parquet, gzip or not; ``-`` is JSON on standard input.
-        output: Results; ``None`` is standard output.
-        resume: Continue the results in the output.
-        force: Replace the results in the output.
-        columns: The columns that hold the fields of a row.
+        batch: The input: rows as JSON, CSV, TSV or Parquet, with gzip or without; ``-`` is JSON on
+            standard input.
+        output: The file of results; ``None`` is standard output.
+        resume: Whether to continue the results in the output.
+        force: Whether to replace the results in the output.
+        columns: The columns of the input that hold the fields of a row.
     """
 
     batch: Path
@@ -74,11 +75,11 @@ class InputRow:
     """A row of the input.
 
     Attributes:
-        number: Number of its first line, the first being 1; of a JSON array or Parquet that of the
-            row.
+        number: Number of the row's first line, counted from 1; in a JSON array or Parquet, number
+            of the row.
         id: Id of the row, if it has one.
-        sha256: :func:`fingerprint` of its content.
-        n_bytes: Length of its content.
+        sha256: :func:`fingerprint` of the row as it stands in the file.
+        n_bytes: Length of the row in the file.
         content: The example to check, or the error of a row that cannot be read.
     """
 
@@ -89,7 +90,7 @@ class InputRow:
     content: Example | GroundwireError
 
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
-        """The row of the output for this row."""
+        """Return the row of the output for this row, with its verdict or error."""
         name: dict[str, Any] = {"row": self.number}
         if self.id is not None:
             name["id"] = self.id
@@ -100,7 +101,7 @@ class InputRow:
 
 
 def read_row(line: Line, columns: ColumnMapping) -> InputRow:
-    """Read a row; an error becomes its content."""
+    """Read a row; if it cannot be read, the error becomes its content."""
     number, raw, values = line
     id_: RowId = None
     content: Example | GroundwireError
@@ -118,14 +119,14 @@ def read_row(line: Line, columns: ColumnMapping) -> InputRow:
 
 @dataclass(slots=True)
 class ResultsTally:
-    """Counts of the results in a file, with their input and detector.
+    """Counts of the results in a file, with the detector and the rows that they belong to.
 
     Attributes:
         outcomes: Outcome → number of rows.
-        n_errors: Rows that could not be checked.
-        first_error: The first of them and its error; empty if there is none.
-        last_row: The last line of the input that has a result; 0 if none has.
-        rows: Hash of all lines that have a result: their numbers and fingerprints.
+        n_errors: Number of rows that could not be checked.
+        first_error: Number and error of the first such row; empty if there is none.
+        last_row: Number of the last row of the input that has a result; 0 without results.
+        rows: Hash of the numbers and fingerprints of all rows that have a result.
         detector: The detector of the last row that was checked.
     """
 
@@ -150,7 +151,7 @@ class ResultsTally:
         """Count one result.
 
         Raises:
-            KeyError: If it is no result; so do TypeError, ValueError and OverflowError.
+            KeyError, TypeError, ValueError, OverflowError: If ``result`` is no result of a row.
         """
         if result["row"] <= self.last_row:
             raise ValueError("rows are out of order")
@@ -174,7 +175,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """The error of an output that exists: only the user can decide to overwrite results."""
+    """Return the error for an output that exists, which only the user may decide to replace."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."
@@ -191,7 +192,7 @@ def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
 
     Args:
         path: The file; ``None`` is standard output.
-        resume: Whether to write after what is in the file, and not in its place.
+        resume: Whether to append to the file; otherwise its content is replaced.
     """
     if path is None:
         yield Writer(sys.stdout.buffer)
@@ -200,13 +201,13 @@ def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
         if path.suffix != ".gz":
             yield Writer(raw)
             return
-        # Appending to gzip starts a new member; readers take the members for one file.
+        # Appended text is a new member of the gzip file; readers join the members.
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb") as packed:
             yield Writer(cast("IO[bytes]", packed))
 
 
 def repair(path: Path) -> ResultsTally:
-    """Count the complete rows of an output that was cut short, and drop what follows them.
+    """Count the complete rows of an output, and drop a last row that was cut short.
 
     Raises:
         WrittenError: If a complete line is no result.
@@ -224,15 +225,15 @@ def _count(tally: ResultsTally, line: bytes, path: Path, number: int) -> None:
 
 
 def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
-    """Check every row, print a summary on standard error, and exit with the status of all.
+    """Check every row, print a summary on standard error, and exit with the worst status.
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If they belong to another input, there is nothing to check, or the input is
-            damaged; the rows before that are checked.
+        InputError: If the results to continue belong to another input, if there is nothing to
+            check, or if the input is damaged; the rows before the damage are checked.
     """
     tally = prepare_output(files)
-    # All that can fail comes before the output is opened, so that a failure leaves no empty file.
+    # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
     detector = setup.load(choice)
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
@@ -242,7 +243,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         name = "Standard input" if files.batch == STDIN else files.batch
         raise InputError(f"{name} has no rows. A row has an answer and its sources.")
     if first and not n_before and isinstance(first[0].content, MissingColumnError):
-        # Most likely no row has the column: one error says more than the same one for each row.
+        # Most likely no row has the column, so there is one error instead of one for each row.
         raise InputError(f"No row was checked. In the first one {first[0].content}")
     with (
         open_writer(files.output, resume=files.resume) as writer,
@@ -264,11 +265,11 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
 
 def prepare_output(files: Files) -> ResultsTally:
-    """Prepare the output for writing, and count the results in it.
+    """Prepare the output for writing, and count the results in it that will be continued.
 
     Raises:
-        InputError: If it exists and is neither to be continued nor replaced.
-        WrittenError: If it is to be continued and holds no results.
+        InputError: If the output exists, and is to be neither continued nor replaced.
+        WrittenError: If the output is to be continued, and a line of it is no result.
     """
     if files.output is None or files.force or not files.output.exists():
         return ResultsTally()
@@ -281,7 +282,7 @@ def refuse_mixing(tally: ResultsTally, info: DetectorInfo, files: Files) -> None
     """Refuse to mix results of several detectors or thresholds in one file.
 
     Raises:
-        DifferentDetectorError: If the results in the output have others.
+        DifferentDetectorError: If another detector or threshold made the results in the output.
     """
     if files.output and tally.detector is not None and tally.detector != info:
         raise DifferentDetectorError(files.output, tally.detector, info)
@@ -290,7 +291,7 @@ def refuse_mixing(tally: ResultsTally, info: DetectorInfo, files: Files) -> None
 def judge_rows(
     detector: AnyDetector, rows: Iterable[InputRow]
 ) -> Iterator[tuple[InputRow, Detection | GroundwireError]]:
-    """Judge rows in order; a row that cannot be read carries its error."""
+    """Yield each row with its verdict, in order; a row that could not be read has its error."""
     for block in in_blocks(rows, lambda row: row.n_bytes):
         examples = [row.content for row in block if isinstance(row.content, Example)]
         verdicts = judge_all(detector, examples)
@@ -299,10 +300,10 @@ def judge_rows(
 
 
 def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:
-    """The raw rows of a file, read as ``groundwire evaluate`` reads them.
+    """Yield the raw rows of a file, read as ``groundwire evaluate`` reads them.
 
     Raises:
-        InputError: If it is damaged, after the rows before that.
+        InputError: If the file is damaged, once the rows before the damage were yielded.
     """
     rows = table_lines(path, columns) if path != STDIN else json_lines(path)
     for number, content, values in rows:
@@ -315,10 +316,10 @@ def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:
 
 
 def read_remaining(lines: Iterable[Line], tally: ResultsTally, files: Files) -> Iterator[InputRow]:
-    """The rows that have no result yet.
+    """Return the rows of the input that have no result yet.
 
     Raises:
-        InputError: If the results were made from other rows than this input has there.
+        InputError: If the results in the output were made from other rows.
     """
     found, left = hashlib.sha256(), iter(lines)
     for line in left:
@@ -349,5 +350,5 @@ def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: File
 
 
 def _is_interactive(files: Files) -> bool:
-    # A progress bar and results would overwrite each other on one terminal.
+    # Without an output file, a progress bar and the results would overwrite each other.
     return sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())

@@ -1,4 +1,4 @@
-"""``groundwire bench``: a benchmark by its name, with what others reached on it."""
+"""``groundwire bench``: scores a detector on a benchmark, beside published scores of others."""
 
 from functools import partial
 from pathlib import Path
@@ -36,17 +36,17 @@ def bench(
     engine: EngineOptions = group(EngineOptions),
     choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
-    """Score a detector on a benchmark, beside what others reached.
+    """Score a detector on a benchmark, beside the published scores of others.
 
     Args:
         is_list: List the benchmarks, and do nothing else.
-        data: The official file, or the folder of them.  [default: from the Hugging Face hub,
-            for those that are there]
-        split: A part of it, such as test or dev.
-        data_revision: Of the data on the hub.  [default: what is current; the result says
-            which]
+        data: The official file of the benchmark, or the folder of its files.  [default: from the
+            Hugging Face hub, if the benchmark is there]
+        split: A part of the benchmark, such as test or dev.
+        data_revision: The commit of the data on the hub.  [default: the current one, which the
+            result names]
         tasks: Only answers of this task; can be repeated.
-        limit: So many answers: whole contexts, drawn at random, the same each time.
+        limit: Number of answers to judge: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
 
     Examples:
@@ -65,7 +65,7 @@ def bench(
            could not be checked count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
-    # NumPy, and what the scores need: a moment that --help does not.
+    # NumPy and the scores take a moment to import, which --help does not need.
     from groundwire.evaluation.benches.checking import sums_of
     from groundwire.evaluation.benches.registry import bench as find_bench
     from groundwire.evaluation.benches.result import BenchResult

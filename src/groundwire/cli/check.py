@@ -1,4 +1,4 @@
-"""``groundwire check``: one answer, or a file of them, against its sources."""
+"""``groundwire check``: checks one answer, or a file of answers, against the sources."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def _read_point(ctx: click.Context, param: click.Parameter, value: str) -> str |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerOptions:
-    """The options of one answer, with its sources.
+    """The options that name one answer, its question and its sources.
 
     Attributes:
         source: A text that the answer may rest on; can be repeated.
@@ -54,7 +54,7 @@ class AnswerOptions:
     answer_file: Path | None = option("--answer-file", type=TEXT_FILE)
 
     def example(self) -> Example:
-        """Read the texts that the options name."""
+        """Read the texts that the options name, and make an example of them."""
         if self.answer is None and self.answer_file is None:
             raise click.UsageError(
                 "There is no answer to check. Give --answer TEXT or --answer-file FILE, "
@@ -75,7 +75,7 @@ class AnswerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorOptions:
-    """The options of a :class:`DetectorChoice`.
+    """The options that choose a detector; commands get them as a :class:`DetectorChoice`.
 
     Attributes:
         operating_point: precision, balanced, recall, or a threshold above 0 and at most 1. Words
@@ -195,7 +195,13 @@ def check(
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
-    """Refuse options that were given and do not go with others."""
+    """Refuse options that do not go with others.
+
+    Args:
+        ctx: Context of the command.
+        names: Names of the parameters to refuse, if the command line has them.
+        why: The end of the error, after the name of the option.
+    """
     for parameter in ctx.command.params:
         if parameter.name in names and _is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")

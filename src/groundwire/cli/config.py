@@ -36,9 +36,9 @@ def config(ctx: click.Context) -> None:
 
 @command(short_help="Say what a file is, or what is wrong with it.", under=config)
 def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> None:
-    """Say what FILE is, or everything that is wrong with it.
+    """Say what FILE configures, or everything that is wrong with it.
 
-    Each problem comes with its line and with what is possible there.
+    Each problem comes with its line, and with the values that are possible there.
 
     Exit status:
         0  it can be used
@@ -60,11 +60,11 @@ def show(
 ) -> None:
     """Show the values in effect and where each comes from, under Groundwire's names.
 
-    Without FILE they are the defaults and what the environment sets. The output is a configuration
-    file itself; secrets stand in it as ***.
+    Without FILE, they are the defaults and the values of environment variables. The output is a
+    configuration file itself, in which *** stands for secrets.
 
     Args:
-        as_json: Print it as JSON.
+        as_json: Print the values as JSON.
     """
     read = read_config(ctx, file)
     from groundwire.config.show import to_data, to_yaml
@@ -118,7 +118,7 @@ def _point(config: "Config") -> str:
 def read_config(
     ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
 ) -> "Config":
-    """Read the configuration; problems go to standard error, one a line, and end the command."""
+    """Read the configuration. Its problems are printed on standard error, and end the command."""
     # YAML takes a tenth of a second to import, which --help does not need.
     from groundwire.config import parse
     from groundwire.render import visible
@@ -136,7 +136,7 @@ def read_config(
 
 
 def warn_of_findings(config: "Config") -> None:
-    """Print what is odd about a configuration to standard error."""
+    """Print warnings about a configuration on standard error, such as settings without effect."""
     from groundwire.config.findings import findings
     from groundwire.render import visible
 

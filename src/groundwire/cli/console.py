@@ -1,4 +1,4 @@
-"""Prints results: with colour where it is wanted, or as JSON in ASCII."""
+"""Prints results as text, with colour or without, or as JSON in ASCII."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from groundwire.text.files.writing import replacing, to_json
 
 ColorChoice = Literal["auto", "always", "never"]
 
-#: The option of every command that colours.
+#: The option ``--color``, for every command whose text can be coloured.
 COLOR = option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -25,7 +25,14 @@ COLOR = option(
 def show(
     data: object, text: Callable[[bool], str], *, as_json: bool, color: ColorChoice = "never"
 ) -> None:
-    """Print a result: as JSON, or as the text that ``text`` makes with colour or without."""
+    """Print a result, as JSON or as text.
+
+    Args:
+        data: The result as JSON data.
+        text: Makes the text of the result; its argument says whether with colour.
+        as_json: Whether to print JSON.
+        color: When to use colour.
+    """
     if as_json:
         click.echo(to_json(data, indent=2))
     else:
@@ -51,13 +58,13 @@ def wants_color(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole; after a failure the old file is still there."""
+    """Replace a file by a text; if that fails, the old file stays as it was."""
     with replacing(path) as stream:
         stream.write(text)
 
 
 def say(*lines: str) -> None:
-    """Print lines on standard error, with characters that act on a screen written out."""
+    """Print lines on standard error, with control characters shown as escapes."""
     from groundwire.render import visible
 
     for line in lines:

@@ -1,4 +1,4 @@
-"""``groundwire check --conversation``: a request and its response, through all stages."""
+"""``groundwire check --conversation``: checks a request and its response as a gateway would."""
 
 import json
 from dataclasses import dataclass
@@ -28,9 +28,10 @@ class PipelineOptions:
     """The configuration of a pipeline, and options that win over it.
 
     Attributes:
-        choice: The detector that the options choose.
-        given: Names of the options that were given; the defaults of others win over nothing.
-        config: The file; ``None``: defaults and environment variables alone.
+        choice: The values of the options that choose a detector.
+        given: Names of the options that the command line has. Only these win over the
+            configuration; the defaults of other options do not.
+        config: The configuration file; ``None``: defaults and environment variables alone.
     """
 
     choice: DetectorChoice
@@ -38,7 +39,7 @@ class PipelineOptions:
     config: Path | None
 
     def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. One that cannot be used ends the command."""
+        """Read the configuration in effect. If it cannot be used, the command ends."""
         config = read_config(ctx, self.config)
         values: dict[str, Any] = {
             path: getattr(self.choice, name)
@@ -47,7 +48,7 @@ class PipelineOptions:
         }
         compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
         if compares and "operating_point" in self.given:
-            # The option is for any detector, but each detector has a setting of its own.
+            # The option is for any detector, but similarity has a threshold setting of its own.
             point = values["detector.operating_point"]
             is_name = isinstance(point, str)
             values["similarity.threshold"] = None if is_name else point
@@ -55,7 +56,7 @@ class PipelineOptions:
         return with_values(config, values)
 
 
-#: Parameters of the command → settings.
+#: Parameter of the command → setting that it wins over.
 _SETTINGS = {
     "model": "detector.name",
     "revision": "detector.revision",
@@ -68,7 +69,7 @@ _SETTINGS = {
 def check_conversation(
     setup: Setup, configured: PipelineOptions, file: Path, *, as_json: bool, color: ColorChoice
 ) -> None:
-    """Check the answers of a file, print the results, and exit with their status."""
+    """Check the answers in the response of a file, print the results, and exit."""
     refuse_shared_stdin([file, configured.config])
     ctx = click.get_current_context()
     config = configured.read(ctx)
@@ -97,7 +98,10 @@ def check_conversation(
 
 
 def _is_answer_missing(response: "CheckedResponse") -> bool:
-    """Whether a check was due and all answers are empty; tool calls and refusals are not."""
+    """Return whether a check was due and all answers are empty.
+
+    An answer with a tool call or a refusal is not empty.
+    """
     from groundwire.pipeline import CheckPath
     from groundwire.pipeline.conversation import AnswerKind
 
@@ -116,9 +120,9 @@ def read_json(file: Path, *, wanted: str) -> object:
         wanted: The content that it should have, for the error.
 
     Raises:
-        InputError: If it is no JSON.
-        NotUtf8Error: If it is no UTF-8.
-        OSError: If it cannot be read.
+        InputError: If the file is no JSON.
+        NotUtf8Error: If the file is not UTF-8.
+        OSError: If the file cannot be read.
     """
     name = "standard input" if file == STDIN else str(file)
     text = read_text(file)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
-    """The options that every command has which judges labelled answers.
+    """The options of every command that judges labelled answers.
 
-    They are the same for all, so that what one command scored another can compare.
+    They are the same for all commands, so that one can compare the scores of another.
 
     Attributes:
         columns: The column that holds a field, if it has another name; can be repeated.
@@ -39,7 +39,7 @@ class DataOptions:
     engine: EngineOptions = group(EngineOptions)
 
     def reader(self, data: Path) -> "Read":
-        """A function that reads the rows from the first on, each time it is called."""
+        """Return a function that reads the chosen rows; each call begins at the first row."""
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled
         from groundwire.evaluation.datasets.mapping import ColumnMapping
@@ -53,7 +53,7 @@ class DataOptions:
         return choose(read, tasks=self.tasks, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows; ``None`` if tasks select some of them."""
+        """Count the rows to judge; ``None`` if the number is unknown, as with ``--task``."""
         from groundwire.evaluation.datasets.lines import count_rows
 
         if self.tasks:

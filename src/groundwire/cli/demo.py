@@ -1,4 +1,4 @@
-"""``groundwire demo``: the gateway at work, without key and without network."""
+"""``groundwire demo``: shows the gateway at work, without a key and without a network."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ from groundwire.cli.console import COLOR, ColorChoice, open_in_browser, wants_co
 from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 
-#: The scenes, in order. They stand here so that --help imports no gateway.
+#: Names of the scenes, in order. They stand here, so that --help need not import the gateway.
 NAMES = (
     *("not-factual", "unverified", "evidence", "stream-marks", "body", "sources", "block"),
     *("sentence", "unchecked", "record", "deferred", "deferred-block"),
@@ -54,7 +54,7 @@ def demo(
         keeps: Go on serving after the walk, and print addresses, the key and a request to try.
     """
     require_gateway("`groundwire demo`")
-    # All of this is heavy, and --help needs none of it.
+    # These imports take time, and --help does not need them.
     from groundwire.gateway.demo.model import scripted_model
     from groundwire.gateway.demo.serving import Gateways
     from groundwire.gateway.demo.walk import Screen, script, write_page
@@ -82,7 +82,7 @@ def wait_until_stopped() -> None:
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, lambda *_: stopped.set()) for each in kinds}
     try:
-        # On Windows a wait without an end hears no Ctrl-C.
+        # On Windows, Ctrl-C does not interrupt a wait without a time limit.
         while not stopped.wait(0.5):
             pass
     finally:

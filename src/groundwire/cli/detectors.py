@@ -1,4 +1,7 @@
-"""The functions by which commands load detectors and explainers; tests pass others."""
+"""The functions with which commands load detectors, pipelines and explainers.
+
+They are in click's context, so that tests can replace them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The loaders of detectors, pipelines and explainers, as click's context object."""
+    """The functions that load detectors, pipelines and explainers; it is click's context object.
+
+    Attributes:
+        load: Loads the detector that a command's options choose.
+        load_pipeline: Makes the pipeline of a configuration.
+        load_explainer: Loads the explainer that a command's options choose.
+    """
 
     load: Callable[[DetectorChoice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline

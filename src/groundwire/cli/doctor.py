@@ -1,4 +1,4 @@
-"""``groundwire doctor``: show what works, what is missing, and how to install it."""
+"""``groundwire doctor``: shows what works, what is missing, and how to install it."""
 
 import importlib
 import os
@@ -23,7 +23,7 @@ from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
 
-#: Packages that checks need. Each is imported, since an installed package can be broken.
+#: Packages that checks of answers need. Each is imported, since an installed package can be broken.
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
 
 EXAMPLE_SOURCE = (
@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
 _NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
-#: Extras for developers, and the sum of the others.
+#: Extras that are not listed: those for developers, and ``all``.
 _INNER_EXTRAS = ("all", "browser", "clients", "dev", "docs", "instructor", "notebooks", "openai2")
 
 
@@ -53,7 +53,7 @@ class Checkup:
 
     Attributes:
         name: Name of the checked part.
-        ok: Whether it works; ``None`` if this is only for information.
+        ok: Whether the part works; ``None`` for a check that only informs.
         detail: The result in words.
         fix: The next step if it does not work.
         data: The result, for ``--json``.
@@ -119,7 +119,7 @@ def look_at_package(name: str) -> Checkup:
 
 
 def look_at_providers() -> Checkup:
-    """List the devices of ONNX Runtime. The reader uses the CPU; checkpoints may use others."""
+    """List the devices of ONNX Runtime. The reader uses the CPU; checkpoints may use a GPU."""
     try:
         runtime = importlib.import_module("onnxruntime")
     except (ImportError, OSError):
@@ -152,7 +152,7 @@ def look_at_models() -> Iterator[Checkup]:
 
 
 def check_example(setup: Setup) -> Checkup:
-    """Check an example whose wrong words are known."""
+    """Load the detector, and check an answer whose wrong words are known."""
     name, fix = "self-check", "Run the command with --json and report what it prints."
     try:
         detector, load_ms = _timed(lambda: setup.load(DetectorChoice()))
@@ -183,7 +183,7 @@ def check_example(setup: Setup) -> Checkup:
 
 
 def look_at_extras() -> Iterator[Checkup]:
-    """List the optional parts, by the metadata of the installed package."""
+    """Say of each extra for users whether it is installed, by the metadata of the package."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
         if sys.platform == "win32" and _NOT_WINDOWS.search(requirement):

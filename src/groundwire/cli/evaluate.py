@@ -1,4 +1,4 @@
-"""``groundwire evaluate``: scores of a detector on labelled answers."""
+"""``groundwire evaluate``: scores a detector on labelled answers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ def evaluate(
     """
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine)
     with judged_data(judging, data, rows, output) as done:
-        # NumPy, and what the scores need: a moment that --help does not.
+        # NumPy and the scores take a moment to import, which --help does not need.
         from groundwire.evaluation.evaluation import Evaluation
         from groundwire.evaluation.scores import PREVALENCES
         from groundwire.evaluation.table import to_text
@@ -71,10 +71,10 @@ def evaluate(
 
 
 def status_of(found: "Evaluation") -> ExitStatus:
-    """The exit status of scores.
+    """Return the exit status of an evaluation: whether all rows were read and checked.
 
     Raises:
-        InputError: If there are none.
+        InputError: If there are no scores.
     """
     if not found.scores["n_answers"]:
         counts = found.counts

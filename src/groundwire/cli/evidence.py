@@ -1,4 +1,4 @@
-"""Reads the input of ``groundwire verify``: spans of evidence with their ids, and steps."""
+"""Reads the input of ``groundwire verify``: spans of evidence with ids, and steps of a trace."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,12 @@ _WANTED = '[{"sid": "S0", "text": "..."}]'
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The value of an option such as ``S0=evidence.txt``: a text, or a file."""
+    """The value of an option such as ``S0=evidence.txt``.
+
+    Attributes:
+        sid: Id of the span.
+        value: The text of the span, or the file that holds it.
+    """
 
     sid: str
     value: str | Path
@@ -26,7 +31,7 @@ class Named:
 def read_named_files(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[Named, ...]:
-    """Read options such as ``S0=evidence.txt``; the files have to be there."""
+    """Read the values of an option such as ``--span S0=evidence.txt``; the files must exist."""
     found = _read_named(ctx, param, values, "S0=evidence.txt")
     return tuple(Named(sid, TEXT_FILE.convert(name, param, ctx)) for sid, name in found)
 
@@ -34,7 +39,7 @@ def read_named_files(
 def read_named_texts(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[Named, ...]:
-    """Read options such as ``S0=text``."""
+    """Read the values of an option such as ``--span-text S0=text``."""
     return tuple(Named(*pair) for pair in _read_named(ctx, param, values, 'S0="text"'))
 
 
@@ -52,22 +57,26 @@ def _read_named(
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans, those of a list first, so that spans without id are numbered by their place.
+    """Read all spans: those of the list first, so that the numbers of spans without id are right.
+
+    Args:
+        listed: A file with a list of spans.
+        named: Spans that have options of their own.
 
     Raises:
-        InputError: If the file holds no list.
+        InputError: If ``listed`` holds no list.
         NotUtf8Error: If a file is not UTF-8.
-        OSError: If it cannot be read.
+        OSError: If a file cannot be read.
     """
     found = [] if listed is None else read_spans_file(listed)
     return found + [{"sid": each.sid, "text": _text(each.value)} for each in named]
 
 
 def read_spans_file(path: Path) -> list[object]:
-    """Read the spans of a file, a JSON list.
+    """Read the spans of a file, which must be a JSON list.
 
     Raises:
-        InputError: If it is none.
+        InputError: If the file holds no JSON list.
     """
     data = read_json(path, wanted=_WANTED)
     if isinstance(data, list):
@@ -80,10 +89,10 @@ def read_spans_file(path: Path) -> list[object]:
 
 
 def read_trace(path: Path) -> object:
-    """Read the steps of a file, or the object that has them.
+    """Read the steps of a trace from a JSON file: a list, or an object that has it.
 
     Raises:
-        InputError: If it is no JSON.
+        InputError: If the file is no JSON.
     """
     return read_json(path, wanted='[{"idx": 0, "claim": "...", "cites": ["S0"]}]')
 

@@ -1,4 +1,4 @@
-"""``groundwire explain``: why words were marked."""
+"""``groundwire explain``: says why words of an answer were marked."""
 
 import click
 
@@ -39,7 +39,7 @@ def explain(
         explainer: The explainer: a folder, of a reader or of an NLI model, or the id of an NLI
             model on the hub.  [default: the embedded sentence head]
         model_revision: The commit of that model.
-        threshold: Severity is one less where the explainer is less sure of its label.
+        threshold: If the explainer's label is less probable than this, the severity is one lower.
         entailment_threshold: Probability of entailment from which marked words are dropped.
         keep_entailed: Drop nothing.
 

@@ -1,4 +1,4 @@
-"""``groundwire gate``: which prompts call for a check."""
+"""``groundwire gate``: says which prompts call for an answer that has to be checked."""
 
 import sys
 
@@ -21,8 +21,8 @@ def gate(
 ) -> None:
     """Say which prompts call for an answer that has to be checked.
 
-    Each TEXT is a prompt; without any, each line of standard input is one. A line tells the
-    decision, the confidence in it, and the prompt.
+    Each TEXT is a prompt; without TEXT, each line of standard input is one. The output has a line
+    for each prompt: the decision, the confidence in it, and the prompt.
 
     Args:
         threshold: Probability from which a prompt needs a check.

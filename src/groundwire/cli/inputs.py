@@ -16,7 +16,7 @@ from groundwire.text.files.reading import STDIN, decode
 
 
 class FilePath(click.Path):
-    """A path of a file. An empty name is refused, since as a path it is the current folder."""
+    """Click type of a file's path. It refuses an empty name, which would be the current folder."""
 
     def convert(  # noqa: D102  # as click declares it
         self,
@@ -30,7 +30,7 @@ class FilePath(click.Path):
 
 
 class FiniteRange(click.FloatRange):
-    """A finite number in a range; click's own type would accept NaN."""
+    """Click type of a finite number in a range; click's own type accepts NaN."""
 
     def convert(  # noqa: D102  # as click declares it
         self,
@@ -45,7 +45,7 @@ class FiniteRange(click.FloatRange):
 
 
 class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
-    """A name. An empty one is refused, since it is often an unset shell variable."""
+    """Click type of a name. It refuses an empty one, which is often an unset shell variable."""
 
     name = "text"
 
@@ -76,8 +76,8 @@ def read_text(path: Path) -> str:
     """Read the text of a file, or of standard input for ``-``.
 
     Raises:
-        NotUtf8Error: If it is not UTF-8.
-        OSError: If it cannot be read.
+        NotUtf8Error: If the text is not UTF-8.
+        OSError: If the file cannot be read.
     """
     if path != STDIN:
         return decode(path.read_bytes(), str(path))
@@ -99,7 +99,7 @@ def read_text_option(
 
 
 def refuse_file_name(text: str, option: str, file_option: str) -> None:
-    """Refuse the name of a file, with or without an ``@``, where its text was asked for."""
+    """Refuse the name of an existing file, with or without ``@``, where a text is expected."""
     name = text.removeprefix("@")
     if len(name) < _MAX_NAME_CHARS and os.path.isfile(name):  # noqa: PTH113  # no ValueError for NUL
         raise click.UsageError(
@@ -119,7 +119,7 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
-    """Make a short name for each file: its own, or else with its folder, or with a number."""
+    """Return a unique name for each file: its file name, else its path, else with a number."""
     used = set(taken)
     own = Counter(_name(path) for path in paths)
     names = []

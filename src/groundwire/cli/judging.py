@@ -1,4 +1,4 @@
-"""Judging labelled answers for the commands that score: by what, into which file, how far it is."""
+"""Judges labelled answers for commands that score a detector: options, output file and progress."""
 
 import shlex
 import sys
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from groundwire.evaluation import judging
     from groundwire.evaluation.datasets.files import AnyRow
 
-#: Megabytes for sources that a detector compared. Answers to one context are judged together, so
-#: one that is done does not come back; and what is compared is small.
+#: Cache of sources for the similarity detector, in megabytes. A small one is enough: the answers
+#: of one context are judged together, so its sources are not needed again later.
 SIMILARITY_CACHE_MB = 4.0
 
 
@@ -34,7 +34,8 @@ class EngineOptions:
     """The options that say where answers are judged.
 
     Attributes:
-        engine: What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra ray).
+        engine: Where answers are judged: on this machine, or on the Ray cluster that RAY_ADDRESS
+            names (extra ray).
         workers: Processes that judge, each with a model of its own and one thread.  [default:
             local: this process alone, with all its threads; ray: one for each processor]
     """
@@ -48,10 +49,10 @@ class OutputOptions:
     """The options that say where results of judging are kept.
 
     Attributes:
-        output: Keep what became of each row: reports and thresholds are made of it, and --resume
-            continues it. It is JSON Lines.
+        output: Write the result of each row to this file, as JSON Lines. Reports and thresholds
+            are made from it, and --resume continues it.
         resume: Continue an --output that was cut short.
-        retry_failed: Continue an --output, and judge the rows in it again that failed.
+        retry_failed: Continue an --output, and judge its failed rows again.
         force: Replace an --output that exists.
     """
 
@@ -61,7 +62,7 @@ class OutputOptions:
     force: bool = option("--force")
 
     def files(self, data: Path) -> Files:
-        """The input and the output; options that do not go together are refused."""
+        """Return the input and output files; refuse options that do not go together."""
         if self.retry_failed and self.output is None:
             raise click.UsageError("--retry-failed concerns the file of --output: name it.")
         if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
@@ -73,11 +74,11 @@ class OutputOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Answers that were judged.
+    """The results of judging answers.
 
     Attributes:
-        path: The results.
-        wall_s: How long it took; ``None`` if an earlier call judged some of them.
+        path: The file of results.
+        wall_s: Seconds that judging took; ``None`` if an earlier run judged some of the rows.
     """
 
     path: Path
@@ -86,12 +87,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """A detector, and where it runs.
+    """Judges labelled answers with a detector, in this process or in others.
 
     Attributes:
-        setup: Loads detectors.
-        choice: Which one.
-        engine: ``local`` or ``ray``, and how many processes.
+        setup: The functions that load detectors.
+        choice: The detector to load.
+        engine: Where it runs: ``local`` or ``ray``, and in how many processes.
     """
 
     setup: Setup
@@ -108,17 +109,17 @@ class Judging:
         count: Callable[[], int | None],
         retry_failed: bool = False,
     ) -> Iterator[Judged]:
-        """Judge rows that have no result yet, and tell how far it is.
+        """Judge the rows that have no result yet, and show the progress.
 
         Args:
-            files: Where results go; without an output, into a file that is gone afterwards.
-            rows: All of the data.
-            hashes: SHA-256 of each file of the data, by its name.
-            count: How many rows there are, if that can be said.
+            files: The output of results; without one, a temporary file that the block can read.
+            rows: All rows of the data.
+            hashes: Name of each file of the data → its SHA-256.
+            count: Returns the number of rows; ``None`` if it is unknown.
             retry_failed: Whether rows that failed before are judged again.
 
         Raises:
-            InputError: If the output is there, and is neither to be continued nor replaced.
+            InputError: If the output exists, and is to be neither continued nor replaced.
         """
         from groundwire.evaluation.judged_row import Header
         from groundwire.evaluation.run import run
@@ -145,7 +146,10 @@ class Judging:
 
     @contextmanager
     def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
-        """Yield the detector, the way to judge, and the rows at a time; then close the detector."""
+        """Yield the detector's description, a function that judges, and the rows in a block.
+
+        The detector is closed afterwards.
+        """
         from groundwire.engine.models import EMBEDDERS
         from groundwire.evaluation.run import here
         from groundwire.text.files.reading import MAX_BLOCK_ROWS

@@ -1,7 +1,7 @@
-"""``groundwire keys``: keys made, listed and revoked in the database itself.
+"""``groundwire keys``: makes, lists and revokes keys in the database itself.
 
-It needs the database, and no gateway that runs; gateways that do take part at once. So who has lost
-the last admin key makes another.
+It needs no running gateway; running gateways follow its changes at once. So somebody who has lost
+the last admin key can make another.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,12 +34,12 @@ _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerOptions:
-    """The options that say whose keys, and in which database.
+    """The options that say whose keys a command is about, and in which database.
 
     Attributes:
-        tenant: The tenant whose keys are meant.
-        role: Keys of the admin plane are meant. Of a new key it is the role: admin (everything) or
-            auditor (reads everything, changes nothing).
+        tenant: The command is about the keys of this tenant.
+        role: The command is about keys of the admin plane. A new key gets this role: admin
+            (everything) or auditor (reads everything, changes nothing).
     """
 
     tenant: str | None = option("--tenant", "ID", NAME)
@@ -53,7 +53,7 @@ class OwnerOptions:
     store: StoreOptions = group(StoreOptions)
 
     def read(self, ctx: click.Context) -> "Config":
-        """The configuration in effect."""
+        """Read the configuration in effect. If it cannot be used, the command ends."""
         if (self.tenant is None) == (self.role is None):
             raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
         require_gateway()
@@ -64,9 +64,9 @@ class OwnerOptions:
 def keys() -> None:
     """Make, list and revoke keys, of tenants and of the admin plane.
 
-    Works on the database itself: no gateway has to run. Those that do know of it within a second.
-    What is changed is recorded in the audit trail, so it takes the gateways' audit.key: that of
-    --config, GROUNDWIRE_AUDIT_KEY, or the file in gateway.data_dir.
+    The commands work on the database itself, so no gateway has to run. Running gateways notice a
+    change within a second. Each change is recorded in the audit trail, which needs the gateways'
+    audit.key: from --config, GROUNDWIRE_AUDIT_KEY, or the file in gateway.data_dir.
 
     Examples:
         groundwire keys create --admin
@@ -129,10 +129,10 @@ def list_(
     owner: OwnerOptions = group(OwnerOptions),
     as_json: bool = option("--json"),
 ) -> None:
-    """List the keys of a tenant, or those of the admin plane, the latest first, by their ids.
+    """List the keys of a tenant or of the admin plane, with their ids, the latest first.
 
     Args:
-        as_json: Print them as JSON Lines.
+        as_json: Print the keys as JSON Lines.
     """
     config = owner.read(ctx)
     for each in _run(config, lambda registry: registry.keys(owner.tenant)).value:
@@ -160,7 +160,13 @@ def revoke(
 
 
 def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change the tenants and keys of a configuration, and record a change."""
+    """Read or change tenants and keys in the database, and record a change in the audit trail.
+
+    Args:
+        config: The configuration that names the database.
+        work: Reads or changes tenants and keys.
+        events: Makes the audit events of a change; ``None`` if nothing is changed.
+    """
     from groundwire.control.tenants.configured import ConfiguredTenants
     from groundwire.control.tenants.registry import Registry
 
@@ -183,7 +189,7 @@ def _data(record: "KeyRecord") -> dict[str, Any]:
 
 
 def _line(record: "KeyRecord") -> str:
-    from groundwire.render import visible  # names come from anywhere
+    from groundwire.render import visible  # names of keys are untrusted
 
     whose = record.tenant if record.role is None else str(record.role)
     created = "configured" if record.created_at is None else f"{record.created_at:%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Judged answers for commands: labelled data that is judged now, or results of before."""
+"""Gives commands judged answers: they judge labelled data, or read results of an earlier run."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,19 +16,19 @@ from groundwire.cli.judging import Judged, Judging, OutputOptions
 from groundwire.cli.options import group, names_of, option
 from groundwire.evaluation.loading import DetectorChoice
 
-#: Options that say how data is judged, and where that is kept.
+#: Names of the options that go with ``--data``: how it is judged, and where results are kept.
 _OF_JUDGING = (*names_of(DataOptions), *names_of(OutputOptions), *names_of(DetectorOptions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """The options that name labelled answers.
+    """The options that name labelled answers, or results of judging them.
 
     Attributes:
         data: Labelled answers, as groundwire evaluate reads them; they are judged now.
-        results: What groundwire evaluate --output wrote: nothing is judged again.
-        rows: Which rows of the data, and how they are read.
-        output: Where results are kept.
+        results: Results that groundwire evaluate --output wrote; nothing is judged again.
+        rows: The rows of the data to judge, and how they are read.
+        output: The file in which results are kept.
     """
 
     data: Path | None = option("--data", "FILE", click.Path(exists=True, path_type=Path))
@@ -37,7 +37,7 @@ class Labelled:
     output: OutputOptions = group(OutputOptions)
 
     def check(self, ctx: click.Context) -> None:
-        """Refuse what does not go together."""
+        """Refuse options that do not go together."""
         if (self.data is None) == (self.results is None):
             raise click.UsageError(
                 "Give labelled answers with --data, or with --results what groundwire evaluate "
@@ -52,12 +52,12 @@ class Labelled:
     def judged(
         self, ctx: click.Context, choice: DetectorChoice, setup: Setup | None = None
     ) -> Iterator[Path]:
-        """Yield the path of the results; judge the answers first if there are none.
+        """Yield the path of the results; with ``--data``, judge the answers first.
 
         Args:
-            ctx: Of the command.
-            choice: The detector.
-            setup: Loads the detector; by default that of the context.
+            ctx: Context of the command.
+            choice: The detector to load.
+            setup: The functions that load detectors; ``None``: those in the context.
         """
         self.check(ctx)
         if self.data is None:
@@ -74,7 +74,7 @@ class Labelled:
 def judged_data(
     judging: Judging, data: Path, rows: DataOptions, output: OutputOptions
 ) -> AbstractContextManager[Judged]:
-    """Judge a file of labelled answers, or a folder of them."""
+    """Judge a file or folder of labelled answers; the results can be read within the block."""
     from groundwire.evaluation.datasets.lines import fingerprints
 
     files = output.files(data)

@@ -10,7 +10,7 @@ from groundwire.text.spelling import did_you_mean
 
 
 class SuggestingGroup(click.Group):
-    """A group that names the closest command where there is none of a name."""
+    """A group of commands. If a command does not exist, its error suggests one with a like name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -23,10 +23,10 @@ class SuggestingGroup(click.Group):
 
 
 class LazyGroup(SuggestingGroup):
-    """A group some of whose commands are imported when they are called.
+    """A group of commands, some of which are imported only when they are called.
 
-    ``lazy`` maps the name of a command to its place (``module:attribute``) and its line in the list
-    of commands, so that ``--help`` of the group imports none of them.
+    ``lazy`` maps the name of such a command to its place (``module:attribute``) and its line in the
+    list of commands, so that ``--help`` of the group need not import it.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **settings: Any) -> None:  # noqa: ANN401
@@ -34,7 +34,7 @@ class LazyGroup(SuggestingGroup):
         self._lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, most used first."""
+        """Return the names of the commands, most used first."""
         return [*super().list_commands(ctx), *self._lazy]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -47,7 +47,7 @@ class LazyGroup(SuggestingGroup):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
+        """Write the list of commands in the help, without importing them."""
         own = [(name, each.get_short_help_str(100)) for name, each in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl([*own, *((name, line) for name, (_, line) in self._lazy.items())])

@@ -1,4 +1,4 @@
-"""``groundwire mcp``: the tools for agents, over the Model Context Protocol."""
+"""``groundwire mcp``: serves tools for agents over the Model Context Protocol."""
 
 import os
 import sys
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
 
-#: Packages of the server beyond the base installation; ``mcp_types`` is no part of mcp 1.
+#: Packages that the server needs beyond the base installation; mcp 1 has no ``mcp_types``.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
-#: Names of the clients, which are here so that --help imports no client.
+#: Names of the clients. They stand here, so that --help need not import the clients.
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
 
-#: Settings → the options that win over them.
+#: Setting → option that wins over it.
 OPTIONS = {
     "verify.verifier": "--verifier",
     "verify.model": "--verifier-model",
@@ -42,7 +42,7 @@ OPTIONS = {
 #: Sections of a configuration that the server reads.
 _SECTIONS = ("verify", "detector", "explain")
 
-#: Hosts that stand for all addresses.
+#: Hosts that mean all addresses of the machine.
 _EVERYWHERE = ("0.0.0.0", "::", "")
 
 
@@ -59,13 +59,13 @@ class HttpOptions:
     Attributes:
         host: The address to listen on.
         port: The port to listen on; 0: any.
-        path: The path of its URL.
+        path: The path of the server's URL.
         token_env: The environment variable with the token that clients send as Authorization:
             Bearer. Without one, this machine alone is served.
-        hosts: A host name that clients use for it (the header Host); can be repeated.
+        hosts: A host name that clients use for the server (the header Host); can be repeated.
             [default: --host]
-        origins: An origin of web pages that may call it, such as https://app.example.com; can be
-            repeated.
+        origins: An origin of web pages that may call the server, such as https://app.example.com;
+            can be repeated.
     """
 
     host: str = option("--host", "ADDRESS", default="127.0.0.1")
@@ -77,17 +77,17 @@ class HttpOptions:
 
     @property
     def host_name(self) -> str:
-        """The host, in the form of a URL."""
+        """The host as a URL has it: IPv6 addresses in brackets."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     def url(self, port: int) -> str:
-        """The URL of the server."""
+        """Return the URL of the server at a port."""
         return f"http://{self.host_name}:{port}{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The options of the tools.
+    """The options of the tools: verifier, evidence and configuration.
 
     Attributes:
         file: The configuration: its sections verify, detector and explain. Environment variables
@@ -97,7 +97,7 @@ class ServerOptions:
         verifier_model: The model of an endpoint, if an agent names none.
         base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL, or OpenAI's]
         service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
-        plain_http_host: The host to which either may be asked over plain HTTP.
+        plain_http_host: The host to which plain HTTP is allowed, besides this machine.
         holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
         held_only: Refuse evidence that comes with a call: only held evidence counts.
         roots: A folder whose files may be evidence, all of them; can be repeated.  [default: none]
@@ -118,8 +118,8 @@ class ServerOptions:
     )
 
     def command(self) -> list[str]:
-        """The command line that starts this server from any folder."""
-        # -P: modules must not be imported from a folder that happens to be open in an editor.
+        """Return the command line that starts this server from any folder."""
+        # -P: Python must not import modules from the folder in which a client starts the server.
         words = [sys.executable, "-P", "-m", "groundwire", "mcp"]
         words += [] if self.file is None else ["--config", str(self.file.resolve())]
         for path, value in given_settings(self).items():
@@ -131,10 +131,11 @@ class ServerOptions:
         return words
 
     def environment(self, ctx: click.Context) -> tuple[dict[str, str], str | None]:
-        """Find the variables of the environment that the server needs wherever it is started.
+        """Return the environment variables that the server needs when a client starts it.
 
         Returns:
-            Variables with their values, and the name of one whose value is a secret.
+            The variables with their values, and the name of the one whose value is a secret, if
+            there is one.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
@@ -159,10 +160,14 @@ class ServerOptions:
 
     @contextmanager
     def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
-        """Open the backend of the tools, and close it in the end.
+        """Open the backend of the tools, and close it after the block.
+
+        Args:
+            ctx: Context of the command.
+            has_sessions: Whether each client has a session of its own, as over stdio.
 
         Raises:
-            MissingExtraError: If the verifier that was chosen needs one.
+            MissingExtraError: If the extra that the chosen verifier needs is not installed.
         """
         from groundwire.mcp.backend import Backend
         from groundwire.mcp.files import Roots
@@ -201,11 +206,12 @@ def mcp(
     r"""Serve agents: verify answers, check citations, hold evidence.
 
     A server for the Model Context Protocol. Agents call detect_hallucination,
-    audit_trace_budget, check_answer and check_citations; who verifies, and where, is chosen here
-    and by no agent.
+    audit_trace_budget, check_answer and check_citations. The verifier is chosen here; agents
+    cannot choose it.
 
     Args:
-        transport: stdio, for a client that starts this; streamable-http, for several clients.
+        transport: stdio, for a client that starts this command; streamable-http, for several
+            clients.
 
     Examples:
         groundwire mcp --root .
@@ -255,7 +261,7 @@ def print_config(
 
 
 def describe(backend: "Backend") -> Iterator[str]:
-    """Describe verifier and evidence of the server, on a line each."""
+    """Describe the server's verifier and its evidence, line by line."""
     where = {
         "local": "local: nothing leaves this machine",
         "openai": "openai: claims and the evidence they are read with leave this machine",
@@ -277,7 +283,7 @@ def describe(backend: "Backend") -> Iterator[str]:
 
 
 def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
-    """Serve the client that started this process."""
+    """Serve the client that started this process, over standard input and output."""
     from groundwire.config.tree import Log
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
@@ -291,7 +297,7 @@ def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
 
 
 def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
-    """Serve several clients, until told to stop."""
+    """Serve several clients over HTTP, until told to stop."""
     from groundwire.config.tree import Log
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.http import app_of, listen, serve_http
@@ -310,10 +316,11 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
 
 
 def read_access(own: HttpOptions) -> "Access":
-    """Read which clients the server accepts.
+    """Read from the options which clients the server accepts.
 
     Raises:
-        UsageError: If others could ask without a token, or by names that nobody allowed.
+        UsageError: If other machines can reach the server, and there is no token, or no host name
+            was allowed.
     """
     from groundwire.config.kinds import is_loopback_host
     from groundwire.mcp.http import Access

@@ -1,4 +1,4 @@
-"""``groundwire measure``: how often a language model hallucinates on questions of one's own."""
+"""``groundwire measure``: measures how often language models hallucinate on a user's questions."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -32,8 +32,8 @@ def measure() -> None:
         groundwire measure compare before/results.jsonl after/results.jsonl
 
     A question has sources (or context), perhaps an id, a task (or category) and a context_id. The
-    key is that of OPENAI_API_KEY. run does both steps in a folder: generate, then evaluate. The
-    same command goes on where it was interrupted: what a model has answered is not asked again.
+    key is read from OPENAI_API_KEY. run does both steps in a folder: generate, then evaluate. After
+    an interruption, the same command goes on, and does not ask for answers again.
 
     Exit status of generate, evaluate and run:
         0  all rows were read, answered and judged
@@ -55,12 +55,12 @@ def generate_command(
 ) -> None:
     """Ask one or several language models, at any endpoint that speaks chat completions.
 
-    Answers are written in the order of the questions, those without one with their error. Keys are
-    read from the environment and go nowhere but to the endpoint.
+    Answers are written in the order of the questions; a failed call has an error in place of the
+    answer. Keys are read from the environment and are sent to the endpoint alone.
 
     Args:
         output: The table of answers, as JSON Lines. Replies are kept beside it as they come, in
-            a file that ends in .replies: the same command asks only what has no answer.
+            a file that ends in .replies, so that the same command asks only for missing answers.
         force: Replace an --output that this command did not write.
     """
     from groundwire.evaluation.measure.generate import replies_path
@@ -86,11 +86,11 @@ def evaluate_command(
 ) -> None:
     """Judge answers and count: rates with intervals, severities, by model and category.
 
-    --data is what generate wrote, or any table of answers with their sources; a column model tells
-    models apart. What --output keeps is read by groundwire report, too.
+    --data is what generate wrote, or any table of answers with their sources; a column named model
+    says who gave an answer. groundwire report can read what --output keeps.
 
     Args:
-        by: Tell the values of this column of the data apart as well.
+        by: Also count by the values of this column of the data.
         as_json: Print the numbers as JSON.
     """
     from groundwire.evaluation.measure.rates import rates
@@ -146,11 +146,11 @@ def run_command(
 ) -> None:
     """Generate answers and evaluate them in a folder: from questions to a report.
 
-    What a model has answered is not asked again; all answers are judged anew.
+    If the command is repeated, it asks only for missing answers, and judges all answers anew.
 
     Args:
-        by: Tell the values of this column of the data apart as well.
-        out: Where all files go.
+        by: Also count by the values of this column of the data.
+        out: The folder of all files.
         as_json: Print the numbers as JSON.
     """
     costs = prices.read()
@@ -171,7 +171,7 @@ def run_command(
 
 
 def _judge(choice: DetectorChoice, setup: Setup, answers: Path, results: Path) -> None:
-    """Judge all answers; results of an earlier run are replaced."""
+    """Judge all answers, and replace the results of an earlier run."""
     from groundwire.evaluation.datasets.files import read_labelled
     from groundwire.evaluation.datasets.lines import count_rows, fingerprints
     from groundwire.evaluation.datasets.mapping import ColumnMapping
@@ -189,7 +189,7 @@ def _judge(choice: DetectorChoice, setup: Setup, answers: Path, results: Path) -
 
 
 def _require_apart(output: Path, data: Path) -> None:
-    """Refuse an output that is the input, or among its files."""
+    """Refuse an output that is the input file, or that is in the input folder."""
     if output.resolve() in (data.resolve(), data.resolve() / output.name):
         raise click.UsageError("The output is an input, or in its folder: name another.")
 

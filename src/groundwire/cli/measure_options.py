@@ -1,4 +1,4 @@
-"""Options that several commands of ``groundwire measure`` have, and what they mean."""
+"""The options that several commands of ``groundwire measure`` share."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class OrNone(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
-    """A number from a lowest one on, or ``none`` to leave it to the endpoint."""
+    """Click type of a number with a lower limit, or ``none``: the endpoint uses its default."""
 
     name = "number"
 
@@ -60,7 +60,7 @@ class PriceOptions:
     prices_out: tuple[str, ...] = option("--price-out", "[MODEL=]X")
 
     def read(self) -> "Prices":
-        """The prices by model."""
+        """Read the prices of each model."""
         from groundwire.evaluation.measure.rates import Prices
 
         return Prices.of(self.prices_in, self.prices_out)
@@ -72,8 +72,8 @@ class Questions:
 
     Attributes:
         data: Questions with their sources: JSON Lines, CSV, TSV or Parquet, or a folder of them.
-        columns: Which column holds a field, if it has another name; can be repeated.
-        limit: So many questions, drawn at random, the same each time.
+        columns: The column that holds a field, if it has another name; can be repeated.
+        limit: Number of questions, drawn at random, the same each time.
     """
 
     data: Path = option("--data", type=FilePath(exists=True, path_type=Path), required=True)
@@ -81,7 +81,7 @@ class Questions:
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
 
     def read(self) -> "Iterator[AnyQuestion]":
-        """Read them from the first."""
+        """Read the questions, from the first one on."""
         from groundwire.evaluation.datasets.files import read_questions
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.measure.questions import drawn
@@ -98,9 +98,9 @@ class Generating:
         base_url: An endpoint that speaks chat completions.  [default: $OPENAI_BASE_URL or OpenAI's]
         api_key_env: The variable of the environment that holds the key.
         no_key: Send no key.
-        system: What the model is told before the question.
-        system_file: The same from a file.
-        concurrency: Calls at a time.
+        system: Text of the system message, which comes before the question.
+        system_file: A file with the text of the system message.
+        concurrency: Most calls at a time.
         retries: How often a call is made again after 429, 5xx, or if it fails or takes too long,
             with longer and longer pauses.
         timeout_s: Seconds that a call may take, from the connection to the last byte.
@@ -124,7 +124,7 @@ class Generating:
             raise click.UsageError("--system and --system-file exclude each other.")
 
     def address(self) -> "EndpointAddress":
-        """Read where the models are."""
+        """Read the address and key of the endpoint; warn if it is plain HTTP to another machine."""
         from groundwire.evaluation.language_model import EndpointAddress
 
         variable = None if self.no_key else self.api_key_env
@@ -138,7 +138,7 @@ class Generating:
         return address
 
     def prompting(self) -> "Prompting":
-        """Read how they are asked."""
+        """Read the models to ask, and the parameters of their calls."""
         from groundwire.evaluation.measure.generate import SYSTEM, Prompting
 
         system = SYSTEM if self.system is None else self.system
@@ -151,7 +151,7 @@ class Generating:
         )
 
     def to(self, questions: Questions, output: Path, prices: "Prices") -> ExitStatus:
-        """Ask what has no answer yet, and write the table of answers."""
+        """Ask for the answers that are missing, and write the table of answers."""
         from groundwire.evaluation.language_model import LanguageModel
         from groundwire.evaluation.measure.generate import generate
 
@@ -175,7 +175,7 @@ class Generating:
 
 
 def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
-    """Make the loader of detectors combine them with the embedded explainer."""
+    """Return loaders whose detectors are combined with the embedded explainer."""
     from groundwire.evaluation.measure.explained import LoadExplained
 
     wanted = ExplainerChoice(model=None, threads=choice.threads)

@@ -1,4 +1,4 @@
-"""``groundwire models``: the models inside the package."""
+"""``groundwire models``: lists and verifies the models inside the package."""
 
 from collections.abc import Iterator
 
@@ -81,7 +81,7 @@ def verify(
 
 
 def describe(manifest: Manifest) -> dict[str, object]:
-    """The entry of a model in ``models --json``."""
+    """Return the entry of a model in the output of ``models --json``."""
     return {
         "name": manifest.name,
         "version": manifest.version,

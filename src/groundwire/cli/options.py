@@ -1,16 +1,12 @@
-"""Declares options of commands in the signature of a function, or in a class that several share.
+"""Declares a command's options in the signature of a function, or in a class for several commands.
 
-The help of an option is the entry of its parameter under ``Args:`` in the docstring of the
-function, or under ``Attributes:`` in that of the class. What the docstring says from ``Examples:``
-or ``Exit status:`` on stands below the options in the help::
+The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
+under ``Attributes:`` in the docstring of the class. The help shows the rest of a docstring, from
+``Examples:`` or ``Exit status:`` on, below the options. A command looks like this::
 
     @command()
     def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone = group(Tone)) -> None:
-        \"\"\"Greet somebody.
-
-Args:
-            name: Who is greeted.
-        \"\"\"
+        \"\"\"The help of the command, with a section Args for the help of --name.\"\"\"
 """
 
 import inspect
@@ -32,7 +28,13 @@ _EPILOG = re.compile(r"^(?:Examples?|Exit status)\b.*:\n.*", re.MULTILINE | re.D
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """An option or an argument that a function or a class declares."""
+    """An option or an argument that a function or a class declares.
+
+    Attributes:
+        names: Names of an option on the command line; empty for an argument.
+        settings: Arguments of click's option or argument.
+        setting: Path of the setting that the option wins over; empty if there is none.
+    """
 
     names: tuple[str, ...]
     settings: Mapping[str, Any]
@@ -41,7 +43,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """A class of options that several commands share."""
+    """Marks a parameter whose value is made from a class of options (``options``)."""
 
     options: type
 
@@ -54,13 +56,17 @@ def option(
     setting: str = "",
     **settings: Any,  # noqa: ANN401 - of click.option
 ) -> Any:  # noqa: ANN401 - the default of a parameter of any type
-    """Declare an option. The annotation says whether it is a flag or can be repeated.
+    """Declare an option as the default of a parameter.
+
+    An option is a flag if the parameter is annotated with ``bool``, and can be repeated if it is
+    annotated with a tuple.
 
     Args:
         names: The option on the command line: ``--data``, ``--check/--no-check``.
         metavar: Name of the value in the help.
         type: Click type of the value, where the annotation does not say it.
-        setting: The setting that the option wins over; its value is read like the setting's.
+        setting: Path of the setting that the option wins over. Values of the option are read like
+            values of this setting.
         settings: Further arguments of :func:`click.option`.
     """
     given = {"metavar": metavar, "type": type, **settings}
@@ -73,7 +79,10 @@ def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> A
 
 
 def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of any type
-    """Declare a group of options; the annotation of the parameter is the class made of them."""
+    """Declare a class of options as the default of a parameter.
+
+    The parameter gets an object of its annotated class, made from the values of the options.
+    """
     return Group(options)
 
 
@@ -88,8 +97,8 @@ def command(
     A first parameter ``ctx`` is the context of click.
 
     Args:
-        name: Its name, where it is not that of the function.
-        under: The group that it belongs to.
+        name: Name of the command; ``None``: the name of the function.
+        under: The group that the command belongs to.
         settings: Further arguments of :func:`click.command`.
     """
 
@@ -101,7 +110,7 @@ def command(
 
 
 def commands(**settings: Any) -> Callable[[Callable[..., Any]], click.Group]:  # noqa: ANN401
-    """Make a group of commands of a function; the parameters are those of :func:`command`."""
+    """Make a group of commands from a function; the parameters are those of :func:`command`."""
 
     def made(function: Callable[..., Any]) -> click.Group:
         given: dict[str, Any] = {"cls": SuggestingGroup, "epilog": _epilog(function), **settings}
@@ -118,7 +127,7 @@ def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _epilog(function: Callable[..., Any]) -> str | None:
-    """Write the end of a docstring as click wants it, which otherwise joins lines."""
+    """Return the end of a docstring for the help, marked so that click does not join its lines."""
     found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
     if found is None:
         return None
@@ -148,12 +157,12 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def names_of(options: type) -> tuple[str, ...]:
-    """Names of the parameters of a group of options."""
+    """Return the names of the parameters that a class of options declares."""
     return tuple(name for name, _, _ in _declared(options))
 
 
 def given_settings(options: object) -> dict[str, Any]:
-    """Map the paths of settings to the values of options that were given and win over them."""
+    """Return the path of each setting that a given option wins over → the value of the option."""
     values = {
         declared.setting: getattr(options, name)
         for name, declared, _ in _declared(type(options))

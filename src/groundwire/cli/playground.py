@@ -35,7 +35,7 @@ def playground(
         2  it could not start
     """
     require_gateway("`groundwire playground`")
-    # All of this is heavy, and --help needs none of it.
+    # These imports take time, and --help does not need them.
     from groundwire.config import parse
     from groundwire.detector import Detector
     from groundwire.gateway.playground.app import Playground

@@ -1,4 +1,4 @@
-"""Shows the progress of a long run on standard error: a bar, or without a terminal some lines."""
+"""Shows the progress of a long run on standard error: a bar on a terminal, else lines of text."""
 
 import sys
 import time
@@ -12,13 +12,14 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: Seconds between two lines where there is no terminal.
+#: Least seconds between two lines of progress, without a terminal.
 LINE_EVERY_S = 10.0
 
-#: Characters of sources that take seconds to read.
+#: Number of characters from which reading the sources takes seconds.
 LONG_CHARS = 2_000_000
 
-#: A function to call with the line of the input that is done, and the rows judged by this run.
+#: A function that shows the progress. Its arguments are the number of the input's last line that
+#: is done, and the number of rows that this run has judged.
 Report = Callable[[int, int], None]
 
 
@@ -27,7 +28,8 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
     """Report how many rows are judged while the block runs.
 
     Args:
-        count: Returns how many lines there are; ``None``: unknown. Only called for a terminal.
+        count: Returns the number of lines in the input; ``None`` if it is unknown. It is called
+            only if there is a terminal.
         is_interactive: Whether to draw on a terminal.
     """
     start = time.monotonic()
@@ -54,7 +56,14 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
 
 @contextmanager
 def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Report how many things are done, of how many (``None``: unknown), while the block runs."""
+    """Show the progress of a run while the block runs.
+
+    The block gets a function to call with the number of things that are done, and the total number
+    (``None`` if it is unknown).
+
+    Args:
+        what: Name of one thing, such as ``row``.
+    """
     if not sys.stderr.isatty():
         say = lines()
         yield lambda done, total: say(lambda: count_of(done, what))
@@ -66,7 +75,7 @@ def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
 
 @contextmanager
 def waiting(n_chars: int) -> Iterator[None]:
-    """Show on a terminal that long sources are being read, and for how long, while the block runs.
+    """Show on a terminal that long sources are being read, with the time, while the block runs.
 
     Args:
         n_chars: Characters of the sources; below :data:`LONG_CHARS` nothing is shown.
@@ -87,7 +96,7 @@ def waiting(n_chars: int) -> Iterator[None]:
 @contextmanager
 def bar(*texts: str) -> Iterator["Progress"]:
     """Draw a progress bar with texts beside it, and the time that is left."""
-    # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
+    # Rich takes a tenth of a second to import, and is needed only for a terminal.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -97,7 +106,10 @@ def bar(*texts: str) -> Iterator["Progress"]:
 
 
 def lines() -> Callable[..., None]:
-    """Make a function that prints a line at most every :data:`LINE_EVERY_S`, and the last one."""
+    """Return a function that prints a line, and skips lines that follow too soon.
+
+    Two lines are at least :data:`LINE_EVERY_S` seconds apart; the last line is always printed.
+    """
     last = time.monotonic()
 
     def say(text: Callable[[], str], *, is_last: bool = False) -> None:
@@ -111,10 +123,10 @@ def lines() -> Callable[..., None]:
 
 
 def count_rows(n_rows: int) -> str:
-    """Format a number of rows."""
+    """Format a number of rows, such as ``1,200 rows``."""
     return count_of(n_rows, "row")
 
 
 def count_of(number: int, what: str) -> str:
-    """Format a number of things."""
+    """Format a number of things, such as ``1 key`` or ``2 keys``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

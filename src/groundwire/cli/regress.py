@@ -1,4 +1,4 @@
-"""``groundwire regress``: fail a pipeline of tests if scores fell, or too much is hallucinated."""
+"""``groundwire regress``: fails a CI pipeline if scores fell, or too many answers are wrong."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -42,14 +42,13 @@ def regress(
     It also fails if more rows than before cannot be read or checked, or are not checked at all.
 
     Args:
-        baseline: What groundwire evaluate --json printed before; or the file of its --output,
-            then each answer is compared with itself.
-        drops: By how many points of per cent a score may be worse, such as f1=1.0; can be
-            repeated.
-        max_rate: Which share of the answers may be hallucinated, such as 0.05; those that were
-            not fully checked might all be. Labels are not needed.
-        annotations: Also print what failed as GitHub shows it beside a change; auto: where it
-            runs.
+        baseline: The output of an earlier groundwire evaluate --json; or the file of its --output,
+            with which each answer is compared with the same answer before.
+        drops: The percentage points by which a score may fall, such as f1=1.0; can be repeated.
+        max_rate: The share of answers that may be hallucinated, such as 0.05. Answers that were
+            not fully checked count as hallucinated. Labels are not needed.
+        annotations: Also print failures as annotations, which GitHub shows beside a change; auto:
+            if the command runs on GitHub.
         as_json: Print the comparison as JSON.
 
     Examples:
@@ -76,7 +75,7 @@ def regress(
             click.echo(line, err=as_json)
 
     try:
-        # Errors in the arguments are found before anything is judged.
+        # The arguments are read before anything is judged, so that their errors come first.
         limits = AllowedChanges.of(drops, max_rate)
         before = None if baseline is None else Baseline.read(baseline)
         with labelled.judged(ctx, choice) as path:

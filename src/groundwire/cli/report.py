@@ -1,4 +1,4 @@
-"""``groundwire report``: a file of results as a page, as Markdown or as JUnit."""
+"""``groundwire report``: makes a page, Markdown or JUnit from a file of results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,11 +23,12 @@ def report(
     """Make reports of a file of results.
 
     Args:
-        html: One page that stands alone: tables, plots, and the worst examples with filters.
-        markdown: For a pull request: tables, and the worst errors folded.
-        junit: A test for each row: a wrong verdict is a failure, a failed row an error. If no row
-            has a label, flagged answers are failures.
-        n_examples: How many rows the page shows, the worst errors first.
+        html: Write one page without other files: tables, plots, and the worst examples with
+            filters.
+        markdown: Write Markdown for a pull request: tables, and the worst errors folded.
+        junit: Write a JUnit file with a test for each row: a wrong verdict is a failure, a failed
+            row an error. If no row has a label, flagged answers are failures.
+        n_examples: Number of rows that the page shows, the worst errors first.
 
     Examples:
         groundwire report results.jsonl --html report.html
@@ -38,8 +39,8 @@ def report(
     report that exists is replaced.
 
     Exit status:
-        0  the reports are written, whatever they say: groundwire regress is what fails
-        2  they could not be, or the command was wrong
+        0  the reports are written, whatever they say; groundwire regress fails on bad scores
+        2  a report could not be written, or the command was wrong
     """
     outputs = {"--html": html, "--markdown": markdown, "--junit": junit}
     _refuse_shared({"RESULTS": results} | outputs)
@@ -61,7 +62,7 @@ def report(
 
 
 def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
-    """Refuse to read and replace one file, or to write two reports into it."""
+    """Refuse to replace the file of results, or to write two reports into one file."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is None:

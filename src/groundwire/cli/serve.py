@@ -1,4 +1,4 @@
-"""``groundwire serve``: the gateway, from the command line."""
+"""``groundwire serve``: starts the gateway."""
 
 import logging
 import os
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.control.tenants.first_start import FirstStart
 
-#: What the gateway imports beyond the base installation.
+#: Packages that the gateway needs beyond the base installation.
 PACKAGES = (
     *("aiohttp", "aiosqlite", "alembic", "argon2", "asyncpg", "fastapi", "httptools", "msgspec"),
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
-#: Where new keys go if there is no terminal to show them on.
+#: File in ``gateway.data_dir`` for new keys if there is no terminal to show them on.
 FIRST_KEYS = "first-keys.txt"
 
 NO_UPSTREAM = """\
@@ -49,19 +49,20 @@ class ServeOptions:
     """The options of the gateway.
 
     Attributes:
-        upstream: Where the OpenAI-compatible API begins that answers, such as
-            https://api.openai.com/v1. Several upstreams stand in a configuration.
-        upstream_key_env: The environment variable that holds the upstream's key. Without one,
-            clients send theirs as Authorization, and the gateway's as X-Groundwire-Key.
+        upstream: Base URL of the OpenAI-compatible API that answers, such as
+            https://api.openai.com/v1. Only a configuration can name several upstreams.
+        upstream_key_env: The environment variable that holds the upstream's key. Without it,
+            clients send the upstream's key as Authorization, and the gateway's key as
+            X-Groundwire-Key.
         host: The address to listen on.  [default: 127.0.0.1]
         port: The port to listen on; 0: any.  [default: 8080]
         file: The configuration; environment variables win over it, and options over both.
-        preset: strict: block all answers that are not found to be grounded, also those without
-            evidence, and those that could not be checked. Other options win over it.
+        preset: strict: block all answers that are not found to be grounded, including answers
+            without evidence and answers that could not be checked. Other options win over it.
         action: What is done about hallucinated answers: none, log, flag, header, body or block.
             [default: log]
-        release: When a stream lets text go that may have to be withheld: sentence (once judged)
-            or deferred (at the end).  [default: sentence]
+        release: When a stream passes on text that may have to be blocked: sentence (once the
+            sentence is judged) or deferred (at the end).  [default: sentence]
         checks: Whether answers are checked at all.
         store: The database of tenants, keys and the audit trail:
             postgresql://user:password@host/name, or sqlite:///path.  [default: a file of SQLite
@@ -69,8 +70,8 @@ class ServeOptions:
         admin: Whether there is an admin plane.  [default: there is]
         admin_port: The port of the admin plane, on this machine unless admin.host says
             otherwise; 0: any.  [default: 8090]
-        is_local_demo: Need no key on either port, and serve this machine only. Authorization
-            goes on to the upstream.
+        is_local_demo: Need no key on either port, and serve this machine only. The header
+            Authorization is passed on to the upstream.
     """
 
     upstream: object = option("--upstream", "URL", setting="upstream.url")
@@ -92,19 +93,19 @@ class ServeOptions:
 def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions)) -> None:
     """Stand between applications and a language model, and check its answers.
 
-    Serves the upstream's API under /v1, so a client needs another base URL and a key, and nothing
-    else. Answers are checked against the sources that their requests have; the action says what is
-    done about findings.
+    Serves the upstream's API under /v1, so a client needs only another base URL and another key.
+    Answers are checked against the sources in their requests; the action says what is done about
+    findings.
 
     Examples:
         groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
         groundwire serve --upstream http://127.0.0.1:11434/v1 --action header --local-demo
         groundwire serve --config groundwire.yaml --host 0.0.0.0
 
-    The first start makes a key for clients and an admin key. It shows them once on a terminal;
-    without one it writes them to first-keys.txt in gateway.data_dir, for its owner alone. Keys in
-    the configuration come in their place. groundwire keys makes others.
-    SIGTERM or Ctrl-C ends it once the requests in flight have ended.
+    The first start makes a key for clients and an admin key, unless the configuration has keys. It
+    shows them once on a terminal; without a terminal it writes them to first-keys.txt in
+    gateway.data_dir, which only its owner can read. groundwire keys makes further keys.
+    SIGTERM or Ctrl-C ends the gateway once the requests in flight have ended.
 
     Exit status:
         0  it was told to stop
@@ -120,19 +121,22 @@ def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions))
 
 
 def require_gateway(what: str = "The gateway") -> None:
-    """Check that the extra is installed.
+    """Check that the extra ``gateway`` is installed.
 
     Args:
-        what: What needs it, for the message.
+        what: The feature that needs the extra, for the error.
 
     Raises:
-        MissingExtraError: If it is not.
+        MissingExtraError: If the extra is not installed.
     """
     require(PACKAGES, what, "gateway")
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
-    """Apply the options, which win over the configuration."""
+    """Apply options to a configuration; they win over it, and over a preset that they name.
+
+    An upstream in the options replaces the configured ones. It does not get their key.
+    """
     from groundwire.config.tree import PRESETS
 
     preset = PRESETS[given.get("check.preset", "none")]
@@ -150,7 +154,7 @@ def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
 
 
 def with_key(config: "Config", variable: str) -> "Config":
-    """Give the upstream the key in an environment variable."""
+    """Read the upstream's key from an environment variable into the configuration."""
     from groundwire.config.keys import Token
 
     if config.upstream.url is None:
@@ -161,8 +165,8 @@ def with_key(config: "Config", variable: str) -> "Config":
 
 
 def run(config: "Config", *, is_local_demo: bool) -> None:
-    """Serve until told to stop."""
-    # All of this is heavy, and --help needs none of it.
+    """Serve the gateway, and its admin plane if there is one, until told to stop."""
+    # These imports take time, and --help does not need them.
     from groundwire.config.findings import ConfigWarning, findings
     from groundwire.gateway.app import create_app
     from groundwire.gateway.console.app import AdminPlane
@@ -175,11 +179,12 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         listen,
     )
 
-    # They are told below.
+    # The findings are printed below, so they need no Python warnings.
     warnings.simplefilter("ignore", ConfigWarning)
     tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
-        # First the ports: a key that is made is shown once, and must not be lost to a failed start.
+        # The ports are opened first: new keys are shown only once, and must not be lost because
+        # the start fails after that.
         sockets = _held(stack, listen(config, is_local_demo=is_local_demo))
         address = _address(config.gateway.host, sockets)
         admins = []
@@ -235,7 +240,7 @@ def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
 
 
 def log_lines(*lines: str) -> None:
-    """Write lines about the start to the log; "warning:" at the start of one sets its level."""
+    """Write lines about the start to the log; a line that begins with "warning:" as a warning."""
     log = logging.getLogger("groundwire.serve")
     for line in lines:
         if line.startswith("warning: "):
@@ -247,9 +252,9 @@ def log_lines(*lines: str) -> None:
 def show_keys(
     config: "Config", start: "FirstStart", *, address: str, tell: Callable[..., None]
 ) -> None:
-    """Say which keys are accepted; show new ones on a terminal, or write them to a file.
+    """Say which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Output that is not a terminal may be collected and kept by others, as the log of a container.
+    Without a terminal, output may be collected and kept, like the log of a container.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:

@@ -1,4 +1,4 @@
-"""Helps commands with a configuration: options that win over it, secrets, extras."""
+"""Helps commands with their configuration: options that win over it, secrets, and extras."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -23,8 +23,8 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     """Change settings of a configuration, by their paths, to the values of options.
 
     Raises:
-        UsageError: If a verifier would then be asked over plain HTTP on a machine that is not
-            named for it.
+        UsageError: If a verifier would then be called over plain HTTP on another machine than
+            ``verify.plain_http_host``.
     """
     from groundwire.config import SettingOrigin
     from groundwire.config.fields import describe_wrong
@@ -45,7 +45,7 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
 
 
 def is_of_file(config: "Config", path: str) -> bool:
-    """Whether a file, and no environment variable, sets a value that is not ``null``."""
+    """Return whether a setting has a value that comes from no environment variable."""
     return config.value(path) is not None and config.origins[path].source not in os.environ
 
 
@@ -54,11 +54,11 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
 
     Args:
         variable: Name of the variable.
-        type_: The annotation of a setting of this type.
-        what: Its name in the error.
+        type_: Annotation of the setting that the secret is for; it says which values are legal.
+        what: Name of the secret in the error, such as ``key``.
 
     Raises:
-        UsageError: If the variable has no such value.
+        UsageError: If the variable is not set, or its value is not legal.
     """
     from groundwire.config.kinds import Kind, KindError
 
@@ -74,10 +74,15 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
 
 
 def require(packages: Iterable[str], what: str, extra: str) -> None:
-    """Make sure that an extra is installed.
+    """Check that an extra is installed.
+
+    Args:
+        packages: Packages of the extra.
+        what: The feature that needs the extra, for the error.
+        extra: Name of the extra.
 
     Raises:
-        MissingExtraError: If one of its packages is not there.
+        MissingExtraError: If one of the packages is not installed.
     """
     if any(find_spec(name) is None for name in packages):
         raise MissingExtraError(what, extra)
@@ -89,13 +94,13 @@ class StoreOptions:
 
     Attributes:
         file: The gateway's configuration file.
-        store: The database, in place of the configured one. A password is better in
-            GROUNDWIRE_STORE_URL: others see what a command is given.
+        store: The database, in place of the configured one. A URL with a password is better in
+            GROUNDWIRE_STORE_URL, since others can see the options of a command.
     """
 
     file: Path | None = option("--config", type=TEXT_FILE)
     store: object = option("--store", "URL", setting="store.url")
 
     def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. One that cannot be used ends the command."""
+        """Read the configuration in effect. If it cannot be used, the command ends."""
         return with_values(read_config(ctx, self.file), given_settings(self))

@@ -1,4 +1,4 @@
-"""Exit status of the commands: supported, unsupported and failed told apart."""
+"""Exit status of the commands: it tells supported, unsupported and failed apart."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -27,5 +27,5 @@ _OF_OUTCOME = {
 
 
 def exit_status(outcomes: Iterable[Outcome]) -> ExitStatus:
-    """The status of a run: that of its worst outcome; of none, passed."""
+    """Return the exit status of the worst of some outcomes; without outcomes, ``PASSED``."""
     return max((_OF_OUTCOME[outcome] for outcome in outcomes), default=ExitStatus.PASSED)

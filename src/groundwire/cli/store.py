@@ -1,4 +1,4 @@
-"""``groundwire store``: the database, from the command line."""
+"""``groundwire store``: brings the tables of the database up to date."""
 
 import asyncio
 
@@ -29,14 +29,14 @@ def migrate(
 ) -> None:
     """Bring the tables up to date, from nothing or from any earlier revision.
 
-    A start of the gateway does the same. There is no way back: make a backup before.
+    The gateway does this too when it starts. The change cannot be undone: make a backup before.
 
     Args:
-        as_json: Print it as JSON.
+        as_json: Print the result as JSON.
 
     Exit status:
-        0  its tables are up to date
-        2  they cannot be brought there
+        0  the tables are up to date
+        2  the tables could not be brought up to date
     """
     config = place.read(ctx)
     from groundwire.control.store.migrate import HEAD, make_ready

@@ -1,4 +1,4 @@
-"""Changes of the database by commands, recorded as those of a gateway are."""
+"""Lets commands change the database, and records each change in the audit trail."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,31 +21,36 @@ _T = TypeVar("_T")
 _Work = Callable[["Store"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
-#: Seconds for which a command tries to record a change.
+#: Most seconds for which a command tries to record a change.
 RECORD_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class StoreChange(Generic[_T]):
-    """The result of reading or changing the database, and whether it is in the audit trail."""
+    """The result of a command's work on the database.
+
+    Attributes:
+        value: What the work returned.
+        is_recorded: Whether the change is in the audit trail, as far as it has to be.
+    """
 
     value: _T
     is_recorded: bool = True
 
 
 def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change the database of a configuration.
+    """Read or change the database of a configuration, and record a change.
 
     Args:
         config: The configuration.
-        work: Does it.
-        events: Builds the events to record; ``None``: nothing is changed.
+        work: Reads or changes the database.
+        events: Makes the audit events of a change; ``None`` if nothing is changed.
     """
     return asyncio.run(_done(config, work, events))
 
 
 def end(ctx: click.Context, done: StoreChange[Any]) -> None:
-    """End with 1 if a change could not be recorded."""
+    """End the command with exit status 1 if a change could not be recorded."""
     if not done.is_recorded:
         say("warning: it is done, and could not be recorded in the audit log.")
         ctx.exit(ExitStatus.FLAGGED)
@@ -58,7 +63,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store.opening import existing_store
 
-    # First the steps that can fail and would keep the change from being recorded.
+    # Steps without which a change could not be recorded come first, before the change is made.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:
@@ -69,7 +74,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         done = await work(store)
         made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
         found = () if events is None else events(done, made)
-        if audit is not None and found:  # else not even a chain begins
+        if audit is not None and found:  # without events, no chain is begun
             return StoreChange(done, is_recorded=await _is_recorded(audit, found))
         return StoreChange(done)
 

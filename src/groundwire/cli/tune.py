@@ -1,4 +1,4 @@
-"""``groundwire tune``: which threshold to run, by labelled answers."""
+"""``groundwire tune``: chooses a threshold by labelled answers."""
 
 import click
 
@@ -29,11 +29,11 @@ def tune(
 
     Args:
         target: fpr=RATE (at most this share of the grounded answers is flagged),
-            precision=RATE, recall=RATE, or f1 (as high as it gets, nothing is promised).
-        confidence: How often a promise is to hold; above 0.5 and below 1.
-        by: A threshold for each value of a column as well, such as task or tenant.
-        seed: Of what is drawn; to be fixed before looking, as the target is.
-        as_json: Print all of it as JSON, with the curve.
+            precision=RATE, recall=RATE, or f1 (the highest f1, without a guarantee).
+        confidence: Probability with which a guarantee holds; above 0.5 and below 1.
+        by: Also choose a threshold for each value of this column, such as task or tenant.
+        seed: Seed of the random draws. Choose it, like the target, before you see any result.
+        as_json: Print the whole result as JSON, with the curve.
 
     Examples:
         groundwire tune --data labelled.jsonl --target fpr=0.01
@@ -42,10 +42,10 @@ def tune(
         groundwire tune --results results.jsonl --target f1 --json
 
     Exit status:
-        0  there is a threshold; with fpr, precision and recall the target is promised of it
-        1  there is none, for all answers or for a group: it says how many answers it would take;
-           or some rows could not be read or checked, which is told
-        2  there is nothing to choose by, or the command was wrong
+        0  there is a threshold; for fpr, precision and recall it is guaranteed to meet the target
+        1  there is no such threshold, for all answers or for a group, and the result says how many
+           answers would be needed; or some rows could not be read or checked
+        2  there are no answers to choose by, or the command was wrong
     """
     from groundwire.evaluation.tuning.sample import read_sample
     from groundwire.evaluation.tuning.snippet import to_yaml

@@ -1,4 +1,4 @@
-"""``groundwire verify``: does each claim of an answer follow from what it cites?"""
+"""``groundwire verify``: verifies each claim of an answer against the evidence that it cites."""
 
 import os
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifySettings:
-    """The options that win over settings of a verification; others are in the configuration.
+    """The options that win over settings of a verification.
 
     Attributes:
         verifier: local (the embedded model; nothing leaves this machine), openai (an
@@ -42,15 +42,15 @@ class VerifySettings:
         model: The model that an endpoint is asked for.
         base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL]
         service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
-        plain_http_host: The host to which endpoint or service may be asked over plain HTTP, such as
-            one of the same cluster.
+        plain_http_host: The host to which plain HTTP is allowed, besides this machine, such as a
+            host of the same cluster.
         target: The probability that a claim must reach with its evidence, and not without.
             [default: 0.95]
-        max_claims: Claims that are verified; more claims flag the answer.  [default: 25]
+        max_claims: Most claims that are verified; an answer with more is flagged.  [default: 25]
         require_citations: Flag a claim that cites nothing.
-        context_mode: Evidence that a claim is read with: cited, all, or auto (all if it cites
-            nothing).  [default: cited]
-        claim_split: Parts that are claims: sentences or lines.
+        context_mode: Evidence that a claim is read with: cited, all, or auto (all if the claim
+            cites nothing).  [default: cited]
+        claim_split: Parts of the answer that are claims: sentences or lines.
         citation_regex: Pattern of a citation, with a group id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
         rule: signed, or kl: required against observed information, which has no sign.
@@ -101,9 +101,9 @@ def verify(
 ) -> None:
     r"""Verify an answer claim by claim: does each follow from what it cites?
 
-    Each claim is read with the evidence that it cites, and without. It passes if it reaches the
-    target with it, and not without; how much the evidence adds is told in bits. Texts and files
-    have options of their own; as a FILE, - is standard input.
+    Each claim is read with the evidence that it cites, and without. It passes if its probability
+    reaches the target with the evidence, and not without. The report says in bits how much the
+    evidence adds. Texts and files have options of their own; as a FILE, - is standard input.
 
     Args:
         answer: The answer, with citations such as [S0].
@@ -117,7 +117,7 @@ def verify(
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
         html: Also write the report as a page of its own, with the evidence.
-        config: A configuration, whose section verify holds; environment variables win over it,
+        config: A configuration, whose section verify is used; environment variables win over it,
             and options over both.
 
     Examples:
@@ -132,7 +132,7 @@ def verify(
     Exit status:
         0  each claim passed
         1  a claim was flagged, or there were more than --max-claims
-        2  the verification, or that of a claim, could not take place, or the command was wrong
+        2  the answer or a claim of it could not be verified, or the command was wrong
     """
     if trace is not None:
         others = ("answer", "answer_file", "max_claims", "claim_split")
@@ -178,10 +178,10 @@ class Job:
     """A verification to run.
 
     Attributes:
-        answer: The answer, unless there are steps.
-        steps: The steps of a trace.
-        spans: The evidence, as it was read.
-        with_citations: Whether citations are looked into.
+        answer: The answer; ``None`` if there are steps.
+        steps: The steps of a trace; ``None`` if there is an answer.
+        spans: The spans of evidence, as the user wrote them.
+        with_citations: Whether the citations are checked as well.
     """
 
     answer: str | None
@@ -190,7 +190,7 @@ class Job:
     with_citations: bool
 
     def run(self, settings: "Verify") -> "VerificationReport":
-        """Verify it."""
+        """Verify the answer or trace, and return the report."""
         from groundwire.verify.run import run
         from groundwire.verify.settings import arguments_of
 
@@ -200,12 +200,12 @@ class Job:
             self._subject(), self.spans, arguments, verifier, with_citations=self.with_citations
         )
         if report.error is None and not report.summary["claims_total"]:
-            # A program may pass no steps; but exit status 0 would be read as a pass.
+            # The library accepts a trace without steps, but exit status 0 would look like a pass.
             return replace(report, error=_NO_STEPS, error_type="no_claims")
         return report
 
     def page(self, report: "VerificationReport") -> str:
-        """The report as a page, with the evidence if it could be read."""
+        """Return the report as a page, with the evidence if it could be read."""
         from groundwire.render.verification_page import report_to_html
         from groundwire.verify.errors import NotVerifiedError
         from groundwire.verify.spans import read_spans
@@ -222,8 +222,8 @@ class Job:
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """The settings in effect: options, else environment variables, else the file."""
-    # Environment variables of endpoints count only if an endpoint is asked, by option or setting.
+    """Return the settings in effect: options win over the environment, and this over the file."""
+    # Environment variables of endpoints are read only if an option or setting chooses an endpoint.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
     config = read_config(ctx, file, environ=environ)
@@ -241,7 +241,7 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:
-    """The exit status: that of the worst claim."""
+    """Return the exit status of the worst claim in a report."""
     from groundwire.verify.citations import CitationStatus
     from groundwire.verify.rule import ClaimStatus
 
