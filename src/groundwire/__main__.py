@@ -1,4 +1,4 @@
-"""``python -m groundwire``: the command line."""
+"""Runs the command line for ``python -m groundwire``."""
 
 from groundwire.cli import main
 

@@ -1,6 +1,6 @@
-"""The detector: it joins the stages from sources, question and answer to a detection.
+"""The detector, which runs all stages from sources, question and answer to a detection.
 
-A finished text is checked by feeding it to a stream at once, so both give the same result.
+A finished answer is fed to a stream in one piece, so it has the same result as a streamed one.
 """
 
 import asyncio
@@ -49,16 +49,16 @@ CACHE_MB = 128.0
 
 
 class ScoringBackend(Protocol):
-    """Scores answers: the embedded reader, the similarity detector, or a loaded checkpoint.
+    """Interface of what scores answers: the embedded reader, the similarity detector, a checkpoint.
 
     Attributes:
         name: Name of the detector in options and results.
         revision: Version of the model and its rules.
-        operating_points: Thresholds by name.
-        score: Kind of its scores.
-        answers: Map from an answer's highest probability to that of the answer; ``None`` if the
-            scores are not calibrated.
-        work: Counts of texts and claims that were read so far.
+        operating_points: Name of an operating point → its threshold.
+        score: Kind of the scores: probabilities or similarities.
+        answers: Calibration from the highest P(not supported) in an answer to P(the answer is
+            hallucinated); ``None`` if the scores are not calibrated.
+        work: Numbers of texts and claims that were read so far.
     """
 
     @property
@@ -95,7 +95,7 @@ class Detector:
         shared: SharedResources | None = None,
         owns_shared: bool = True,
     ) -> None:
-        """Put a detector together; :meth:`load` is the usual way.
+        """Make a detector from a scoring backend; :meth:`load` is the usual way to get one.
 
         Args:
             judge: The backend that scores answers.
@@ -106,9 +106,9 @@ class Detector:
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
                 Must be 1 with the similarity detector, which flags whole sentences.
             max_answer_chars: A longer answer is refused.
-            threads: Answers of a batch that are checked at a time; by default one for each
-                processor this process may use.
-            shared: Threads and caches that the judge uses; ``None`` if it needs none.
+            threads: Number of answers of a batch that are checked at a time; by default one for
+                each processor this process may use.
+            shared: Threads and caches that the backend uses; ``None`` if it needs none.
             owns_shared: Whether closing the detector closes ``shared``.
         """
         self._judge = judge
@@ -179,7 +179,8 @@ class Detector:
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file does not have the hash of its manifest.
             ModelError: If the model is not a token classifier, or cannot be fetched or opened.
-            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
+            MissingExtraError: If the model has no ONNX graph and the ``train`` extra is not
+                installed.
             SettingError: If a setting is outside its range.
         """
         if threads is not None:
@@ -206,7 +207,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # its tables are used to find evidence to quote
+            verify(find_model())  # the tables of the embedded model find evidence to quote
             judge = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -238,7 +239,7 @@ class Detector:
 
         Args:
             model: ``reader``, ``similarity`` or ``similarity:hash``.
-            operating_point: This and all other arguments are those of :meth:`load`.
+            operating_point: See :meth:`load`.
             min_words: See :meth:`load`.
             min_probability: See :meth:`load`.
             min_pieces: See :meth:`load`.
@@ -285,7 +286,7 @@ class Detector:
         return self._info
 
     def info_at(self, operating_point: str | float) -> DetectorInfo:
-        """Name, revision and threshold of this detector at another operating point.
+        """Return name, revision and threshold of this detector at another operating point.
 
         Raises:
             SettingError: If there is no such operating point.
@@ -302,7 +303,7 @@ class Detector:
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
             name = "custom"
-            # Compared before it is converted, since 10**400 cannot be converted to a float.
+            # Compare the number before it is converted: 10**400 cannot be converted to a float.
             is_possible = is_number(operating_point) and 0 < operating_point <= 1
             threshold = float(operating_point) if is_possible else nan
         if not 0 < threshold <= 1:
@@ -317,7 +318,7 @@ class Detector:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts so far of texts and sentences that were read, second looks, and word pieces."""
+        """Numbers of texts, sentences, second looks and word pieces that were read so far."""
         return self._judge.work
 
     def detect(
@@ -329,19 +330,19 @@ class Detector:
         operating_point: str | float | None = None,
         tenant: str = "",
     ) -> Detection:
-        """Check an answer.
+        """Check whether the sources support an answer.
 
         Args:
             sources: Sources of the answer: texts, :class:`Source` values, mappings with the key
                 ``text``, or JSON data. Order and repetition have no effect.
             answer: The text to check.
             question: The user's question. It helps to find evidence, and is not evidence itself.
-            operating_point: Overrides that of the detector.
+            operating_point: Name or threshold to use instead of the detector's operating point.
             tenant: Owner of the sources; cached results of one tenant are never used for another.
 
         Returns:
             The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if
-            a claim could not be judged and nothing was found in the others.
+            a claim could not be judged and no other claim has an unsupported span.
 
         Raises:
             InputError: If a text or a source is invalid, or the answer is empty or too long.
@@ -375,7 +376,7 @@ class Detector:
             SettingError: If there is no such operating point.
         """
         if operating_point is not None:
-            self.info_at(operating_point)  # an unknown one is refused once, not for each example
+            self.info_at(operating_point)  # refuse an unknown name once, not for each example
         return self._batch(iter(examples), operating_point, tenant)
 
     def _batch(
@@ -470,7 +471,7 @@ class Detector:
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
-            # The embedded models know English alone; a loaded checkpoint may know more.
+            # The embedded models know only English; a loaded checkpoint may know other languages.
             reads_english_only=isinstance(self._judge, Reader) or self._judge.name == "similarity",
         )
 
@@ -483,7 +484,7 @@ class Detector:
         operating_point: str | float | None = None,
         tenant: str = "",
     ) -> Detection:
-        """:meth:`detect` in a thread, for code that must not block its event loop."""
+        """Run :meth:`detect` in a thread, so that it does not block the event loop."""
         example = Example.of(sources=sources, answer=answer, question=question)
         return await asyncio.to_thread(self._detect, example, operating_point, tenant)
 
@@ -547,7 +548,7 @@ class Detector:
 def _embedded(
     name: str, manifest: Manifest | None, shared: SharedResources, min_compared_words: int | None
 ) -> ScoringBackend:
-    """Load the backend of an embedded detector, or the reader of a folder.
+    """Load the backend of an embedded detector, or of a reader in a folder.
 
     Raises:
         CorruptModelError: If a file does not have the hash of its manifest.

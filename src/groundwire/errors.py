@@ -75,9 +75,9 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source has a type that cannot be read, or the id of another source.
+    """A source has a type that cannot be read, or the same id as another source.
 
-    ``index`` is its position; ``None`` if the sources as a whole are invalid.
+    ``index`` is the position of the source; ``None`` if the sources as a whole are invalid.
     """
 
     def __init__(self, index: int | None, problem: str, remedy: str = _KINDS_OF_SOURCE) -> None:
@@ -104,7 +104,7 @@ class InvalidConversationError(InputError):
 
 
 class LimitExceededError(InputError):
-    """An input is larger than a named setting allows; nothing was cut silently."""
+    """An input is larger than a named setting allows; it was refused, not shortened."""
 
     def __init__(self, what: str, size: int, limit: int, setting: str) -> None:
         super().__init__(what, size, limit, setting)
@@ -164,7 +164,7 @@ class ModelError(GroundwireError):
 
 
 class UnknownModelError(ModelError):
-    """No model and no folder has this name."""
+    """There is no model, and no folder, of the requested name."""
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         super().__init__(model, known)
@@ -236,7 +236,7 @@ class GateError(GroundwireError, RuntimeError):
 
 
 class DetectionError(GroundwireError, RuntimeError):
-    """A check was due and failed; this is never a pass."""
+    """A check failed; this is never reported as a passed check."""
 
 
 class UnreadableError(DetectionError):
@@ -250,8 +250,8 @@ class UnreadableError(DetectionError):
 
 
 class AnswerFailedError(DetectionError):
-    """Nothing of an answer could be judged; the message says why.
+    """No part of an answer could be judged; the message says why.
 
-    A scoring session raises it to end the check. After any other error the check goes on, and the
-    claims are marked as not checked.
+    A scoring session raises this error to end the check. After any other error the check goes on,
+    and the claims that failed are marked as not checked.
     """

@@ -45,7 +45,7 @@ def _read_point(text: str) -> str | float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of the operating point."""
+    """Add the command-line option ``--groundwire-operating-point``."""
     group = parser.getgroup("groundwire", "answers of LLMs (groundwire)")
     group.addoption(
         "--groundwire-operating-point",
@@ -57,18 +57,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Pass the option on to every call, also to calls without the fixture."""
+    """Use the option for every call of ``assert_grounded``, also for calls without the fixture."""
     SHARED.operating_point = config.getoption("--groundwire-operating-point")
 
 
 def pytest_unconfigure() -> None:
-    """Reset the option, for a later session of this process."""
+    """Reset the option, so that it does not affect a later session in the same process."""
     SHARED.operating_point = None
 
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """The detector of ``grounded``: the embedded reader. Override it to use another."""
+    """Detector that ``grounded`` uses, by default the embedded reader; override to use another."""
     return None
 
 

@@ -1,6 +1,6 @@
-"""A stream checks an answer while it arrives: segments become claims, claims a detection.
+"""The stream, which checks an answer while it arrives, claim by claim.
 
-A finished text is checked by feeding it to a stream at once, so both give the same result.
+A finished answer is fed to a stream in one piece, so it has the same result as a streamed one.
 """
 
 import logging
@@ -40,20 +40,20 @@ from groundwire.errors import (
 from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
 
-#: Conflicts that need no language.
+#: Kinds of conflicts that can be found in a language which the model cannot read.
 _FIGURES = frozenset({ConflictKind.NUMBER, ConflictKind.DATE})
 
 log = logging.getLogger(__name__)
 
 
 class ScoringSession(Protocol):
-    """Scores one answer, claim by claim, with the sources it was opened with.
+    """Interface of a scoring backend for one answer: it scores the claims against fixed sources.
 
     Attributes:
-        evidence: The sources as passages.
+        evidence: The sources, cut into passages.
         attended: Indices of the passages that were read so far.
-        reasons: Reasons that evidence or question were not fully read, with counts.
-        is_incremental: Whether claims are scored as they come; if not, all at the end.
+        reasons: Reasons why evidence or question were not read in full, with counts.
+        is_incremental: Whether claims are scored as they arrive; if not, all are scored at the end.
     """
 
     evidence: Evidence
@@ -72,10 +72,10 @@ class Snapshot:
 
     Attributes:
         detection: The detection of the judged text, as if the answer ended there.
-        judged_to: End of the last segment that is judged, or has nothing to judge. Later text does
-            not change the verdicts up to there.
-        clear_to: Start of the first finding that :meth:`Stream.finish` may still take back; if
-            there is none, ``judged_to``.
+        judged_to: Offset up to which the answer is judged. Later text does not change the verdicts
+            on the text before it.
+        clear_to: Offset of the first claim with spans that :meth:`Stream.finish` may still take
+            back (see ``min_pieces``); ``judged_to`` if there is none.
     """
 
     detection: Detection
@@ -84,7 +84,7 @@ class Snapshot:
 
 
 class Stream:
-    """Checks an answer while it arrives; not to be shared between threads."""
+    """Checks an answer while it arrives. Threads must not share a stream."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class Stream:
 
         Raises:
             EmptyAnswerError: If there was no visible text.
-            LimitExceededError: If the answer was too long, so that not all of it was taken.
+            LimitExceededError: If the answer was too long, so that it was not read in full.
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         if self._detection is None:
@@ -188,7 +188,7 @@ class Stream:
         return self._detection
 
     def snapshot(self) -> Snapshot:
-        """The result so far; the stream goes on unchanged.
+        """Return the result so far, without an effect on the stream.
 
         Raises:
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
@@ -244,7 +244,10 @@ class Stream:
         return claims
 
     def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
-        """Set asides apart; a segment that may be one waits for the text after it."""
+        """Return the segments that make claims, and record the asides, such as greetings.
+
+        A segment that may be an aside waits for the text after it.
+        """
         if not (segments or is_end):
             return []
         kept, text = [], self.text
@@ -259,7 +262,7 @@ class Stream:
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
-        # True until the claims are stored: after an interrupt, no result may lack them.
+        # Stays true if an interrupt comes before the claims are stored: a result would lack them.
         self._is_broken = True
         scores = self._scores(ready)
         claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
@@ -285,9 +288,9 @@ class Stream:
         try:
             return self._reading.read(self.text, ready)
         except AnswerFailedError:
-            raise  # it tells why nothing of the answer could be judged
+            raise  # its message says why no part of the answer could be judged
         except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
-            # The message may quote the answer, which must not get into a log.
+            # The message of the error may quote the answer, so it must not be logged.
             log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)
             return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)
 
@@ -304,7 +307,7 @@ class Stream:
             and not is_badly_read
             and is_ungrounded(scores.similarity, self._info.threshold)
         ):
-            # A claim that was compared as a whole is marked as a whole.
+            # The similarity detector compares whole claims, so the whole claim is marked.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
         kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
         self._n_flagged += reduced.n_flagged
@@ -329,7 +332,7 @@ class Stream:
         )
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Whether a claim, or the line it is compared with, is in a language that is read badly."""
+        """Return whether a claim or its best evidence is in a language the model reads badly."""
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):
@@ -338,7 +341,10 @@ class Stream:
         return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
-        """Scores by figures that differ; of a language it cannot read, the model knows no more."""
+        """Return scores that flag only the numbers and dates that differ from the evidence.
+
+        In a language that the model cannot read, its other scores mean nothing.
+        """
         differing = tuple(
             replace(conflict, floor=0.0)
             for conflict in scores.conflicts
@@ -351,7 +357,10 @@ class Stream:
         return replace(scores, labels=labels, conflicts=differing)
 
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
-        """The reason not to call a claim supported if it has no word of the evidence."""
+        """Return ``unrelated`` for a claim that shares no word with the evidence, else ``None``.
+
+        The reason keeps the claim from being called supported.
+        """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
         return Reason.UNRELATED if self._finder.shares_nothing(claim) else None
@@ -366,7 +375,7 @@ class Stream:
         if conflict is not None:
             label = conflict.label
         elif scores.has_probabilities and self._finder.shares_nothing(claim):
-            label = Label.UNSUPPORTED  # evidence about something else says nothing otherwise
+            label = Label.UNSUPPORTED  # evidence on another subject contradicts nothing
         return Span(
             start=span.start,
             end=span.end,
@@ -381,7 +390,7 @@ class Stream:
 
     @property
     def _has_too_few(self) -> bool:
-        # Similarities are of whole claims and have no word pieces; min_pieces is 1 there.
+        # The similarity detector flags claims and not word pieces, so its ``min_pieces`` is 1.
         return self._n_flagged < self._min_pieces and self._min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:
@@ -397,7 +406,7 @@ class Stream:
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
-            # Text without a claim, such as a lone emoji, counts as unread.
+            # An answer without claims and asides, such as a lone emoji, counts as unread.
             answer_chars=self._n_visible or (0 if self._asides else len(text.strip())),
             read_chars=self._n_read,
             no_claim_chars=n_aside,
@@ -425,5 +434,5 @@ def _without_spans(claim: Claim) -> Claim:
 
 
 def _rounded(probability: float) -> float:
-    # Float32 has no more digits than this, and JSON would print more.
+    # Float32 has at most six reliable decimals here, and JSON would print more.
     return round(float(probability), 6)

@@ -1,9 +1,9 @@
-"""Tests the answers of an LLM: an answer that its sources do not support fails the test.
+"""Lets tests check the answers of an LLM: a test fails if the sources do not support the answer.
 
 >>> from groundwire.testing import assert_grounded
 >>> detection = assert_grounded("It is 330 m tall.", ["The tower is 330 m tall."])
 
-In pytest it is the fixture ``grounded``; other test runners call the function. The detector is
+pytest offers the function as the fixture ``grounded``; other test runners call it. The detector is
 loaded at the first call, once for a process.
 """
 
@@ -20,7 +20,7 @@ ALLOWED = ("partial", "unverified", "unavailable")
 
 
 class Detects(Protocol):
-    """The interface of a detector that tests need."""
+    """Interface of the detectors that :func:`assert_grounded` can use."""
 
     def detect(
         self,
@@ -35,20 +35,20 @@ class Detects(Protocol):
 
 
 class SharedDetector:
-    """The detector of a process, loaded at its first use."""
+    """Loads the embedded reader at its first use, once for a process."""
 
     def __init__(self) -> None:
-        #: The operating point of calls that name none; ``None``: that of the detector.
+        #: Operating point for calls without one. With ``None`` the detector uses its own.
         self.operating_point: str | float | None = None
         self._detector: Detects | None = None
         self._lock = Lock()
 
     @property
     def detector(self) -> Detects:
-        """The embedded reader."""
+        """The embedded reader, which is loaded if it was not used before."""
         with self._lock:
             if self._detector is None:
-                from groundwire.detector import Detector  # numpy and the runtime: 200 ms
+                from groundwire.detector import Detector  # imports numpy and onnxruntime: 200 ms
 
                 self._detector = Detector.load()
             return self._detector
@@ -73,10 +73,10 @@ def assert_grounded(
         answer: The answer of the LLM.
         sources: The texts that it has to rest on.
         question: The question; it is never evidence.
-        operating_point: A name or a threshold; by default that of ``--groundwire-operating-point``,
-            or of the detector.
-        allow: Outcomes that pass as well, of ``partial`` (something was not read), ``unverified``
-            (there was no source) and ``unavailable`` (a claim could not be judged).
+        operating_point: A name or a threshold; by default the one of
+            ``--groundwire-operating-point``, or else the detector's own.
+        allow: Outcomes with which the test passes as well: ``partial`` (something was not read),
+            ``unverified`` (there was no source) or ``unavailable`` (a claim could not be judged).
         detector: The detector; by default the embedded reader.
 
     Returns:
@@ -88,7 +88,7 @@ def assert_grounded(
         SettingError: If ``allow`` names another outcome.
         GroundwireError: If there is nothing to check, or the check fails.
     """
-    __tracebackhide__ = True  # pytest shows the call, not this line
+    __tracebackhide__ = True  # makes pytest show the line of the call, not the one in here
     passing = _passing(allow)
     checked = (detector or SHARED.detector).detect(
         sources=sources,

@@ -1,1 +1,1 @@
-"""The values of a detection, and the pure steps between evidence and flagged spans."""
+"""The input and the result of a check, and the pure steps between: evidence, rules, spans."""

@@ -1,8 +1,8 @@
-"""The few lines of the evidence that say most about a claim.
+"""Chooses the few lines of the evidence that say most about a claim.
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
-are chosen until a budget of word pieces is spent: each is worth the rare words that it shares with
-the claim, and a word that another chosen line has counts for less.
+are chosen until a budget of word pieces is spent. A line is worth more the more rare words it
+shares with the claim; a word that an earlier chosen line has counts for less.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 
 from groundwire.detection.evidence import Evidence, Query
 
-#: Word pieces of evidence that a claim is read with.
+#: Default budget: word pieces of evidence that the cross-encoder reads with a claim.
 LINE_PIECES = 176
-# What a word is worth in a second line, in a third, and so on: this much less each time.
+# Factor by which a word is worth less with each chosen line that has it.
 _AGAIN = 0.4
-# A line that is worth less than this share of the best one says nothing more about the claim.
+# Lines that are worth less than this share of the best line are not chosen.
 _FLOOR = 0.1
-# Long lines are worth less for each piece that they take.
+# The worth of a line is divided by ``(length + _FREE_PIECES) ** _LENGTH_POWER``, so that of two
+# lines with the same words the shorter is chosen.
 _FREE_PIECES, _LENGTH_POWER = 16, 0.5
 _CRUMB_PIECES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Excerpt:
-    """Lines of one passage, in reading order.
+    """The chosen lines of one passage, in reading order.
 
     Attributes:
         crumb: Word pieces of the passage's heading, at most 16.
@@ -38,7 +39,7 @@ class Excerpt:
 
     @property
     def ids(self) -> NDArray[np.int32]:
-        """Heading and lines, one after the other."""
+        """Word pieces of the heading and then of all lines."""
         return np.concatenate([self.crumb, *self.lines])
 
 
@@ -48,14 +49,15 @@ def closest_lines(
     """Choose the lines that a claim is read with.
 
     Args:
-        evidence: What the answer may rest on.
-        query: Words of the claim, of the question and of the sentence before.
+        evidence: All passages of the request.
+        query: Word pieces of the claim, of the question and of the sentence before.
         passages: Indices of the passages to choose from.
         budget: Word pieces to spend, headings included.
 
     Returns:
-        At least one line if there is any, by passage in canonical order: the order of the sources
-        has no influence. A line longer than the budget is cut.
+        An excerpt of each passage with chosen lines, in canonical order, which does not depend on
+        the order of the sources. At least one line is chosen if there is any; it is cut if it is
+        longer than the budget.
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []
@@ -97,7 +99,7 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         crumb = 0 if index in crumbs else min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
-        # One piece stands between two passages.
+        # One word piece is needed for the separator between two passages.
         price = int(lengths[best]) + crumb + 1
         if price > left:
             if not chosen:

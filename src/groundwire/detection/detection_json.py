@@ -15,11 +15,11 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
 
     Args:
         data: The JSON data.
-        answer: The answer, which is no part of the data; ``None``: what stands between the claims
-            is blank.
+        answer: The checked answer, which the data does not have. With ``None`` the answer consists
+            of the claims, with spaces for the text between them.
 
     Raises:
-        KeyError: If it is no detection; so do TypeError and ValueError.
+        KeyError: If the data is no detection. It can also be a TypeError or a ValueError.
     """
     claims = [
         {**row, "spans": [span for span in data["spans"] if _lies_in(span, row)]}
@@ -31,7 +31,7 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
 
 @cache
 def _adapter() -> "TypeAdapter[Detection]":
-    from pydantic import TypeAdapter  # it takes a while, and few commands read detections
+    from pydantic import TypeAdapter  # slow to import, and few commands read detections
 
     return TypeAdapter(Detection)
 
@@ -41,7 +41,7 @@ def _lies_in(span: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
 
 
 def pieced_answer(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Piece an answer together from its claims; what stands between them is blank."""
+    """Make an answer from its claims, with spaces for the text between them."""
     text = ""
     for claim in claims:
         text += " " * (claim["start"] - len(text)) + claim["text"]

@@ -1,9 +1,9 @@
-"""From sources to evidence: passages, an index over all of them, and a selection for each claim.
+"""Makes evidence of sources: cuts and indexes passages, and selects some of them for each claim.
 
-All passages are indexed and can be reached; which of them a claim is read with is decided by rank,
-so the cost of a claim does not grow with the sources. Everything here depends on what the sources
-say and never on their order: passages stand in the order of their content's hash, equal passages
-stand once, and word weights come from a table that is shipped, not from the request.
+All passages are indexed, so that a claim can be read with any of them. It is read only with the
+best-ranked, so the cost of a claim does not grow with the sources. All results depend on the
+content of the sources and never on their order: passages are sorted by the hash of their content,
+equal passages count once, and word weights come from a shipped table, not from the request.
 """
 
 from collections import Counter
@@ -18,34 +18,34 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: Word pieces of passages that a claim is read with, special tokens included.
+#: Word pieces of passages that a claim is read with in one look, special tokens included.
 SELECTED_PIECES = 1024
-#: What scores less than this share of the best is not read: it says nothing about the claim, and
-#: text that is beside the point should not move a verdict. A second look, which can only acquit,
-#: takes more.
+#: Shares of the best passage's score that a passage needs to be read, in the first look and in the
+#: second. Passages below say nothing about the claim, and unrelated text should not change its
+#: verdict. The second look, which can only clear a claim of a finding, needs a higher share.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
-#: A source is read if its best passage reaches this share of the best of all: of two texts on the
-#: subject both are, and a stranger that shares some words is not, while the passages of a source
-#: that is read need :data:`FIRST_FLOOR` only.
+#: Share of the best passage's score that the best passage of a source needs; other sources are not
+#: read. Two texts on the subject of the claim both reach it, and a text on another subject with
+#: some of its words does not. The other passages of a source need only :data:`FIRST_FLOOR`.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# What a word of the question or of the claim before counts beside one of the claim itself.
+# Weight of a word of the question or of the claim before; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordWeights:
-    """What is known about word pieces without reading: shipped tables.
+    """Shipped tables of the frequency and the meaning of each word piece.
 
     Attributes:
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``, float32.
-        vectors: What a word piece means on its own: the embedding model's output for it, reduced
+        vectors: Embedding of each word piece on its own: the output of the embedding model, reduced
             by PCA (as in model2vec, https://github.com/MinishLab/model2vec); shape
             ``(vocabulary, 128)``, int8.
-        scales: What a row of ``vectors`` counts in a mean, IDF included; shape ``(vocabulary,)``.
+        scales: Factor of each row of ``vectors`` in a mean, with its IDF; shape ``(vocabulary,)``.
     """
 
     idf: NDArray[np.float32]
@@ -60,7 +60,10 @@ class WordWeights:
             return cls(idf, arrays["vectors"], arrays["scales"].astype(np.float32) * idf)
 
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The direction of a text, shape ``(128,)``, of length 1 (or 0 if it says nothing)."""
+        """Embed a text: the weighted mean of its word pieces, shape ``(128,)``.
+
+        Its length is 1, or 0 if no word piece has a weight.
+        """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
         return np.asarray(total / length if length else total, dtype=np.float32)
@@ -68,12 +71,12 @@ class WordWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Which passages a claim is read with, as indices into :attr:`Evidence.passages`.
+    """The passages that a claim is read with, as indices into :attr:`Evidence.passages`.
 
     Attributes:
-        first: The best-ranked, about 1,024 word pieces of them, in canonical order.
-        second: The next-ranked after the best one, for the second look; empty if ``first`` holds
-            all there is.
+        first: The best-ranked passages, about 1,024 word pieces in all, ascending.
+        second: The passages of the second look: the best one, and those that rank after ``first``,
+            ascending; empty if no passage that ranks after ``first`` is good enough.
     """
 
     first: tuple[int, ...]
@@ -85,11 +88,12 @@ class Evidence:
     """All passages of a request, ready to be searched.
 
     Attributes:
-        passages: Each content once, in the order of their keys.
-        origins: The source that each passage is quoted from.
-        offered_chars: Characters of the sources, equal ones counted once.
-        indexed_chars: Of these, characters that stand in a passage.
-        reasons: Why the two differ.
+        passages: The passages, equal ones once, in the order of their keys.
+        origins: The source from which each passage is quoted.
+        offered_chars: Characters of the sources, equal sources counted once.
+        indexed_chars: Of these, characters that lie in a passage.
+        reasons: Reasons why ``indexed_chars`` is less than ``offered_chars``, with counts.
+        words: Weights and vectors of word pieces.
     """
 
     passages: tuple[Passage, ...]
@@ -112,8 +116,8 @@ class Evidence:
         """Cut sources into passages and index them.
 
         Args:
-            sources: What the answer may rest on; equal ones count once.
-            cut: Cuts one source: :func:`.passages.cut_source`, or a cache before it.
+            sources: The sources of the answer; equal ones count once.
+            cut: Function that cuts one source: :func:`.passages.cut_source`, or a cache before it.
             words: Weights and vectors of word pieces.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
@@ -145,14 +149,14 @@ class Evidence:
         )
 
     def rank(self, query: "Query") -> NDArray[np.intp]:
-        """All passages, best first; ties in canonical order. Shape ``(n_passages,)``."""
+        """Rank all passages: their indices, best first, ties ascending, shape ``(n_passages,)``."""
         return self.ranked(query)[0]
 
     def ranked(self, query: "Query") -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The same order, and the scores in it."""
+        """Return the indices of all passages, best first, and their scores in that order."""
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
-        # Equal up to rounding is equal: a matrix product may round by a row's place.
+        # A matrix product may round a row by its place, which must not decide between equal scores.
         scores = np.round(scores, 5)
         order = np.argsort(-scores, kind="stable")
         return order, scores[order]
@@ -161,7 +165,7 @@ class Evidence:
         """Choose the passages that a claim is read with.
 
         Args:
-            query: What the claim says.
+            query: The weighted word pieces of the claim and its context.
             budget: Word pieces to spend on each look.
         """
         order, scores = self.ranked(query)
@@ -173,7 +177,8 @@ class Evidence:
         order, scores = order[is_near], scores[is_near]
         first = order[: _n_above(scores, FIRST_FLOOR)]
         n_first = self._fill(first, 0, budget)
-        # The best passage stays in view: what the claim is about may stand there alone.
+        # The second look reads the best passage again, since it may be the only one that names the
+        # subject of the claim.
         rest = budget - self.passages[order[0]].n_read
         following = order[: _n_above(scores, SECOND_FLOOR)]
         n_second = self._fill(following, n_first, rest) if n_first < len(following) else 0
@@ -185,7 +190,13 @@ class Evidence:
     def references(
         self, query: "Query", chosen: Sequence[int], most: int = 2
     ) -> tuple[EvidenceRef, ...]:
-        """The lines among some passages that say most about a query, best first."""
+        """Return the lines of chosen passages that say most about a query, best first.
+
+        Args:
+            query: The weighted word pieces of the claim and its context.
+            chosen: Indices of the passages.
+            most: Greatest number of lines.
+        """
         references: dict[EvidenceRef, None] = {}
         for index, line in self._lines(query, chosen):
             if len(references) == most:
@@ -202,7 +213,7 @@ class Evidence:
         return tuple(references)
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
-        """The same lines as the model reads them, equal ones once."""
+        """Return the lines of :meth:`references` as the model reads them, equal ones once."""
         found: dict[str, None] = {}
         for _, line in self._lines(query, chosen):
             if len(found) == most:
@@ -211,7 +222,7 @@ class Evidence:
         return tuple(found)
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> Iterator[tuple[int, PassageLine]]:
-        """Lines that have something in common with a query, and their passages; best first."""
+        """Yield the index of the passage and the line, best first, for lines that share words."""
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
         found: list[tuple[float, int, PassageLine]] = []
@@ -227,7 +238,7 @@ class Evidence:
         return ((index, line) for _, index, line in found)
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
-        """How many passages from a rank on fit into a budget; at least one, if there is one."""
+        """Count the passages from rank ``start`` on that fit into a budget, at least one if any."""
         total = 0
         for n, index in enumerate(order[start:]):
             total += self.passages[index].n_read
@@ -237,18 +248,18 @@ class Evidence:
 
 
 def _n_above(scores: NDArray[np.float64], floor: float) -> int:
-    """How many of the descending scores reach this share of the first; at least one."""
+    """Count the descending scores that are at least ``floor`` times the first; at least one."""
     return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """What passages are ranked by.
+    """The weighted word pieces of a claim and its context, by which passages are ranked.
 
     Attributes:
         main_ids: Word pieces of the claim itself, shape ``(n,)``.
-        ids: Each word piece of the claim and of what surrounds it, once, ascending.
-        weights: How much each counts, in (0, 1].
+        ids: Distinct word pieces of the claim, the question and the claim before, ascending.
+        weights: Weight of each of ``ids``, in (0, 1].
     """
 
     main_ids: NDArray[np.int32]
@@ -263,7 +274,7 @@ class Query:
         question: NDArray[np.int32] | None = None,
         before: NDArray[np.int32] | None = None,
     ) -> "Query":
-        """Rank by a claim; what was asked and said before helps where it says "it"."""
+        """Make the query of a claim. Question and claim ``before`` help where it says "it"."""
         parts = [(claim, 1.0)]
         parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]
         ids = np.concatenate([ids for ids, _ in parts])
@@ -275,13 +286,16 @@ class Query:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LexicalIndex:
-    """Which word piece stands in which passage, and how often: postings in three arrays."""
+    """Inverted index: which word piece occurs in which passage, and how often.
+
+    An element of the arrays ``ids``, ``passages`` and ``gains`` is one posting.
+    """
 
     n_passages: int
     idf: NDArray[np.float32]
-    ids: NDArray[np.int64]  # of each posting, ascending
-    passages: NDArray[np.intp]
-    gains: NDArray[np.float64]  # BM25's saturated count, in [0, 2.2)
+    ids: NDArray[np.int64]  # word piece of each posting, ascending
+    passages: NDArray[np.intp]  # index of the passage of each posting
+    gains: NDArray[np.float64]  # BM25's saturated count of each posting, in [0, 2.2)
 
     @classmethod
     def of(cls, passages: Sequence[Passage], idf: NDArray[np.float32]) -> "LexicalIndex":
@@ -300,7 +314,12 @@ class LexicalIndex:
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-        """BM25 of every passage over the best that the query allows, about [0, 1]."""
+        """Return the BM25 score of every passage, over the query's total weight: about 0 to 1.
+
+        Args:
+            ids: Distinct word pieces of the query.
+            weights: Weight of each of them.
+        """
         wanted = self.idf[ids].astype(np.float64) * weights
         scores = np.zeros(self.n_passages)
         firsts = np.searchsorted(self.ids, ids, "left")
@@ -312,10 +331,10 @@ class LexicalIndex:
 
 
 def _distinct(sources: Sequence[Source]) -> list[Source]:
-    """Each content once, in an order that is not that of the request, nor of its numbering.
+    """Return each distinct source once, sorted by text and title.
 
-    Which of two sources stands for a passage they share follows from their text; of equal sources
-    the first is quoted: S2 before S13.
+    A passage that two sources share is quoted from the first in this order, so the order of the
+    request does not matter. Of equal sources the one with the lowest id is quoted: S2 before S13.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

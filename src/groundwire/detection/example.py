@@ -13,7 +13,7 @@ from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextE
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
 
-#: Where a document has its text; the first of these that has words counts.
+#: Keys under which a document can have its text. The first with a text that is not blank counts.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
 
@@ -50,7 +50,7 @@ class Source:
                 before its text, a line each.
 
         Raises:
-            InvalidSourceError: If it is none of these.
+            InvalidSourceError: If the value is none of these.
         """
         if isinstance(value, cls):
             return value
@@ -109,7 +109,7 @@ def text_of(document: object) -> str | None:
     >>> text_of({"page_content": "It is 330 m tall.", "metadata": {"page": 12}})
     'It is 330 m tall.'
     """
-    # The text of a LlamaIndex node is an error for some nodes, and its content never is.
+    # For some LlamaIndex nodes, reading ``text`` raises an error; ``get_content`` never does.
     if callable(get_content := getattr(document, "get_content", None)):
         found = [get_content()]
     else:
@@ -125,7 +125,7 @@ def id_of(document: object) -> object:
 
 
 def unscored(value: object) -> object:
-    """Return the document of a pair of it and its score, as a vector store returns them."""
+    """Return the document of a ``(document, score)`` pair of a vector store; else the value."""
     match value:
         case (document, Real()) if isinstance(value, tuple) and text_of(document) is not None:
             return document
@@ -133,12 +133,12 @@ def unscored(value: object) -> object:
 
 
 def _get(document: object, name: str) -> object:
-    """Return a value of a document, which is a mapping or an object."""
+    """Return the value under a key of a mapping, or of an attribute of an object, or ``None``."""
     return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
 
 
 def _described(document: object, name: str) -> object:
-    """Return a value of a document or of its metadata."""
+    """Return the value of a name in a document, or else in its metadata, or ``None``."""
     metadata = (_get(document, key) for key in ("metadata", "meta"))
     places = [document, *(each for each in metadata if isinstance(each, Mapping))]
     return next((found for each in places if (found := _get(each, name)) is not None), None)
@@ -180,8 +180,8 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
-        InvalidSourceError: If one is of no known kind, two texts have the same id, or ``sources``
-            is neither a source nor iterable.
+        InvalidSourceError: If a source is of no known kind, two texts have the same id, or
+            ``sources`` is neither a source nor iterable.
     """
     found = []
     for i, value in enumerate(as_list(sources)):
@@ -195,10 +195,10 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
 
 def as_list(sources: object) -> Iterable[Any]:
-    """Return sources as an iterable, where a single one may be given without a list.
+    """Return sources as an iterable; a single source may be given without a list.
 
     Raises:
-        InvalidSourceError: If they are neither.
+        InvalidSourceError: If ``sources`` is neither a source nor iterable.
     """
     if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
         return [sources]
@@ -210,9 +210,9 @@ def as_list(sources: object) -> Iterable[Any]:
 
 
 def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """Give an id of its own to each source that has none: ``S`` and its position.
+    """Give an id to each source that has none: ``S`` and the position of the source.
 
-    If another source was given that id, it is the first number beyond all positions that is free.
+    If another source already has this id, the number is the first free one after all positions.
     """
     given: dict[str, int] = {}
     for i, source in enumerate(sources):
@@ -220,7 +220,7 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
         if source.id and source.text != sources[first].text:
             raise InvalidSourceError(
                 i,
-                # An id is anyone's text, and may be as long as they like.
+                # Shorten the id: it comes from the caller and may have any length.
                 f"its id {source.id[:_SHOWN_CHARS]!r} is that of source {first}, which has another "
                 "text",
                 "Give each text an id of its own, or none.",
@@ -236,8 +236,8 @@ def require_text(text: object, where: str) -> None:
     """Raise an error unless a value is valid text.
 
     Raises:
-        InvalidTextError: If it is not a ``str`` or holds half a surrogate pair, which cannot be
-            written as UTF-8.
+        InvalidTextError: If the value is not a ``str``, or has half a surrogate pair, which cannot
+            be written as UTF-8.
     """
     if not isinstance(text, str):
         raise InvalidTextError(where, None, f"its type is {type(text).__name__}")

@@ -1,7 +1,7 @@
 """Cuts sources into passages, the pieces that the model reads at a time.
 
-A passage ends where a sentence, a field or a row does, carries a breadcrumb that says where it
-comes from, and depends on nothing but the text and the title of its source.
+A passage ends at the end of a sentence, a field or a row. It begins with a breadcrumb: the title of
+its source and the headings above it. It depends only on the text and the title of its source.
 """
 
 import re
@@ -19,15 +19,15 @@ from groundwire.text.lines import Line, lines_of
 from groundwire.text.quantities import QuantityIndex, quantities
 from groundwire.text.writing_system import is_readable
 
-#: Word pieces of a passage at most, breadcrumb included; with [CLS] and [SEP] it fills 256.
+#: Most word pieces of a passage, breadcrumb included. With [CLS] and [SEP] these are 256.
 PASSAGE_PIECES = 254
-#: Word pieces of a breadcrumb at most.
+#: Most word pieces of a breadcrumb.
 BREADCRUMB_PIECES = 40
 _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
 _SWITCH = re.compile(
     r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
 )
-#: Part of the cache key: raise it when passages are cut differently.
+#: Version of the rules for cutting, which is part of the cache key: raise it when they change.
 PASSAGE_RULES = 2
 
 
@@ -51,9 +51,9 @@ class PassageLine:
     """A line of a passage.
 
     Attributes:
-        start: First character in the source's text.
-        end: One past the last.
-        first: Its first word piece among the passage's ids.
+        start: Offset of the first character in the source's text.
+        end: Offset after the last character.
+        first: Index of the first word piece of the line in the passage's ``ids``.
         reading: The text that the model reads.
     """
 
@@ -70,9 +70,10 @@ class Passage:
     Attributes:
         key: Hash of the content, 16 bytes.
         ids: Word pieces, at most 254, without special tokens, shape ``(n,)``, int32.
-        n_breadcrumb: Word pieces at the beginning that are breadcrumb, which is no evidence.
-        lines: Its lines, in order.
-        n_own_chars: Characters of the source that no earlier passage holds.
+        n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
+            no evidence.
+        lines: The lines of the passage, in order.
+        n_own_chars: Characters of the passage that no earlier passage of the source has.
     """
 
     key: bytes
@@ -83,21 +84,21 @@ class Passage:
 
     @property
     def n_read(self) -> int:
-        """Word pieces that the model reads, [CLS] and [SEP] included."""
+        """Number of word pieces that the model reads, [CLS] and [SEP] included."""
         return len(self.ids) + 2
 
     @cached_property
     def line_starts(self) -> NDArray[np.intp]:
-        """Index of the first word piece of each line; verbatim runs end there."""
+        """Index in ``ids`` of the first word piece of each line."""
         return np.array([line.first for line in self.lines], np.intp)
 
     @cached_property
     def quantities(self) -> QuantityIndex:
-        """The numbers, dates and amounts it states."""
+        """The numbers, times and dates that the passage states."""
         return QuantityIndex.of(q for line in self.lines for q in quantities(line.reading))
 
     def line_weights(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Sum the weights of each line's word pieces, each counted once a line.
+        """Sum the weights of the distinct word pieces of each line.
 
         Args:
             weights: Weight of each word piece, shape ``(vocabulary,)``.
@@ -110,7 +111,7 @@ class Passage:
 
     @cached_property
     def switches(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The word pieces of fields whose value is yes, no or nothing.
+        """The word pieces of the fields whose value is yes, no or nothing, as in "wifi: free".
 
         Returns:
             Ids, and 1 (yes), 2 (no) or 4 (nothing) for each, both of shape ``(n,)``.
@@ -120,14 +121,14 @@ class Passage:
         for line, start, end in zip(self.lines, bounds[:-1], bounds[1:], strict=True):
             field = _SWITCH.fullmatch(line.reading)
             if field is not None:
-                # Word pieces of the value are among them, which does no harm.
+                # The word pieces of the value itself are included, which does no harm.
                 ids.append(self.ids[start:end])
                 values.append(np.full(end - start, _SWITCHES[field[1].lower()]))
         return np.concatenate(ids), np.concatenate(values)
 
     @cached_property
     def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """The distinct word pieces of each line: numbers of the lines, and ids."""
+        """The distinct word pieces of all lines: the number of the line, and the id, of each."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
         ids = self.ids[bounds[0] :].astype(np.int64)
@@ -137,13 +138,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutSource:
-    """A source cut into passages. It depends on text and title alone, so it can be cached.
+    """A source cut into passages. It depends only on text and title, so it can be cached.
 
     Attributes:
         passages: The passages, in the order of the text.
-        offered_chars: Characters of its lines.
-        indexed_chars: Of these, characters that a passage holds; the rest is of a script that the
-            model cannot read.
+        offered_chars: Characters of all lines of the source.
+        indexed_chars: Of these, characters that lie in a passage. The others are in a script that
+            the model cannot read.
     """
 
     passages: tuple[Passage, ...]
@@ -152,7 +153,7 @@ class CutSource:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Estimated size in memory, in bytes."""
         n_lines = sum(len(passage.lines) for passage in self.passages)
         n_pieces = sum(len(passage.ids) for passage in self.passages)
         return 900 * len(self.passages) + 400 * n_lines + 4 * n_pieces + 2 * self.offered_chars
@@ -166,7 +167,8 @@ def cut_source(
     Args:
         source: The source to cut.
         pieces: The tokenizer.
-        reads: Returns whether the model can read a line; other lines are left out, and counted.
+        reads: Returns whether the model can read a line. Other lines are left out of the passages,
+            and count in ``offered_chars``.
     """
     lines = lines_of(source.text)
     readable = [line for line in lines if reads(line.reading)]
@@ -178,7 +180,10 @@ def cut_source(
 
 
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
-    """Pack lines: each passage ends at a line's end, and the next begins with its last line."""
+    """Pack lines into passages. Each begins with the last line of the one before, if it is short.
+
+    A line that is longer than a passage is cut.
+    """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}
     packed = _Pack()
@@ -210,7 +215,7 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
 
 
 class _Pack:
-    """A passage being packed."""
+    """A passage while lines are added to it."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[Line, NDArray[np.int32]]] = []
@@ -224,7 +229,7 @@ class _Pack:
         self.n_own_chars += (line.end - line.start) if is_new else 0
 
     def next(self, *, carries: bool, room: int) -> "_Pack":
-        """The pack that follows; it begins with the last line of this one, if there is room."""
+        """Make the next pack. If ``carries``, the last line is repeated in it, if that has room."""
         following = _Pack()
         line, ids = self.lines[-1]
         if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):
@@ -239,7 +244,7 @@ class _Pack:
             for (line, _), first in zip(self.lines, firsts, strict=False)
         )
         layout = np.array([len(self.crumb), *firsts], np.int32)
-        # The readings too: word pieces are without case, and "5 mW" is not "5 MW".
+        # The key covers the readings too, since word pieces have no case: "5 mW" is not "5 MW".
         readings = "\n".join(line.reading for line in lines).encode()
         content = b"|".join((ids.tobytes(), layout.tobytes(), readings))
         key = blake2b(content, digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Reads rows, which are JSON objects or rows of a table, as examples.
+"""Makes examples of rows: of JSON objects, or of rows of a table.
 
 A row has sources, an answer, and perhaps a question and an id. Other keys are ignored.
 """
@@ -12,8 +12,8 @@ from groundwire.detection.example import Example
 from groundwire.errors import InputError
 from groundwire.text.spelling import did_you_mean
 
-#: Field of an example → the keys that it may have in a row; the first that a row has counts.
-#: Some are those of Ragas and DeepEval.
+#: Field of an example → the keys that the field may have in a row. The first of them that a row has
+#: counts. Some of them are the keys of Ragas and DeepEval.
 ROW_KEYS: Mapping[str, tuple[str, ...]] = {
     "sources": (
         *("sources", "context", "source", "contexts", "passages", "documents"),
@@ -41,10 +41,10 @@ class ConstantError(ValueError):
 
 
 def parse_row(text: str) -> Mapping[str, Any]:
-    """Read the text of a row.
+    """Parse the JSON text of a row.
 
     Raises:
-        RowError: If it is no JSON object.
+        RowError: If the text is no JSON object.
     """
     try:
         return as_row(json.loads(text, parse_constant=refuse_constant))
@@ -56,15 +56,15 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
-    except ValueError as error:  # Python's words advise to lift a limit
+    except ValueError as error:  # Python's own message advises to lift a limit
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
 
 
 def as_row(data: object) -> Mapping[str, Any]:
-    """Return data as a row.
+    """Return JSON data as a row, if it is an object.
 
     Raises:
-        RowError: If it is no object.
+        RowError: If the data is no object.
     """
     if not isinstance(data, dict):
         raise RowError(f"The row is a JSON {json_kind(data)}. It must be an object with an answer.")
@@ -75,7 +75,7 @@ def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
     """Read the id of a row; ``None`` if it has none.
 
     Raises:
-        RowError: If that is neither a text nor a number.
+        RowError: If the id is neither a text nor a number.
     """
     match data.get(key):
         case (None | str()) as name:
@@ -87,11 +87,11 @@ def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
 
 
 def row_example(data: Mapping[str, Any]) -> Example:
-    """Read the example of a row.
+    """Make an example of a row.
 
     Raises:
         RowError: If the answer or the sources are missing.
-        InputError: As :meth:`groundwire.Example.of`.
+        InputError: If :meth:`groundwire.Example.of` raises it.
     """
     keys = {field: key_of(data, field) for field in ROW_KEYS}
     if keys["sources"] is None:
@@ -103,12 +103,12 @@ def row_example(data: Mapping[str, Any]) -> Example:
 
 
 def key_of(data: Mapping[str, Any], field: str) -> str | None:
-    """Return the key that a row has for a field of an example; ``None`` if it has none."""
+    """Return the key under which a row has a field of an example; ``None`` if it has none."""
     return find_key(data, ROW_KEYS[field])
 
 
 def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
-    """Return the key of a row that is one of some names, in any case: ``Answer``; or ``None``."""
+    """Return the key of a row that is a wanted name, in any case; ``None`` if there is none."""
     exact = next((key for key in wanted if key in data), None)
     if exact is not None:
         return exact
@@ -117,13 +117,13 @@ def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
 
 
 def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:
-    """Describe that a row has no value for a field, and what it has.
+    """Write the error message for a row without a field; it lists the keys that the row has.
 
     Args:
         data: The row.
-        field: The field.
-        what: ``key`` or ``column``.
-        wanted: The keys that were looked for, by default all that the field may have.
+        field: The field of the example that the row lacks.
+        what: ``key`` or ``column``: the word for a key in the message.
+        wanted: The keys that were looked for; by default all that the field may have.
     """
     looked_for = wanted or ROW_KEYS[field]
     names = [str(key)[:_SHOWN_CHARS] for key in data]
@@ -146,6 +146,6 @@ def refuse_constant(name: str) -> NoReturn:
 
 
 def json_kind(value: object) -> str:
-    """The name that JSON has for the type of a value that it can hold."""
+    """Return the name of a value's type in JSON, such as ``array``."""
     names = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
     return "array" if isinstance(value, list) else names.get(type(value), "object")

@@ -14,12 +14,12 @@ from groundwire.detection.values import Detection, Outcome, Reason, Score
 
 #: A sentence of fewer words, counted between white space, is not compared.
 MIN_WORDS = 5
-#: DVARA's threshold, for the ``hash`` embedder; another embedder needs another.
+#: DVARA's threshold, for the ``hash`` embedder. Other embedders need other thresholds.
 THRESHOLD = 0.7
 
 
 def is_compared(claim: str, min_words: int = MIN_WORDS) -> bool:
-    """Whether a claim has enough words to be compared.
+    """Return whether a claim has enough words to be compared.
 
     >>> is_compared("The tower is 330 m."), is_compared("It is 330 m.")
     (True, False)
@@ -35,19 +35,19 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
         sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:
-        The cosine, in [-1, 1], to six digits; and the index of the source; of equally near ones
-        the first.
+        The cosine, in [-1, 1], rounded to six digits, and the index of the source. Of equally near
+        sources the first is returned.
     """
-    # Row by row and in double precision: a matrix product may round a row by its place among
-    # others, and shuffling the sources must change nothing.
+    # Multiply row by row and in double precision: the rounding of a matrix product may depend on
+    # the place of a row, and the order of the sources must not change the result.
     products = (sources.astype(np.float64) * claim.astype(np.float64)).sum(axis=1)
     cosines = np.clip(np.round(products, 6), -1, 1)
-    index = int(cosines.argmax())  # the first that is not a number, if there is one
+    index = int(cosines.argmax())  # if there is a NaN, argmax returns its index
     return float(cosines[index]), index
 
 
 def is_ungrounded(similarity: float, threshold: float) -> bool:
-    """Whether a claim counts as ungrounded: strictly below the threshold.
+    """Return whether a claim counts as ungrounded: its similarity is below the threshold.
 
     >>> is_ungrounded(0.699999, 0.7), is_ungrounded(0.7, 0.7)
     (True, False)
@@ -56,7 +56,7 @@ def is_ungrounded(similarity: float, threshold: float) -> bool:
 
 
 def overall(similarities: Sequence[float]) -> float:
-    """Overall similarity of an answer: the mean of its claims'; 1 if none was compared.
+    """Return the similarity of an answer: the mean of its claims; 1 if no claim was compared.
 
     >>> overall([0.75, 0.25]), overall([])
     (0.5, 1.0)
@@ -65,10 +65,11 @@ def overall(similarities: Sequence[float]) -> float:
 
 
 def confidence(similarities: Sequence[float], threshold: float) -> float:
-    """Mean distance of the claims from the threshold, in [0, 1]; 1 if none was compared.
+    """Return the mean distance of the claims from the threshold, in [0, 1].
 
-    The mean over claims of ``|s - t| / max(t, 1 - t)``: 0 if every claim is at the threshold, 1 if
-    every claim is as far from it as a similarity in [0, 1] can be.
+    It is the mean over the claims of ``|s - t| / max(t, 1 - t)``: 0 if every claim is at the
+    threshold, 1 if every claim is as far from it as a similarity in [0, 1] can be, or if no claim
+    was compared.
 
     >>> confidence([0.5, 0.75], 0.5), confidence([], 0.7)
     (0.25, 1.0)
@@ -81,9 +82,10 @@ def confidence(similarities: Sequence[float], threshold: float) -> float:
 
 
 def without_short(detection: Detection) -> Detection:
-    """Change a detection as DVARA has it: sentences too short to be compared do not count.
+    """Apply DVARA's rule that sentences too short to be compared do not count.
 
-    An answer is grounded if nothing else keeps it from being so.
+    A partial detection becomes grounded if such sentences, or text without claims, are the only
+    reason why it is partial.
     """
     if detection.outcome is not Outcome.PARTIAL or detection.detector.score is not Score.SIMILARITY:
         return detection

@@ -1,7 +1,8 @@
-"""Limits on sources, as DVARA has them: sources too long or beyond a number are left out.
+"""Applies DVARA's limits on sources: leaves out those that are too long, and those too many.
 
-The library itself reads all sources. Where limits are set, sources are left out visibly: they count
-as evidence offered and not indexed, so the outcome is at best ``partial``.
+The library itself reads all sources. Where limits are set, the result shows the sources that were
+left out: they count as evidence that was offered and not indexed, so the outcome is at best
+``partial``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +11,7 @@ from typing import Generic, TypeVar
 
 from groundwire.detection.values import Detection, Reason, decide_outcome
 
-#: DVARA's ``max-sources`` and ``max-source-length``.
+#: Defaults of DVARA's settings ``max-sources`` and ``max-source-length``.
 MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
 
 
@@ -19,13 +20,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limited(Generic[_T]):
-    """Sources within the limits, and what was left out.
+    """The sources within the limits, and counts of the sources that were left out.
 
     Attributes:
         kept: The sources within the limits, in their order.
-        n_long: Number of sources that were too long.
-        n_over_cap: Number of sources beyond the largest number.
-        dropped_chars: Characters of all that were left out.
+        n_long: Number of sources that were left out because they are too long.
+        n_over_cap: Number of sources that were left out because there are too many.
+        dropped_chars: Characters of all sources that were left out.
     """
 
     kept: tuple[_T, ...]
@@ -35,23 +36,23 @@ class Limited(Generic[_T]):
 
     @property
     def reasons(self) -> dict[Reason, int]:
-        """Reason → number of sources left out, with the reasons of coverage."""
+        """Reason → number of sources that were left out for it, which is at least 1."""
         dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
         return {reason: count for reason, count in dropped.items() if count}
 
     def account_for(self, detection: Detection) -> Detection:
-        """Count the sources left out in a detection of the others."""
+        """Add the sources that were left out to the coverage of a detection of the kept sources."""
         return account_for(detection, self.reasons, dropped_chars=self.dropped_chars)
 
 
 def account_for(
     detection: Detection, reasons: Mapping[Reason, int], *, dropped_chars: int = 0
 ) -> Detection:
-    """Count what was left out in the coverage and outcome of a detection.
+    """Add evidence that was left out to the coverage of a detection, and decide its outcome anew.
 
     Args:
-        detection: The detection of the rest.
-        reasons: Reason → how often something was left out.
+        detection: The detection, which was made without that evidence.
+        reasons: Reason → how often something was left out for it.
         dropped_chars: Characters of evidence that were left out.
     """
     added = {reason: count for reason, count in reasons.items() if count}
@@ -73,12 +74,12 @@ def limit_by(
     max_sources: int = MAX_SOURCES,
     max_source_chars: int = MAX_SOURCE_CHARS,
 ) -> Limited[_T]:
-    """Leave out sources that are too long, then those beyond a number.
+    """Leave out sources that are too long, and then all after the first ``max_sources``.
 
     Args:
         sources: The sources.
         n_chars: Returns how many characters a source has.
-        max_sources: Number of sources that are kept, the first ones; 0 or less keeps all.
+        max_sources: Greatest number of sources that are kept; 0 or less keeps all.
         max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
     """
     given = list(sources)

@@ -1,4 +1,4 @@
-"""From the scores of word pieces to the stretches of the answer that are not supported."""
+"""Finds the spans of an answer that are not supported, from the scores of its word pieces."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from groundwire.errors import DetectionError, SettingError
 
-# A word or a figure, of scripts that put spaces between words: "21,000", "7:40", "Élodie's".
+# A word or a number in a script that puts spaces between words: "21,000", "7:40", "Élodie's".
 _LETTER = (
     "0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
-    "\u0300-\u052f\u1e00-\u1fff"  # to Cyrillic
+    "\u0300-\u052f\u1e00-\u1fff"  # accents, Greek and Cyrillic; more Latin and Greek letters
 )
 _WORD = re.compile(rf"[{_LETTER}]+(?:[.,:/][0-9][{_LETTER}]*|['’][{_LETTER}]+)*")
 
@@ -23,10 +23,10 @@ Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
 
 
 class FlaggedSpan(NamedTuple):
-    """A run of flagged word pieces, as the tokenizer cut it: outer white space may be in it.
+    """A run of flagged word pieces, which may begin or end with white space.
 
-    ``answer[start:end]`` is the text; ``score`` is that of its highest flagged word piece. (A
-    named tuple, since making a frozen dataclass takes twice as long and an answer has many.)
+    ``answer[start:end]`` is the text, and ``score`` the highest score of its word pieces. This is a
+    named tuple, because making a frozen dataclass takes twice as long and an answer has many spans.
     """
 
     start: int
@@ -40,8 +40,9 @@ class Reduction:
 
     Attributes:
         spans: Runs of flagged word pieces, in the order of the word pieces.
-        n_flagged: Word pieces that are flagged; those of no width never are.
-        max_score: The highest score of all, those of no width included; 0 if there are none.
+        n_flagged: Number of flagged word pieces. A word piece of no width is never flagged.
+        max_score: The highest score of all word pieces, also of those of no width; 0 if there is no
+            word piece.
     """
 
     spans: tuple[FlaggedSpan, ...]
@@ -52,23 +53,23 @@ class Reduction:
 def reduce_tokens(
     offsets: Offsets, scores: Scores, text: str, *, threshold: float, allow_zero: bool = False
 ) -> Reduction:
-    """Join neighbouring flagged word pieces into spans; only these are looked at one by one.
+    """Join neighbouring flagged word pieces into spans.
 
-    A word piece is flagged if its score is at or above the threshold and it has any width. White
-    space between two flagged ones joins them, whether or not a word piece covers it.
+    A word piece is flagged if its score is at or above the threshold and it has any width. Two
+    flagged word pieces are joined if only white space is between them, whether or not another word
+    piece covers it.
 
     Args:
         offsets: Half-open character ranges in ``text``, shape ``(n, 2)``, ascending by start. An
             empty range marks a word piece of no width.
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
         text: The answer.
-        threshold: Threshold in (0, 1]. A float32 score is at the threshold if it is that number in
-            float32.
+        threshold: Threshold in (0, 1]. A float32 score is compared with the threshold in float32.
         allow_zero: Whether 0 is a threshold too: it flags everything.
 
     Returns:
-        The spans, disjoint and in reading order, how many word pieces are flagged, and the
-        maximum score.
+        The spans, disjoint and in reading order, the number of flagged word pieces, and the highest
+        score.
 
     Raises:
         SettingError: If the threshold is outside its range.
@@ -86,7 +87,7 @@ def reduce_tokens(
         )
     if not len(values):
         return Reduction((), 0, 0.0)
-    highest = int(values.argmax())  # the first that is not a number, if there is one
+    highest = int(values.argmax())  # if there is a NaN, argmax returns its index
     max_score = float(values[highest])
     if max_score != max_score:
         raise DetectionError(
@@ -103,7 +104,7 @@ def reduce_tokens(
 def _join(
     offsets: Sequence[Sequence[int]], scores: Sequence[float], text: str
 ) -> tuple[tuple[FlaggedSpan, ...], int]:
-    """Join word pieces that are all over the threshold; also count those that have a width."""
+    """Join word pieces that all reach the threshold; also count those that have a width."""
     runs: list[list[float]] = []
     n_flagged, last = 0, -1
     for (start, end), score in zip(offsets, scores, strict=True):
@@ -121,12 +122,12 @@ def _join(
     return tuple(map(_as_span, runs)), n_flagged
 
 
-# FlaggedSpan._make without its check of the length takes half the time.
+# Like FlaggedSpan._make, but without its check of the length: takes half the time.
 _as_span: Callable[[Iterable[float]], FlaggedSpan] = partial(tuple.__new__, FlaggedSpan)
 
 
 def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
-    """Take outer white space off spans of ``text``; those with nothing else are dropped."""
+    """Take outer white space off spans of ``text``; drop spans that have only white space."""
     trimmed = []
     for span in spans:
         words = text[span.start : span.end]
@@ -148,10 +149,10 @@ def whole_words(
     (FlaggedSpan(start=0, end=6, score=0.9),)
 
     Args:
-        spans: Disjoint and in reading order, within the bounds.
+        spans: Spans between ``start`` and ``end``, disjoint and in reading order.
         text: The text of the spans.
-        start: Where the claim of the spans begins: nothing before it is read or marked.
-        end: One past its end; ``None`` is the end of the text.
+        start: Offset at which the claim of the spans begins; no span is widened beyond it.
+        end: Offset after the claim; ``None`` is the end of the text.
     """
     widened: list[FlaggedSpan] = []
     words = _WORD.finditer(text, start, len(text) if end is None else end)
@@ -178,7 +179,7 @@ def whole_words(
 def keep(
     spans: Iterable[FlaggedSpan], text: str, *, min_words: int = 0, min_probability: float = 0.0
 ) -> tuple[FlaggedSpan, ...]:
-    """Keep the spans of ``text`` with at least so many words and at least this score, in [0, 1].
+    """Keep the spans with at least ``min_words`` words and a score of ``min_probability`` or more.
 
     Raises:
         SettingError: If a filter is outside its range.
@@ -198,8 +199,8 @@ def keep(
 def _lowest_flagged(threshold: float, *, allow_zero: bool) -> float:
     """Return the lowest score that a threshold flags.
 
-    Models compute in float32, where 0.95 is 0.949999988. A score that prints as the threshold is
-    at the threshold, in whichever of the two precisions it comes: the lower of both is the bound.
+    Models compute in float32, where 0.95 is 0.949999988. A score of 0.95 has to reach the threshold
+    0.95 in float32 and in float64, so the result is the lower of the two numbers.
     """
     if not (0 < threshold <= 1 or (allow_zero and threshold == 0)):
         raise SettingError("threshold", threshold, f"in {'[' if allow_zero else '('}0, 1]")

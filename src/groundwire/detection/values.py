@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a stretch of the answer: the three of NLI, and unchecked."""
+    """The label of a stretch of the answer: one of the three labels of NLI, or unchecked."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -22,8 +22,8 @@ class Label(StrEnum):
 class Outcome(StrEnum):
     """The outcome of a check of an answer.
 
-    When several hold, the first of this order wins: hallucinated, unavailable, partial,
-    unverified, skipped, grounded.
+    The order is from the worst to the best outcome: hallucinated, unavailable, partial, unverified,
+    skipped, grounded. :func:`worst` uses it.
     """
 
     HALLUCINATED = "hallucinated"
@@ -35,28 +35,28 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something was not checked, or not read in full.
+    """The reason why something was not checked, or not read in full.
 
-    ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit`` are set by limits of a door,
-    such as the gateway, only: a detector reads all it is given, or raises.
+    Only a program with limits, such as the gateway, sets ``dropped_long``, ``dropped_over_cap`` and
+    ``answer_over_limit``. A detector reads all text that it is given, or raises an error.
     """
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
     LANGUAGE = "language"  # a script or language that the model cannot read well
     TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
-    UNRELATED = "unrelated"  # a claim without any word of the evidence: nothing speaks for it
+    UNRELATED = "unrelated"  # a claim that shares no word with the evidence
     DROPPED_LONG = "dropped_long"  # a source over the length limit
     DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed
     ANSWER_OVER_LIMIT = "answer_over_limit"
-    QUESTION_SHORTENED = "question_shortened"  # only its beginning and its end were read
+    QUESTION_SHORTENED = "question_shortened"  # only beginning and end of the question were read
     DETECTOR_FAILED = "detector_failed"
     UNREAD_EVIDENCE = "unread_evidence"  # evidence that is no text: an image in a tool result
     UNREAD_ANSWER = "unread_answer"  # a part of the answer that is no text, such as sound
 
 
 class AsideKind(StrEnum):
-    """The kind of a part of the answer that claims nothing, and is not checked."""
+    """The kind of an aside: a part of the answer that claims nothing and is not checked."""
 
     HEADING = "heading"
     INTRO = "intro"  # "Here is what the docs say:"
@@ -68,7 +68,7 @@ class AsideKind(StrEnum):
 
 
 class Score(StrEnum):
-    """The kind of a detector's numbers, which says how its threshold is applied."""
+    """The kind of a detector's scores, which decides how its threshold is applied."""
 
     PROBABILITY = "probability"  # calibrated P(not supported): flagged at or above the threshold
     SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
@@ -77,20 +77,20 @@ class Score(StrEnum):
 #: Reasons for missing parts that have no characters to count.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER})
 
-#: Names of thresholds; a detector may lack some.
+#: Names of thresholds. A detector may lack some of them.
 OPERATING_POINTS = ("precision", "balanced", "recall")
 
 #: Severity of a label, from 0 (entailed) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 
-#: Largest distance from 1 of the sum of three probabilities, after float32 and rounding.
+#: Greatest difference between 1 and the sum of three probabilities, due to float32 and rounding.
 _SUM_TOLERANCE = 1e-3
 
 
 class FrozenMapping(Mapping[K, V], Generic[K, V]):
-    """A mapping that nobody can change, equal to a ``dict`` of the same items, and hashable.
+    """A mapping that cannot be changed, equal to a ``dict`` of the same items, and hashable.
 
-    Its items are its own: the mapping it was made of may change. Unlike a
+    It has a copy of the items, so the mapping that it was made of may change. Unlike a
     :class:`types.MappingProxyType` it can be pickled and copied.
     """
 
@@ -109,7 +109,7 @@ class FrozenMapping(Mapping[K, V], Generic[K, V]):
         return len(self._items)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))  # no order, as in equality
+        return hash(frozenset(self._items.items()))  # order does not matter, as in equality
 
     def __repr__(self) -> str:
         return repr(self._items)
@@ -119,12 +119,12 @@ class FrozenMapping(Mapping[K, V], Generic[K, V]):
 
 
 class JsonRecord:
-    """A dataclass that can be written as JSON data, each field under its name."""
+    """Base class of dataclasses that can be written as JSON data, each field under its name."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the record as JSON data."""
         return fields_as_data(self)
 
 
@@ -133,7 +133,7 @@ def fields_as_data(
     *,
     without: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The fields of a dataclass as JSON data.
+    """Return the fields of a dataclass as JSON data.
 
     Args:
         record: The dataclass.
@@ -144,7 +144,7 @@ def fields_as_data(
 
 
 def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Turn a value into JSON data: enums become texts, tuples lists, records objects."""
+    """Turn a value into JSON data: enums become texts, tuples become lists, records objects."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, int | float):
@@ -178,11 +178,11 @@ class Entailment(JsonRecord):
     """The verdict of a model on a claim and its evidence: three probabilities that sum to 1.
 
     Attributes:
-        entailment: P(the evidence says so).
-        neutral: P(it does not say).
-        contradiction: P(it says otherwise).
-        is_calibrated: Whether they are calibrated: of a hundred claims with 0.7, about seventy are
-            entailed. Most models are surer than they should be.
+        entailment: P(the evidence says what the claim says).
+        neutral: P(the evidence does not say whether the claim is true).
+        contradiction: P(the evidence says otherwise).
+        is_calibrated: Whether the probabilities are calibrated: of a hundred claims with an
+            ``entailment`` of 0.7, about seventy are entailed. Most models are too sure.
     """
 
     entailment: float
@@ -199,11 +199,11 @@ class Entailment(JsonRecord):
 
     @property
     def label(self) -> Label:
-        """The likeliest label; of equally likely ones the graver."""
+        """The likeliest label; of equally likely labels the worst."""
         return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
 
     def of(self, label: Label) -> float:
-        """The probability of a label; 0 of ``unchecked``."""
+        """Return the probability of a label; 0 for ``unchecked``."""
         return {
             Label.SUPPORTED: self.entailment,
             Label.UNSUPPORTED: self.neutral,
@@ -216,18 +216,21 @@ class Span(JsonRecord):
     """A stretch of the answer that its sources do not support.
 
     Attributes:
-        start: First character, counted in Python characters of the answer.
-        end: One past the last. ``answer[start:end] == text``, with no outer white space.
-        text: The words.
+        start: Offset of the first character in the answer, in Python characters.
+        end: Offset after the last character. ``answer[start:end] == text``, without outer white
+            space.
+        text: The text of the span.
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1]. It
             depends on the operating point: the threshold decides which sentences get a second
-            look, and the more favourable of two readings counts. ``None`` if the detector compares.
-        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector compares.
-        severity: 0 to 4; unsupported is 2, contradicted 4.
-        conflict: The kind of plain conflict that a rule found in it, such as ``number``, or
-            ``None``: the model alone found it.
+            look, and the more favourable of two readings counts. ``None`` with a similarity
+            detector.
+        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` with every other detector
+            than similarity.
+        severity: Severity of the label: 2 for unsupported, 4 for contradicted.
+        conflict: Kind of the conflict that a rule found in the span, such as ``number``; ``None``
+            if only the model flagged the span.
         evidence: The lines that the span was compared with, best match first.
     """
 
@@ -250,20 +253,21 @@ class Claim:
     """A sentence-sized statement of the answer, and the findings about it.
 
     Attributes:
-        start: First character in the answer.
-        end: One past the last; ``answer[start:end] == text``.
+        start: Offset of the first character in the answer.
+        end: Offset after the last character; ``answer[start:end] == text``.
         text: The statement, citations included.
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
-        probability: Calibrated P(not supported) of its most doubtful word piece, in [0, 1];
-            ``None`` if it was not read, or if the detector compares. Like that of a span it
-            depends on the operating point.
-        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if it was not compared.
-        citations: The ids it cites, such as ``("S0", "S2")``, in order, each once.
-        spans: The unsupported stretches in it, in reading order, disjoint.
-        evidence: The best-matching evidence among what the claim was read with.
-        reason: Why it is unchecked, else ``None``.
-        entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if it was
-            not read, or if the detector does not judge whole claims.
+        probability: Calibrated P(not supported) of the most doubtful word piece of the claim, in
+            [0, 1]. It depends on the operating point, as for a span. ``None`` if the claim was not
+            read, or with a similarity detector.
+        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if the claim was not
+            compared.
+        citations: The ids that the claim cites, such as ``("S0", "S2")``, in order, each once.
+        spans: The unsupported stretches of the claim, in reading order, disjoint.
+        evidence: The lines that match the claim best, of those that it was read with.
+        reason: Reason why the claim is unchecked; ``None`` if it was checked.
+        entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if the
+            claim was not read, or if the detector does not judge whole claims.
     """
 
     start: int
@@ -282,13 +286,13 @@ class Claim:
         _require_range("claim", self.start, self.end)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, without spans: these stand once, at the top of the detection."""
+        """Return the claim as JSON data, without its spans: the JSON of the detection has them."""
         return fields_as_data(self, without=("spans",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside(JsonRecord):
-    """A part of the answer that claims nothing: it is no claim, and never flagged.
+    """A part of the answer that claims nothing, such as a greeting. It is never flagged.
 
     ``answer[start:end] == text``.
     """
@@ -304,13 +308,14 @@ class Aside(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How much of evidence and answer was really read. Equal sources count once.
+    """Says how much of the evidence and the answer was read. Equal sources count once.
 
     Attributes:
         offered_chars: Characters of evidence that the caller gave.
-        indexed_chars: Of these, characters that were indexed, so that every claim could reach them.
-        attended_chars: Of these, characters that at least one claim was read together with. Not
-            being attended is no gap: the rest ranked lower for every claim.
+        indexed_chars: Of these, characters that were indexed, so that every claim could be read
+            with them.
+        attended_chars: Of these, characters that at least one claim was read with. The others are
+            no gap in the check: they ranked lower for every claim.
         answer_chars: Visible characters of the answer's claims.
         read_chars: Of these, characters that were judged.
         no_claim_chars: Visible characters of the answer's asides, which claim nothing and are no
@@ -332,12 +337,12 @@ class Coverage:
 
     @property
     def indexed(self) -> float:
-        """Share of the evidence offered that was indexed, in [0, 1]; 1 if none was offered."""
+        """Share of the offered evidence that was indexed, in [0, 1]; 1 if none was offered."""
         return _share(self.indexed_chars, self.offered_chars)
 
     @property
     def attended(self) -> float:
-        """Share of the evidence offered that some claim was read with, in [0, 1]."""
+        """Share of the offered evidence that was read with at least one claim, in [0, 1]."""
         return _share(self.attended_chars, self.offered_chars)
 
     @property
@@ -360,7 +365,7 @@ class Coverage:
         return self.offered_chars > 0 or Reason.UNREAD_EVIDENCE in self.reasons
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data: shares, the character counts behind them, and reasons."""
+        """Return the shares, the character counts behind them, and the reasons as JSON data."""
         shares = {"indexed": self.indexed, "attended": self.attended, "answer": self.answer}
         return shares | fields_as_data(self)
 
@@ -375,8 +380,8 @@ class DetectorInfo(JsonRecord):
         revision: Revision of the weights: 12 hexadecimal digits over the hashes of the model's
             files; for a hub model the commit; for a folder a hash of its files.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
-        threshold: A word piece whose probability is at or above it is flagged, or a claim whose
-            similarity is below it; in (0, 1].
+        threshold: Threshold in (0, 1]. A word piece with a probability at or above it is flagged,
+            or a claim with a similarity below it.
         score: The kind of number that the threshold is compared with.
     """
 
@@ -389,21 +394,23 @@ class DetectorInfo(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """The result of one check. Two detections are equal if they found the same.
+    """The result of one check. Two detections are equal if all but their timings are equal.
 
-    It is frozen in depth and hashable: it can be kept in a set, pickled and copied.
+    A detection and all values in it are frozen and hashable: it can be kept in a set, pickled and
+    copied.
 
     Attributes:
         answer: The text that was checked; all offsets count in it.
         outcome: The outcome of the check.
         probability: Calibrated P(something in the judged part of the answer is not supported), in
-            [0, 1]; ``None`` if nothing was, or if the detector is not calibrated for
-            answers. The outcome does not follow from it: words are flagged by their own.
-        claims: Its statements in reading order, disjoint.
-        asides: Its other parts with words, which claim nothing: headings, greetings and the like.
+            [0, 1]; ``None`` if nothing was judged, or if the detector is not calibrated for
+            answers. It does not decide the outcome: words are flagged by their own probabilities.
+        claims: The statements of the answer in reading order, disjoint.
+        asides: The other parts of the answer with words, which claim nothing: headings, greetings
+            and the like.
         coverage: How much of evidence and answer was read.
         detector: The detector that judged.
-        timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
+        timings_ms: Wall time by stage, in milliseconds; counts neither in equality nor in the hash.
     """
 
     answer: str
@@ -420,7 +427,7 @@ class Detection:
 
     @property
     def similarity(self) -> float | None:
-        """Mean similarity of the claims that were compared; ``None`` if none was."""
+        """Mean similarity of the claims that were compared; ``None`` if no claim was."""
         found = [claim.similarity for claim in self.claims if claim.similarity is not None]
         return round(sum(found) / len(found), 6) if found else None
 
@@ -430,7 +437,7 @@ class Detection:
         return tuple(span for claim in self.claims for span in claim.spans)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, in the shape of ``groundwire/schemas/detection.schema.json``."""
+        """Return the detection as JSON data, as ``schemas/detection.schema.json`` describes it."""
         return {
             "outcome": str(self.outcome),
             "probability": self.probability,
@@ -448,7 +455,7 @@ def read_operating_point(text: str) -> str | float:
     """Read the name of an operating point, or a threshold in (0, 1].
 
     Raises:
-        ValueError: If it is neither.
+        ValueError: If the text is neither.
     """
     if text in OPERATING_POINTS:
         return text
@@ -465,14 +472,14 @@ def read_operating_point(text: str) -> str | float:
 
 
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
-    """The label of a claim: the gravest label of its spans, or ``unchecked`` if it has a reason."""
+    """Return the worst label of a claim's spans, or ``unchecked`` if the claim has a reason."""
     if reason is not None:
         return Label.UNCHECKED
     return max((span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED)
 
 
 def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
-    """Reduce the claims of an answer to its outcome; the order is that of :class:`Outcome`."""
+    """Return the outcome of an answer, judging by its claims and by how much of it was read."""
     if any(claim.spans for claim in claims):
         return Outcome.HALLUCINATED
     if any(claim.reason is Reason.DETECTOR_FAILED for claim in claims):
@@ -481,13 +488,15 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
         return Outcome.UNVERIFIED
     if not coverage.is_complete:
         return Outcome.PARTIAL
-    # An answer of greetings needs no check.
+    # An answer with asides only, such as greetings, needs no check.
     is_said = bool(claims) or not coverage.no_claim_chars
     return Outcome.GROUNDED if is_said else Outcome.SKIPPED
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The first by the order of :class:`Outcome`; of none, ``skipped``: nothing was checked.
+    """Return the worst of some outcomes by the order of :class:`Outcome`.
+
+    Without outcomes it is ``skipped``, because nothing was checked.
 
     >>> worst([Outcome.GROUNDED, Outcome.UNAVAILABLE, Outcome.PARTIAL])
     <Outcome.UNAVAILABLE: 'unavailable'>
