@@ -1,7 +1,7 @@
-"""How often a language model hallucinates: questions, answers, verdicts, rates.
+"""Measures how often language models hallucinate.
 
-``questions.py`` draws some of the questions, ``generate.py`` asks the models and writes a table of
-answers. The detector judges it as ``groundwire evaluate`` judges any table; ``explained.py``
-adds the explainer. ``verdicts.py`` reads the results, ``rates.py`` counts them, ``compare.py``
-pairs two models, ``table.py`` prints.
+``questions.py`` draws a sample of the questions, and ``generate.py`` puts them to the models and
+writes a table of answers. A detector judges that table as ``groundwire evaluate`` judges any;
+``explained.py`` adds an explainer to the detector. ``verdicts.py`` reads the results, ``rates.py``
+computes the rates, ``compare.py`` compares two models, and ``table.py`` prints.
 """

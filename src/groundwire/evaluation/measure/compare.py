@@ -12,6 +12,7 @@ from groundwire.evaluation.measure.verdicts import VERDICTS, JudgedAnswer, Verdi
 from groundwire.evaluation.metrics import Floats
 from groundwire.evaluation.scores import defined
 
+#: Number of draws of the sign-flip test.
 _N_FLIPS = 20_000
 
 
@@ -25,20 +26,22 @@ class CompareError(InputError):
 def compare(
     before: Path, now: Path, *, first: str | None = None, second: str | None = None
 ) -> dict[str, Any]:
-    """Compare two models, paired by the ids of their questions, as JSON data.
+    """Compare the rates of two models on the questions that both answered, as JSON data.
 
-    Questions pair if both models have an answer with a verdict, to the same words and sources.
-    Where a question has several answers, their mean counts.
+    A question of both models is a pair if it has the same id, words and sources, and each model has
+    an answer to it with a verdict. If a model has several answers to a question, their mean counts.
 
     Args:
-        before: A results file.
-        now: The same file, or another.
-        first: A model in the first file; needed if it has several.
-        second: One in the second.
+        before: The results file with the first model.
+        now: The results file with the second model; may be the same file.
+        first: Name of the first model; needed if its file has several models.
+        second: Name of the second model, likewise. For one file with two models, both may be left
+            out.
 
     Raises:
-        ResultsError: If a file is none of results.
-        CompareError: If they were judged differently, a model is not there, or nothing pairs.
+        ResultsError: If a file is no results file.
+        CompareError: If the answers were judged by different detectors, a model is missing, or
+            there is no pair.
     """
     is_same = before.resolve() == now.resolve()
     if is_same and (first is None) != (second is None):
@@ -60,14 +63,14 @@ def compare(
 def sign_flip(differences: Floats) -> float:
     """Compute the two-sided p value of a sign-flip test over contexts.
 
-    Answers to one context share its difficulties, so they take one sign together: ten questions of
-    one context are no ten tosses of a coin. Signs are drawn (Fisher 1935 took all of them).
+    Answers to one context share its difficulties, so they are not independent: all differences of a
+    context get the same sign. Signs are drawn at random, while Fisher (1935) enumerated all.
 
     >>> sign_flip(np.array([1.0, -1.0])), round(sign_flip(np.array([1.0] * 12)), 2)
     (1.0, 0.0)
 
     Args:
-        differences: For each context, the difference of the two models' rates.
+        differences: For each context, the sum of the differences between the two models.
     """
     sizes = np.abs(differences[differences != 0])
     rng = np.random.default_rng(0)
@@ -80,7 +83,14 @@ def sign_flip(differences: Floats) -> float:
 
 
 def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) -> str:
-    """Choose the model that is named, that at a place of two, or the only one."""
+    """Choose a model of a results file.
+
+    Args:
+        read: The verdicts of the file.
+        path: The file, for messages.
+        wanted: Name of the model; ``None`` for the only one, or for the one at ``place``.
+        place: 0 or 1 if the file has to have two models; ``None`` if it has to have one.
+    """
     names = [*dict.fromkeys(each.model for each in read.verdicts)]
     if wanted is None and place is not None and len(names) == 2:
         return names[place]
@@ -96,7 +106,7 @@ def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) ->
 
 
 def _questions(read: Verdicts, model: str) -> dict[str, list[JudgedAnswer]]:
-    """Group answers by the id of their question; answers that failed are left out."""
+    """Group a model's answers by the id of their question; unreadable rows leave an empty list."""
     found: dict[str, list[JudgedAnswer]] = {}
     for each in read.verdicts:
         if each.model == model:

@@ -1,4 +1,4 @@
-"""A detector whose spans an explainer grades, and drops where the evidence entails them."""
+"""A detector with an explainer, which grades its spans and drops those that evidence entails."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +13,14 @@ from groundwire.pipeline.explaining import as_explained
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedDetector:
-    """A detector combined with an explainer.
+    """A detector whose detections are revised by an explainer.
 
-    Labels and severities of spans are the explainer's; spans that it drops are gone.
+    Spans get the labels and severities that the explainer gives them, and spans that it drops are
+    removed.
 
     Attributes:
-        detector: Finds spans.
-        explainer: Grades them.
+        detector: The detector that finds spans.
+        explainer: The explainer that grades spans.
     """
 
     detector: AnyDetector
@@ -27,7 +28,7 @@ class ExplainedDetector:
 
     @property
     def info(self) -> DetectorInfo:
-        """The detector, with the explainer in its name, so that their results do not mix."""
+        """The detector's info with the explainer in the name: results do not mix with others."""
         info, explainer = self.detector.info, self.explainer
         explained = f"explained by {explainer.name} {explainer.revision[:12]}".rstrip()
         return replace(info, name=f"{info.name}, {explained}")
@@ -42,7 +43,7 @@ class ExplainedDetector:
         )
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check many answers, in order; a failed check gives its error."""
+        """Check answers in order; yield each detection, or the error if the check fails."""
         waiting = deque[Example]()
 
         def watched() -> Iterator[Example]:
@@ -67,11 +68,16 @@ class ExplainedDetector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadExplained:
-    """Loads a detector with an explainer; it can be pickled for worker processes."""
+    """A function that loads a detector with an explainer, and can be pickled for workers.
+
+    Attributes:
+        load: Loads the detector.
+        load_explainer: Loads the explainer.
+    """
 
     load: Callable[[DetectorChoice], AnyDetector]
     load_explainer: Callable[[], AnyExplainer]
 
     def __call__(self, choice: DetectorChoice) -> ExplainedDetector:
-        """Load the detector that is chosen, and the explainer."""
+        """Load the chosen detector, and the explainer."""
         return ExplainedDetector(detector=self.load(choice), explainer=self.load_explainer())

@@ -1,6 +1,7 @@
 """Puts questions to language models and writes a table of answers.
 
-Replies are kept beside the table as they come, so that an interrupted run asks nothing twice.
+Replies are saved in a file beside the table as they come, so that a run that continues after an
+interruption repeats no call.
 """
 
 import json
@@ -27,16 +28,17 @@ SYSTEM = (
     "Answer the question from the sources alone. If they do not say it, say that they do not. "
     "Answer in a few sentences, without a preamble."
 )
-#: Failures in a row that end a run.
+#: Number of consecutive failures that ends a run.
 MAX_IN_A_ROW = 20
-#: Calls that are queued for each concurrent one.
+#: Number of calls in the queue for each concurrent call.
 _AHEAD = 4
-#: Columns with a meaning in the table of answers, which columns of the questions do not replace.
+#: Columns with a meaning in the table of answers. Columns of the questions with such names are not
+#: copied to it.
 _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 
 class StoppedError(GroundwireError):
-    """A run ended early because calls kept failing."""
+    """A run ended early, after a final failure or too many failures in a row."""
 
     def __init__(self, n: int, problem: str) -> None:
         super().__init__(n, problem)
@@ -48,12 +50,16 @@ class StoppedError(GroundwireError):
 
 
 class Asks(Protocol):
-    """Something that answers requests, such as a language model at an endpoint."""
+    """An object that answers requests, such as a language model at an endpoint.
+
+    Attributes:
+        base_url: URL of the endpoint.
+    """
 
     base_url: str
 
     def ask(self, body: Mapping[str, Any]) -> ModelReply:
-        """Answer, or raise a :class:`GenerationError`."""
+        """Answer a request, or raise a :class:`GenerationError`."""
         ...
 
 
@@ -62,10 +68,10 @@ class Prompting:
     """Options of the requests.
 
     Attributes:
-        models: Their names at the endpoint.
-        temperature: Sampling temperature; ``None`` leaves it to the endpoint, as for the next two.
-        max_tokens: That an answer may have.
-        seed: Seed of the sampling.
+        models: Names of the models at the endpoint.
+        temperature: Sampling temperature; ``None`` for the endpoint's default.
+        max_tokens: The most tokens of an answer; ``None`` for the endpoint's default.
+        seed: Seed of the sampling; ``None`` for the endpoint's default.
         system: The system prompt; empty for none.
     """
 
@@ -76,7 +82,7 @@ class Prompting:
     system: str = SYSTEM
 
     def body(self, question: AskedQuestion, model: str, base_url: str) -> dict[str, Any]:
-        """Build the request about a question."""
+        """Build the body of the request that puts a question to a model."""
         system = [{"role": "system", "content": self.system}] if self.system else []
         return body_of(
             [*system, {"role": "user", "content": user_message(question)}],
@@ -89,7 +95,7 @@ class Prompting:
 
 
 def user_message(question: AskedQuestion) -> str:
-    """Write the sources with their numbers, then the question.
+    """Write the message of the user: the sources with their numbers, then the question.
 
     >>> from groundwire.detection.example import Source
     >>> found = (Source(text="It opened in 1889.", title="Towers"),)
@@ -116,12 +122,13 @@ class Generated:
     """Counts of the answers of a run.
 
     Attributes:
-        n: Rows of the table of answers.
-        n_asked: Calls of this run that gave an answer; the others were kept from earlier runs.
-        n_failed: Rows without an answer.
-        first_problem: Why the first of them has none.
-        n_cut: Answers that were cut for their length.
-        tokens: Model → tokens read, tokens written.
+        n: Number of rows of the table of answers.
+        n_asked: Number of calls of this run that gave an answer; other answers are from earlier
+            runs.
+        n_failed: Number of rows without an answer.
+        first_problem: Why the first of these rows has no answer; empty if there is none.
+        n_cut: Number of answers that were cut off at the limit of tokens.
+        tokens: Model → number of tokens that it read, number of tokens that it wrote.
     """
 
     n: int = 0
@@ -132,7 +139,7 @@ class Generated:
     tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, model: str, reply: "_Found") -> None:
-        """Count a row."""
+        """Count a row of the table of answers."""
         self.n += 1
         used = self.tokens.setdefault(model, [0, 0])
         if not isinstance(reply, ModelReply):
@@ -145,11 +152,11 @@ class Generated:
 
 
 def replies_path(output: Path) -> Path:
-    """Name the file of replies beside a table of answers."""
+    """Return the path of the file of replies, which is beside the table of answers."""
     return output.with_name(f"{output.stem}.replies")
 
 
-#: A question for one model.
+#: A question, and the name of the model to ask.
 _Wanted: TypeAlias = tuple[AnyQuestion, str]
 #: A reply, or the reason why there is none.
 _Found: TypeAlias = ModelReply | GenerationError | FailedRow
@@ -167,16 +174,16 @@ def generate(
     """Ask each model each question that has no reply yet, and write the table of answers.
 
     Args:
-        questions: All of them.
-        asks: Answers requests.
-        prompting: How it is asked.
-        output: The table: JSON Lines in the order of the questions. It is there as a whole or not
-            at all; replies are kept in :func:`replies_path` from the first.
-        concurrency: Calls at a time.
-        on_row: Given the number of rows that are done.
+        questions: All questions, including those that have a reply.
+        asks: The endpoint that answers requests.
+        prompting: Models, prompt and options of the requests.
+        output: The table of answers: JSON Lines in the order of the questions. It is written only
+            if the run reaches its end, while the replies are saved in :func:`replies_path` at once.
+        concurrency: Number of calls at a time.
+        on_row: Called after each row with the number of rows done.
 
     Raises:
-        StoppedError: If a failure is final, or too many come in a row.
+        StoppedError: If a failure is final, or there are :data:`MAX_IN_A_ROW` in a row.
     """
     asker, done, n_failed = _Asker(asks, prompting, replies_path(output)), Generated(), 0
     wanted = ((question, model) for question in questions for model in prompting.models)
@@ -201,13 +208,13 @@ def generate(
 
 
 class _Asker:
-    """Makes calls, and keeps their replies in a file by a hash of the request. Thread-safe.
+    """Makes calls, and saves their replies in a file, by a hash of the request. Thread-safe.
 
-    A request that has a reply is not made again, and none is made after a final failure. The file
-    has no key of an endpoint; an incomplete line of it is ignored.
+    A request that has a reply is not made again, and no request is made after a final failure. API
+    keys are not saved. Incomplete lines of the file are ignored.
 
     Attributes:
-        n_new: Replies of this run.
+        n_new: Number of replies of this run.
     """
 
     def __init__(self, asks: Asks, prompting: Prompting, path: Path) -> None:
@@ -258,7 +265,7 @@ class _Asker:
 def _in_order(
     items: Iterable[_Wanted], work: Callable[[_Wanted], _Found], concurrency: int
 ) -> Iterator[tuple[_Wanted, _Found]]:
-    """Yield each item with its reply, in order, with a bounded number of calls at a time."""
+    """Yield each item with its reply, in order, making several calls at a time."""
     ahead: deque[tuple[_Wanted, Future[_Found]]] = deque()
     left = iter(items)
     with ThreadPoolExecutor(concurrency, thread_name_prefix="groundwire-generate") as pool:
@@ -271,11 +278,11 @@ def _in_order(
                 item, future = ahead.popleft()
                 yield item, future.result()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # if it was given up
+            pool.shutdown(wait=False, cancel_futures=True)  # matters if the caller stopped early
 
 
 def _row(question: AnyQuestion, model: str, reply: _Found, *, is_named: bool) -> dict[str, Any]:
-    """Make a row of the table of answers; without an answer it has the error."""
+    """Make a row of the table of answers; if there is no answer, the row has the error."""
     if isinstance(question, FailedRow):
         id_, known = question.id, {}
     else:

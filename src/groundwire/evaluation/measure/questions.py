@@ -1,4 +1,4 @@
-"""A random choice of questions."""
+"""Draws a random sample of questions."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -12,7 +12,10 @@ AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 
 
 def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
-    """Draw ``limit`` rows by their fingerprints: the same each time, in the order of the table."""
+    """Draw ``limit`` rows at random, or all rows for ``None``; return them in order of the table.
+
+    The draw depends on the fingerprints of the rows alone, so it is the same each time.
+    """
     if limit is None:
         return iter(rows)
     kept = nsmallest(limit, rows, key=lambda row: (sha256(row.sha256.encode()).digest(), row.row))

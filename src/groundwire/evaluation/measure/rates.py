@@ -1,8 +1,8 @@
 """Rates of hallucinated answers and their severity, by model and category.
 
-A rate is the share of hallucinated answers among those that are hallucinated or grounded. Answers
-that were not fully checked are counted separately and never as grounded; bounds say what the rate
-of all answers may be.
+A rate is the share of hallucinated answers among those with a verdict: hallucinated or grounded.
+Answers that were not fully checked have no verdict and are counted separately. Bounds say between
+which values the rate would be if all answers had a verdict.
 """
 
 from collections import Counter
@@ -39,15 +39,15 @@ class Prices:
 
     @classmethod
     def of(cls, read: Sequence[str], written: Sequence[str]) -> "Prices":
-        """Read ``2.5``, or ``model=2.5``, as options have it.
+        """Read prices from texts such as ``2.5`` or ``model=2.5``, as options give them.
 
         Raises:
-            SettingError: If one is no price.
+            SettingError: If a text is no price.
         """
         return cls(read=_prices("price-in", read), written=_prices("price-out", written))
 
     def cost(self, model: str, n_read: int, n_written: int) -> float | None:
-        """Compute dollars; ``None`` if a price is not known."""
+        """Compute the cost of a model's tokens in dollars; ``None`` if a price is not known."""
         read, written = (each.get(model, each.get("")) for each in (self.read, self.written))
         if read is None or written is None:
             return None
@@ -58,13 +58,13 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
     """Compute the rates of a results file as JSON data; ratios are in [0, 1].
 
     Args:
-        path: The results.
-        by: A further column to group by.
-        prices: Prices of tokens.
+        path: The results file.
+        by: A column to group by, besides model and task.
+        prices: Prices of tokens; without them costs are unknown.
 
     Raises:
-        ResultsError: If it is no such file.
-        NoColumnError: If no row has that column.
+        ResultsError: If the file is no results file.
+        NoColumnError: If no row has the column ``by``.
     """
     read = read_verdicts(path, by=by)
     answers, costs = read.verdicts, prices or Prices(read={}, written={})
@@ -95,7 +95,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
 
 
 def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
-    """Compute the rates of some answers."""
+    """Compute the rates of a group of answers, as JSON data."""
     counts = Counter(each.outcome for each in answers)
     wrong = [each for each in answers if each.outcome == VERDICTS[0]]
     checked = [each for each in answers if each.outcome in VERDICTS]
@@ -129,11 +129,18 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
 
 
 def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval, str]:
-    """Compute a share of answers with its 95 % interval, and name the method.
+    """Compute a share of answers with its 95 % interval.
 
-    Where each answer has sources of its own, they are independent trials: Wilson's interval. Else
-    whole contexts are resampled, and of none or all it is Wilson's as well: see
-    :class:`.intervals.Replicates`.
+    If each answer has sources of its own, the answers are independent trials and get Wilson's
+    interval. Otherwise whole contexts are resampled; a share of 0 or 1 then gets Wilson's interval
+    too, as :meth:`.intervals.Replicates.interval` says.
+
+    Args:
+        which: Whether each answer counts for the share.
+        contexts: The context of each answer, as a number.
+
+    Returns:
+        The interval, and the name of the method: ``wilson`` or ``bootstrap``.
     """
     n, n_right = len(which), sum(which)
     bootstrap = Bootstrap.of(np.array(contexts, np.uint64))
@@ -145,7 +152,7 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval
 
 
 def ends(interval: ScoreInterval) -> list[float] | None:
-    """Give the ends of an interval as JSON has them; ``None`` if there is none."""
+    """Return the ends of an interval as JSON data; ``None`` if there is no interval."""
     return None if isnan(interval.low) else [interval.low, interval.high]
 
 
@@ -192,7 +199,7 @@ def _grouped(
 def _prices(option: str, texts: Sequence[str]) -> dict[str, float]:
     found = {}
     for text in texts:
-        model, _, number = text.rpartition("=")  # a model's name may have one
+        model, _, number = text.rpartition("=")  # the last "=": a model's name may contain one
         try:
             price = float(number)
         except ValueError:

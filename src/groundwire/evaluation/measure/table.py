@@ -39,7 +39,7 @@ def _shown(name: str) -> str:
 
 
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """All answers, then models, categories, categories of models, and another column."""
+    """Yield the row of all answers, then one for each model, category, both, and column value."""
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]
     for model, group in models.items():

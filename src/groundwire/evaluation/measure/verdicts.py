@@ -1,4 +1,4 @@
-"""The verdicts of a results file, by model and question."""
+"""Reads the verdicts of a results file, reduced to what rates and comparisons need."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
 from groundwire.evaluation.results_file import ResultsFile
 
-#: The outcome of an answer that could not be read, made or checked.
+#: The outcome of an answer that could not be read, generated or checked.
 FAILED = "failed"
-#: All outcomes of an answer. The first two are verdicts, the others are not.
+#: All outcomes of an answer. Only the first two are verdicts.
 OUTCOMES = (
     *(str(Outcome.HALLUCINATED), str(Outcome.GROUNDED), str(Outcome.PARTIAL)),
     *(str(Outcome.UNVERIFIED), str(Outcome.UNAVAILABLE), str(Outcome.SKIPPED), FAILED),
@@ -37,19 +37,20 @@ class JudgedAnswer:
     """One judged answer, reduced to numbers and names.
 
     Attributes:
-        row: Its number in the data.
-        model: The model that wrote it; empty if nobody says.
+        row: Number of the answer's row in the data.
+        model: The model that wrote the answer; empty if unknown.
         task: The kind of question.
-        value: Its value in the column that the rates are grouped by.
-        question: The id of its question.
-        asked: A hash of the question with its sources; empty if the row failed.
-        context: A number that stands for its sources.
+        value: Value of the answer's row in the column that rates are grouped by; empty if there is
+            no such column.
+        question: Id of the question.
+        asked: Hash of the question and its sources; empty if the row could not be read.
+        context: Hash of the context id; answers to the same sources share it.
         outcome: One of :data:`OUTCOMES`.
-        severities: The severities of its spans.
-        n_contradicted: Spans that contradict the sources.
-        tokens: Read and written.
-        is_cut: Whether it was cut for its length.
-        error: The type of the error, if it failed.
+        severities: Severity of each span of the answer.
+        n_contradicted: Number of spans that the sources contradict.
+        tokens: Number of tokens that the model read, and that it wrote.
+        is_cut: Whether the answer was cut off at the limit of tokens.
+        error: Type of the error, if the row could not be read or its check failed; else empty.
     """
 
     row: int
@@ -92,27 +93,32 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """All judged answers of a results file, in the order of the data."""
+    """All judged answers of a results file.
+
+    Attributes:
+        header: The detector and the data.
+        verdicts: The answers, in the order of the data.
+    """
 
     header: Header
     verdicts: Sequence[JudgedAnswer]
 
     @property
     def detector(self) -> DetectorInfo:
-        """The detector that judged."""
+        """The detector that judged the answers."""
         return self.header.detector
 
 
 def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
-    """Read a results file.
+    """Read the verdicts of a results file.
 
     Args:
-        path: What ``groundwire measure evaluate --output`` or ``groundwire evaluate`` wrote.
-        by: A column to group by.
+        path: A file that ``groundwire measure evaluate`` or ``groundwire evaluate`` wrote.
+        by: A column to group by, or ``None``.
 
     Raises:
-        ResultsError: If it is no such file, or has no rows.
-        NoColumnError: If no row has that column.
+        ResultsError: If the file is no results file, or has no rows.
+        NoColumnError: If no row has the column ``by``.
     """
     results, found, columns = ResultsFile(path), [], dict[str, None]()
     with requiring_results(path):
@@ -128,5 +134,5 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
 
 
 def _count(text: str | None) -> int:
-    """Read a number of tokens; a table may have anything in a column of that name."""
+    """Read a number of tokens; 0 if the text is no number: the column may hold anything."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0

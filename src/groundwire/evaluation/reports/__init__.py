@@ -1,6 +1,6 @@
-"""Reports on a file of results: a page to read, Markdown for a pull request, JUnit for CI.
+"""Reports on a file of results: an HTML page, Markdown for a pull request, JUnit XML for CI.
 
-``summary.py`` reads the results once; ``html.py``, ``markdown.py`` and ``junit.py`` are three views
-of what it found. Ids, answers, columns and file names come from models and strangers: in each view
-they are text and nothing else.
+``summary.py`` reads the results, and ``html.py``, ``markdown.py`` and ``junit.py`` write reports
+from its summary. Ids, answers, columns and file names come from models and strangers, so each
+report escapes them: markup in them has no effect.
 """

@@ -10,7 +10,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
 
 Point = tuple[float, float]
 
-#: The most points of a curve; more cannot be distinguished on a screen.
+#: The most points of a curve: more could not be told apart on a screen.
 MAX_POINTS = 300
 
 
@@ -20,8 +20,8 @@ class Curve:
 
     Attributes:
         points: The points of the curve, from left to right.
-        at: The point of the detector's own threshold; ``None`` if it is undefined.
-        chance: The ends of the line of a detector that knows nothing.
+        at: The point at the detector's own threshold; ``None`` if it is undefined.
+        chance: The ends of the line that a detector would have that flags at random.
     """
 
     points: tuple[Point, ...]
@@ -34,10 +34,11 @@ class Curves:
     """Three curves over the same answers.
 
     Attributes:
-        precision_recall: Recall → precision.
-        roc: Share of grounded answers that are flagged → recall.
-        risk_coverage: Share of answers let through, least doubt first → share of these that are
-            hallucinated.
+        precision_recall: Recall on the horizontal axis, precision on the vertical.
+        roc: Share of grounded answers that are flagged on the horizontal axis, recall on the
+            vertical.
+        risk_coverage: Share of answers that are not flagged on the horizontal axis, share of these
+            that are hallucinated on the vertical.
     """
 
     precision_recall: Curve
@@ -48,7 +49,7 @@ class Curves:
 def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
     """Compute the curves; ``None`` unless some answers are hallucinated and some are not.
 
-    An answer without a verdict has no place in an order, and so none on a curve.
+    Answers without a verdict are left out: they have no probability to be sorted by.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)

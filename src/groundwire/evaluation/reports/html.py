@@ -1,4 +1,4 @@
-"""A report as one HTML page that stands alone."""
+"""Writes a report as one HTML page that needs no other files."""
 
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -19,7 +19,7 @@ from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.
 _QUOTE_CHARS = 320
-#: Columns that a card shows elsewhere.
+#: Columns that are not among the facts of an example, because its card shows them elsewhere.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
@@ -63,7 +63,7 @@ def to_html(summary: Summary) -> str:
 
 
 def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """List the sections of the page: id and title."""
+    """Yield the sections of the page: id and title."""
     scores = summary.scores
     if scores["example"]:
         yield from (("scores", "Scores"), ("threshold", "What the threshold trades"))
@@ -103,9 +103,10 @@ def sentence(summary: Summary) -> str:
 
 
 def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
-    """Compute the confusion matrix.
+    """Compute the confusion matrix: verdict → number of answers.
 
-    Hallucinated answers without a verdict are among those not flagged, others in none.
+    Hallucinated answers without a verdict count as false negatives; grounded answers without a
+    verdict are not counted.
     """
     n, n_hallucinated, n_flagged = (
         scores[name] for name in ("n_scored", "n_hallucinated", "n_flagged")
@@ -122,7 +123,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 
 def _figures(summary: Summary) -> Iterator[Plot]:
-    """Plot the curves that show what each threshold gains and costs."""
+    """Plot the curves that show the trade-off between thresholds."""
     curves, scores = summary.curves, summary.scores["example"]
     if curves is None or not scores:
         return
@@ -150,7 +151,7 @@ def _figures(summary: Summary) -> Iterator[Plot]:
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """List the filters: name, title and choices."""
+    """List the filters of the examples: name, title, and choices as value and text."""
     examples = summary.examples
     kinds = {each.kind for each in examples}
     tasks = sorted({each.row.task for each in examples})

@@ -1,8 +1,8 @@
-"""A report as JUnit XML, which CI systems show as tests.
+"""Writes a report as JUnit XML, which CI systems show as tests.
 
-Each row is a test: a wrong verdict is a failure, a row that could not be checked an error, a row
-without a label is skipped. Where no row has a label, flagged answers are failures. The shape is
-what Jenkins' schema ``junit-10.xsd`` demands.
+Each row is a test. A wrong verdict is a failure, a row that could not be checked is an error, and a
+row without a label is skipped. If no row has a label, flagged answers are failures. The XML is
+valid by Jenkins' schema ``junit-10.xsd``.
 """
 
 from collections import Counter
@@ -17,15 +17,15 @@ from groundwire.text.screen import one_line, visible
 
 
 def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
-    """Write a test for each row, one by one: there may be more of them than fit in memory.
+    """Write a test for each row, one by one: there may be more rows than fit in memory.
 
     Args:
         summary: The summary of the results.
-        results: The file of results, which is read again.
+        results: The file of results, which is read twice more.
         stream: The stream to write to.
 
     Raises:
-        ResultsError: If it is no file of results.
+        ResultsError: If ``results`` is no file of results.
     """
     has_labels, n = bool(summary.scores["example"]), Counter[str]()
     seconds = 0.0
@@ -43,7 +43,7 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
 
 
 def _verdict(example: ReportRow, *, has_labels: bool) -> str:
-    """Say what a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
+    """Return the status of a row as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
     match example.kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"

@@ -1,4 +1,4 @@
-"""Rows of a report, by the kind of their verdict."""
+"""Rows of a report, and the kinds into which verdict and label sort them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from groundwire.evaluation.judged_row import JudgedRow
 
 
 class RowKind(StrEnum):
-    """The verdict of a row, compared with its label."""
+    """The kind of a row: its verdict, compared with its label if it has one."""
 
     FALSE_NEGATIVE = "false_negative"
     FALSE_POSITIVE = "false_positive"
@@ -28,7 +28,10 @@ class RowKind(StrEnum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the verdict is wrong, missing, or one that nothing but a look can confirm."""
+        """Whether a person should look at it: the verdict is wrong, or missing, or unconfirmed.
+
+        A verdict is unconfirmed if the answer is flagged and has no label.
+        """
         return _TIERS[self] < 2
 
 
@@ -44,7 +47,8 @@ MEANINGS = {
     RowKind.UNLABELLED: "without a label, and nothing was marked",
 }
 
-#: Order of examples: errors (0), then rows without a verdict or a label (1), then right ones.
+#: Order of examples: wrong verdicts first (0), then rows without a verdict and flagged answers
+#: without a label (1), then flagged answers that are hallucinated (2), then all others (3).
 _TIERS = {
     RowKind.FALSE_NEGATIVE: 0,
     RowKind.FALSE_POSITIVE: 0,
@@ -63,11 +67,12 @@ class ReportRow:
 
     Attributes:
         row: The row of the results.
-        kind: The kind of its verdict.
-        detection: Its detection; ``None`` if the row failed.
-        judged: The comparison with its labels; ``None`` without any.
-        badness: How far off the verdict is, in [0, 1]: for a wrong one how far its doubt is on the
-            wrong side of the threshold, for a right one the share of its words that are not.
+        kind: The kind of the row.
+        detection: The detection of the row; ``None`` if it has none.
+        judged: The comparison of the detection with the labels; ``None`` without a label.
+        badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. For a wrong verdict
+            it is how far the doubt is on the wrong side of the threshold, for an answer without a
+            label the doubt, and for a true positive 1 minus the IoU of the marked characters.
     """
 
     row: JudgedRow
@@ -81,7 +86,8 @@ class ReportRow:
         """Compare a row's verdict with its label.
 
         Raises:
-            KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
+            KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError
+                mean the same.
         """
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)
@@ -97,12 +103,15 @@ class ReportRow:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """Sort key: the worst first, then in the order of the data."""
+        """Sort key: the worst rows come first; equally bad ones are in the order of the data."""
         return _TIERS[self.kind], -self.badness, self.row.row
 
 
 def doubt_at(detector: DetectorInfo) -> float:
-    """Convert the threshold of a detector to a doubt, in [0, 1]."""
+    """Return the doubt, in [0, 1], from which on a detector flags a claim.
+
+    It is the threshold of a detector with probabilities, and 1 minus that of one that compares.
+    """
     threshold = detector.threshold
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 

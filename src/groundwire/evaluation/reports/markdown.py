@@ -1,7 +1,7 @@
-"""A report as Markdown, for the comment on a pull request.
+"""Writes a report as Markdown, for a comment on a pull request.
 
-Text of models and strangers could be markup, or a mention that notifies somebody. So it is written
-as code, with each punctuation mark as a character reference.
+Text of models and strangers could contain markup, or a mention that notifies somebody. So it is
+written as code, with each punctuation mark as a character reference.
 """
 
 import re
@@ -27,23 +27,23 @@ from groundwire.text.screen import one_line, visible
 
 #: The most characters of a comment on GitHub.
 MAX_TEXT = 65_536
-#: The most wrong rows, lines of a table, characters of an answer, and files.
+#: The most wrong rows, rows of a table, characters of an answer, and names of files that are shown.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
-#: The most characters of any other text.
+#: The most characters of any other text of models and strangers, such as an id.
 MAX_CODE = 400
 
-#: Characters that are kept around the marks of an answer.
+#: Number of characters that are kept on each side of a mark in an answer.
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-#: Words and numbers, which mean nothing in Markdown.
+#: Matches a short text of words and numbers, which needs no escape in Markdown.
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
 def to_markdown(summary: Summary) -> str:
-    """Write the report: scores, and the worst errors, folded.
+    """Write the report: scores, and the worst rows in folded sections.
 
-    It has at most :data:`MAX_TEXT` characters.
+    The report has at most :data:`MAX_TEXT` characters; it says if parts are left out.
     """
     foot = _foot(summary)
     kept, room, n_left = [], MAX_TEXT - len(foot) - len(_left_out(summary.scores["n"])), 0
@@ -58,7 +58,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def code(text: str) -> str:
-    """Escape a text for Markdown, on one line; a long one is cut."""
+    """Write a text as one line of code in Markdown; a text over :data:`MAX_CODE` is cut."""
     return f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>"
 
 
@@ -139,7 +139,7 @@ def _error(example: ReportRow) -> Iterator[str]:
     if row.answer:
         words = marked_text(example, width=_AROUND)
         words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
-        # An empty line would end the block of HTML.
+        # Line breaks become <br>, because an empty line would end the block of HTML.
         kept = "<br>".join(map(_escaped, visible(words).splitlines()))
         yield ""
         yield f"<pre>{kept}</pre>"
@@ -179,7 +179,7 @@ def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
 
 
 def _cut(text: str, n_chars: int) -> str:
-    """Escape a text, and cut it to a number of escaped characters."""
+    """Escape a text, and cut it so that the escaped text has at most ``n_chars`` characters."""
     ends = [*accumulate(len(_escaped(character)) for character in text[: n_chars + 1])]
     n_kept = bisect_right(ends, n_chars)
     return _escaped(text) if n_kept == len(text) else f"{_escaped(text[:n_kept])}…"

@@ -1,8 +1,8 @@
-"""Plots of a report as data, which ``plot.svg`` draws: lines, dots and bars in a rectangle.
+"""Plots of a report as data: lines, dots and bars, which the template ``plot.svg`` draws.
 
-No plotting library: matplotlib is forty times the size of this package's own code and writes glyphs
-as paths, which no screen reader reads and no style turns dark; pygal puts a style sheet and a
-script into each chart, which a strict Content-Security-Policy forbids.
+No plotting library is used. Matplotlib is forty times the size of this package's own code, and
+writes letters as paths, which screen readers cannot read and a dark style cannot recolour. Pygal
+puts a style sheet and a script into each chart, which a strict Content-Security-Policy forbids.
 
 Colours and line styles are classes of the page's style sheet.
 """
@@ -15,23 +15,23 @@ from typing import Any
 from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.reports.curves import Curve, Point
 
-#: Edges of the rectangle that is plotted, in a picture of 350 by 290.
+#: Edges of the plotted rectangle, in a picture of 350 by 290 units.
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50, 12, 338, 244
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A rectangle in per cent with axes; points in it are as :func:`at` places them.
+    """A plot with both axes in per cent. Points are in the unit square; :func:`at` places them.
 
     Attributes:
-        name: Its title.
+        name: Title of the plot.
         says: Description for screen readers, and caption.
         x: Name of the horizontal axis.
         y: Name of the vertical axis.
-        top: Upper end of the vertical axis, as a share.
-        lines: Each with its class of the style sheet.
-        dots: Point and title.
-        bars: Lower left and upper right corner, and title.
+        top: Value at the upper end of the vertical axis, as a share.
+        lines: Points of each line, and the line's class in the style sheet.
+        dots: Point and title of each dot.
+        bars: Lower left corner, upper right corner and title of each bar.
     """
 
     name: str
@@ -59,15 +59,15 @@ def of_curve(
     is_stepped: bool = False,
     top: float = 1.0,
 ) -> Plot:
-    """Plot a curve with its line of chance and the place of the detector.
+    """Plot a curve with its line of chance, and a dot at the detector's threshold.
 
     Args:
         curve: The curve.
-        name: The name of the plot.
-        says: Its description.
+        name: Title of the plot.
+        says: Description of the plot.
         axes: Names of the horizontal and the vertical axis.
-        is_stepped: Whether nothing lies between two points, so that no slope joins them.
-        top: Upper end of the vertical axis, as a share.
+        is_stepped: Whether to join points by steps instead of slopes.
+        top: Value at the upper end of the vertical axis, as a share.
     """
     points = tuple(_stepped(curve.points)) if is_stepped else curve.points
     lines = [(_under(curve.chance, top), "chance"), (_under(points, top), "curve")]
@@ -79,14 +79,14 @@ def of_curve(
 
 
 def top_of(curve: Curve) -> float:
-    """Choose the end of the vertical axis so that a low curve can be read."""
+    """Choose the value at the upper end of the vertical axis, so that a low curve can be read."""
     points = (*curve.points, *curve.chance, *([curve.at] if curve.at else []))
     highest = max(y for _, y in points)
     return next(top for top in (0.02, 0.1, 0.2, 0.4, 0.6, 1.0) if highest <= top or top == 1.0)
 
 
 def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
-    """Plot a reliability diagram: frequencies with Wilson's intervals."""
+    """Plot a reliability diagram: the frequency of each bin, with Wilson's interval."""
     filled = [each for each in bins if each["n"]]
     largest = max((each["n"] for each in filled), default=0)
     lines: list[tuple[Sequence[Point], str]] = [(((0, 0), (1, 1)), "chance")]
@@ -111,7 +111,7 @@ def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
 
 
 def _stepped(points: Sequence[Point]) -> Iterator[Point]:
-    """Make a curve of steps: a precision holds for all recalls below it."""
+    """Yield the points of a curve of steps, in which each value holds to the left of its point."""
     if points:
         yield (0.0, points[0][1])
         yield points[0]

@@ -1,4 +1,4 @@
-"""Summary of a results file, from which all reports are made."""
+"""Summarizes a results file; all reports are written from the summary."""
 
 import heapq
 from collections import Counter
@@ -15,20 +15,21 @@ from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: Default number of examples on a page; each has a few kilobytes.
+#: Default number of examples on a page; an example takes a few kilobytes.
 N_EXAMPLES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Contents of a report.
+    """The contents of a report.
 
     Attributes:
         header: The detector and the data.
-        scores: :meth:`.evaluation.Evaluation.to_dict`.
-        curves: Curves over all thresholds; ``None`` if the answers are all of one kind.
+        scores: Scores and counts, as :meth:`.evaluation.Evaluation.to_dict` returns them.
+        curves: Curves over all thresholds; ``None`` unless some answers are hallucinated and some
+            are not.
         counts: Number of rows of each kind.
-        examples: The worst of them first; not all, if there are more than were asked for.
+        examples: The worst rows, the very worst first.
     """
 
     header: Header
@@ -48,7 +49,7 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
 
     Args:
         path: The file.
-        n_examples: How many examples to keep.
+        n_examples: The most examples to keep.
 
     Raises:
         ResultsError: If it is no file of results.
@@ -65,7 +66,7 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
 
 
 def examples_of(path: Path) -> Iterator[ReportRow]:
-    """Read the rows of a results file, each compared with its label.
+    """Yield the rows of a results file, each compared with its label.
 
     Raises:
         ResultsError: If it is no file of results.
@@ -77,7 +78,7 @@ def examples_of(path: Path) -> Iterator[ReportRow]:
 
 
 class _Reading:
-    """One pass over a results file, which keeps the worst examples."""
+    """One pass over a results file, which computes scores and keeps the worst examples."""
 
     def __init__(self, n_examples: int) -> None:
         self.n_examples = n_examples

@@ -1,4 +1,4 @@
-"""Tables of a report as rows of text, which HTML and Markdown lay out."""
+"""Tables of a report as rows of text, which the HTML and Markdown reports lay out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.table import percent
 
-#: Score → its name for people.
+#: Key of a score → name that people read.
 SCORES = {
     "f1": "F1",
     "precision": "Precision",
@@ -24,12 +24,12 @@ SCORES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """A table of texts; the first column names the row.
+    """A table of texts; the first cell of a row names the row.
 
     Attributes:
         heads: Heads of the columns.
-        rows: As many cells each as there are heads.
-        says: An explanation.
+        rows: The rows, each with a cell for each column.
+        says: Explanation below the table; may be empty.
     """
 
     heads: tuple[str, ...]
@@ -64,7 +64,7 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of marked stretches that were found, by label."""
+    """Make the table that counts gold spans, and those that the detector touched, by label."""
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()
@@ -77,7 +77,7 @@ def labels_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of precision by prevalence."""
+    """Make the table of the precision at several shares of hallucinated answers."""
     rows = tuple(
         (f"{100 * each['prevalence']:g}", percent(each["precision"]))
         for each in scores.get("prevalence") or ()
@@ -105,13 +105,13 @@ def bins_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def coverage_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of reasons why answers were not fully read."""
+    """Make the table that counts the reasons why answers were not fully read."""
     rows = tuple((reason, f"{n:,}") for reason, n in scores["coverage"]["reasons"].items())
     return ReportTable(heads=("Reason", "Answers"), rows=rows)
 
 
 def failures_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of the first failed rows."""
+    """Make the table of the first failed rows and their errors."""
     rows = tuple(
         (str(each["row"]), str(each["id"]), str(each["type"]), str(each["message"]))
         for each in scores["failures"]

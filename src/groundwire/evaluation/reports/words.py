@@ -1,4 +1,4 @@
-"""Marks in an answer: those of people, of the detector, and of both."""
+"""Cuts an answer into pieces that people marked, the detector marked, both marked, or neither."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -10,12 +10,12 @@ from groundwire.render import visible
 
 
 class Mark(StrEnum):
-    """Who marked a stretch of an answer."""
+    """The mark of a stretch of an answer, which says who marked it."""
 
-    FOUND = "found"  # the labels and the detector
-    MISSED = "missed"  # the labels alone
-    EXTRA = "extra"  # the detector alone
-    FLAGGED = "flagged"  # the detector, where the labels do not say which words are hallucinated
+    FOUND = "found"  # marked by people and by the detector
+    MISSED = "missed"  # marked by people alone
+    EXTRA = "extra"  # marked by the detector alone
+    FLAGGED = "flagged"  # marked by the detector; labels do not say which words are hallucinated
 
 
 #: Explanation of each mark.
@@ -28,7 +28,7 @@ MARK_MEANINGS = {
 
 
 def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
-    """Cut the answer into pieces, each with its mark."""
+    """Cut the answer of a row into pieces, each with its mark, or ``None`` if nobody marked it."""
     answer, detection = example.row.answer, example.detection
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
     if example.row.known != Known.SPANS and example.row.hallucinated is not False:
@@ -40,7 +40,9 @@ def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
 ) -> Iterator[tuple[str, Mark | None]]:
-    """Cut a text at the ends of two sets of ranges, which may overlap.
+    """Cut a text into pieces at the ends of two sets of ranges, and give each piece its mark.
+
+    Ranges may overlap.
 
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
@@ -57,7 +59,7 @@ def cut(
         (False, True): alone,
         (False, False): None,
     }
-    # Place → change in the number of open ranges of each side.
+    # Place → changes there in the numbers of open gold ranges and of open predicted ranges.
     steps: dict[int, list[int]] = {}
     for side, ranges in enumerate((gold, predicted)):
         for start, end in _trimmed(answer, ranges):
@@ -81,8 +83,9 @@ def marked_text(example: ReportRow, *, width: int | None = None) -> str:
     """Write the answer with its marks as text: ``⟦missed: 1950⟧``.
 
     Args:
-        example: The example that has the answer.
-        width: Characters to keep around each mark, and at both ends; by default all.
+        example: The row with the answer.
+        width: Number of characters to keep on each side of a mark, and at both ends of the answer;
+            by default all.
     """
     pieces = [
         (_shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧")
@@ -98,7 +101,7 @@ def _shortened(text: str, width: int | None) -> str:
 
 
 def _trimmed(text: str, ranges: Iterable[Range]) -> list[Range]:
-    """Trim ranges of white space at their ends."""
+    """Shorten ranges so that they neither begin nor end with white space; drop empty ones."""
     found = []
     for start, end in ranges:
         words = text[start:end]

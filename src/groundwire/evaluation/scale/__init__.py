@@ -1,1 +1,1 @@
-"""Judging many answers on many processors: worker processes, Ray, Spark."""
+"""Judges many answers in parallel: with worker processes, on a Ray cluster, or with Spark."""

@@ -1,7 +1,7 @@
-"""Judging on a Ray cluster, each worker with one model.
+"""Judges answers on a Ray cluster; each worker loads one model.
 
-Blocks travel through Ray's object store, which spills to disk, and results come back to the caller:
-the workers need no files.
+Blocks are passed to the workers through Ray's object store, which spills to disk, and results are
+returned to the caller. The workers need no access to the data files.
 """
 
 import logging
@@ -19,29 +19,32 @@ from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 
-#: Memory of the object store that :func:`start_local` starts, in bytes.
+#: Size in bytes of the object store that :func:`start_local` starts.
 STORE_BYTES = 200 * 2**20
 
 
 class JudgeActor:
-    """Ray actor that loads the model once and judges batches."""
+    """Ray actor that loads a detector once and judges batches with it."""
 
     def __init__(self, recipe: Recipe) -> None:
-        """Load the detector."""
+        """Load the detector by the recipe."""
         self._detector = recipe.detector()
 
     def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-        """Judge the blocks of one batch."""
-        blocks = map(pickle.loads, table["block"].to_pylist())  # this run pickled them
+        """Judge the blocks of one batch, a table of :func:`_packed` blocks."""
+        blocks = map(pickle.loads, table["block"].to_pylist())  # safe: this run pickled the blocks
         return judged_table(judge_block(self._detector, [*chain.from_iterable(blocks)]))
 
 
 def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
-    """Judge with Ray Data, on the connected cluster or else on this machine.
+    """Make a function that judges blocks with Ray Data.
+
+    It uses the cluster that this process is connected to, else the cluster of ``RAY_ADDRESS``, else
+    a new one on this machine.
 
     Args:
         recipe: The recipe by which each worker loads its detector.
-        n_workers: How many; by default one for each processor of the cluster.
+        n_workers: Number of workers; by default one for each processor of the cluster.
 
     Raises:
         MissingExtraError: If Ray is not installed.
@@ -55,7 +58,8 @@ def _judge(
 ) -> Generator[Sequence[JudgedRow]]:
     ray = _ray()
     with _cluster(n_workers):
-        # Each block goes to the object store at once, so that this process holds one at a time.
+        # Each block is put into the object store when it is read, so that this process holds one
+        # block at a time.
         batches = [ray.put(_packed(block)) for block in blocks]
         if not batches:
             return
@@ -66,7 +70,7 @@ def _judge(
         judged = ray.data.from_arrow_refs(batches).map_batches(
             JudgeActor,
             fn_constructor_args=(recipe,),
-            batch_size=None,  # a block as it is: the answers to a context stay together
+            batch_size=None,  # a batch is a block: so the answers to a context stay together
             batch_format="pyarrow",
             zero_copy_batch=True,
             compute=ray.data.ActorPoolStrategy(size=min(n_actors, len(batches))),
@@ -88,9 +92,10 @@ def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
 
 @contextmanager
 def _cluster(n_workers: int | None) -> Iterator[None]:
-    """Connect to the cluster of this process, that of ``RAY_ADDRESS``, or a new one.
+    """Connect to a Ray cluster, unless this process is connected to one already.
 
-    A new cluster is shut down at the end.
+    The cluster is that of ``RAY_ADDRESS``, or else a new one on this machine. At the end a
+    connection that was made here is closed, and with it a new cluster.
     """
     ray = _ray()
     if ray.is_initialized():
@@ -109,7 +114,7 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
 def start_local(n_cpus: int | None = None) -> None:
     """Start Ray on this machine, for this process alone; other machines cannot reach it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are raised instead
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are raised, not logged
     _ray().init(
         address="local",
         num_cpus=n_cpus,

@@ -1,4 +1,4 @@
-"""Judging with worker processes, each of which loads the model once."""
+"""Judges answers with worker processes, each of which loads the model once."""
 
 import signal
 from collections.abc import Generator, Iterator, Sequence
@@ -15,14 +15,14 @@ from groundwire.evaluation.scale.workers import Recipe, WorkerError
 
 
 def on_processes(recipe: Recipe, n_workers: int) -> Judging:
-    """Judge with worker processes of this machine.
+    """Make a function that judges blocks with worker processes on this machine.
 
     Threads share the interpreter lock, so the Python part of judging runs in parallel only in
-    processes. Each holds a model of its own.
+    processes. Each process has a model of its own.
 
     Args:
-        recipe: The recipe by which they load the detector.
-        n_workers: How many; no more are started than there are blocks.
+        recipe: The recipe by which each worker loads its detector.
+        n_workers: Number of workers; no more are started than there are blocks.
     """
     return partial(_judge, recipe, n_workers)
 
@@ -39,7 +39,7 @@ def _judge(
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, recipe), daemon=True)
             process.start()
-            theirs.close()  # so that the end of the worker is the end of the pipe
+            theirs.close()  # only the worker keeps this end: when it dies, reading reports EOF
             processes.append(process)
             _give(ours, block)
             busy.append(ours)
@@ -61,7 +61,7 @@ def _judge(
 
 
 def _give(worker: Connection, block: Block) -> None:
-    # If the worker has ended, reading its results says so.
+    # If the worker has ended, reading its results raises the error.
     with suppress(BrokenPipeError):
         worker.send(block)
 
@@ -80,8 +80,8 @@ def _take(worker: Connection) -> list[JudgedRow]:
 
 
 def _work(driver: Connection, recipe: Recipe) -> None:
-    """Judge blocks in a worker until the other end of the pipe closes."""
-    # Ctrl-C interrupts the driver, which ends its workers.
+    """Judge the blocks that a worker receives, until the other end of the pipe is closed."""
+    # Ctrl-C reaches all processes. Only the driver handles it, and then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:

@@ -1,4 +1,4 @@
-"""Judging of Arrow tables, for Spark and other engines that map tables."""
+"""Judges the rows of Arrow tables, for Spark and other engines that map tables."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ try:
 except ImportError as error:
     raise MissingExtraError("Tables of Arrow and Parquet", "eval") from error
 
-#: Columns of :class:`.judged_row.JudgedRow` that are written as JSON: their values are nested, or
-#: may hold lone surrogates.
+#: Fields of :class:`.judged_row.JudgedRow` that are written as JSON texts: their values are nested,
+#: or may have lone surrogates.
 _NESTED = ("columns", "sources", "gold", "detection", "error")
 
-#: Schema of judged tables. ``outcome`` repeats that of the detection, for queries.
+#: Schema of judged tables. ``outcome`` is also in ``detection``; as a column it is easy to query.
 RESULTS = pa.schema(
     [
         ("row", pa.int64()),
@@ -47,33 +47,33 @@ RESULTS = pa.schema(
 def judge_batch(
     detector: AnyDetector, table: "pa.Table", mapping: ColumnMapping | None = None
 ) -> "pa.Table":
-    """Judge the rows of a table, those of one context together.
+    """Judge the rows of a table; rows of one context are judged together.
 
     Args:
         detector: The detector.
-        table: Labelled answers, with the columns that ``groundwire evaluate`` reads. ``row`` is
-            the number of a row over all tables, which results need; without it rows are counted
-            from 1.
-        mapping: Which column holds what.
+        table: Labelled answers, with the columns that ``groundwire evaluate`` reads. A column
+            ``row`` numbers the rows over all tables: results need these numbers. Without it the
+            rows of this table are numbered from 1.
+        mapping: The column of each field; by default found by the usual names.
 
     Returns:
-        A row of :data:`RESULTS` for each, in any order. What cannot be read or checked is a row
-        with an error.
+        A table of the schema :data:`RESULTS`, with a row for each row in any order. A row that
+        cannot be read or checked has an error.
     """
     rows = list(_rows(table, mapping or ColumnMapping()))
     return judged_table(judge_block(detector, rows))
 
 
 def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
-    """Make a table of judged rows."""
+    """Make a table of the schema :data:`RESULTS` from judged rows."""
     return pa.Table.from_pylist([_columns(row) for row in rows], schema=RESULTS)
 
 
 def judged_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedRow]:
-    """Read judged rows back from the rows of a table.
+    """Yield the judged rows of the rows of a table of the schema :data:`RESULTS`.
 
     Raises:
-        KeyError: If they have other columns; so do TypeError and ValueError.
+        KeyError: If the table has other columns; TypeError and ValueError mean the same.
     """
     for values in rows:
         nested = {name: _read_json(values[name]) for name in _NESTED}

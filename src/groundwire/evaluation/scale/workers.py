@@ -1,4 +1,4 @@
-"""Instructions for workers: the detector to load, and the one that it must turn out to be."""
+"""Instructions for workers: which detector to load, and how to verify that it is the right one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,12 +8,13 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 
-#: Rows of a block: fewer than without workers, so that all workers finish at about the same time.
+#: Number of rows in a block: fewer than without workers, so that all workers finish at about the
+#: same time.
 BATCH_ROWS = 64
 
 
 class WorkerError(GroundwireError):
-    """A worker ended, or differs from the others; results so far are kept."""
+    """A worker died, or has another detector or version than the results; results are kept."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -31,10 +32,11 @@ class Recipe:
     """Instructions to load the detector in a worker.
 
     Attributes:
-        load: Loads it; it must be one that can be pickled.
-        choice: The detector that was chosen.
-        info: The detector that it must turn out to be: results of two do not mix.
-        version: The version of Groundwire, which must be the same for the same reason.
+        load: Function that loads a detector; it must be possible to pickle it.
+        choice: Options of the detector.
+        info: Name, revision and threshold that the loaded detector must have: one results file
+            must not mix two detectors.
+        version: The version of Groundwire that a worker must have, for the same reason.
     """
 
     load: Callable[[DetectorChoice], AnyDetector]
@@ -43,10 +45,11 @@ class Recipe:
     version: str = __version__
 
     def detector(self) -> AnyDetector:
-        """Load the detector with one thread, unless the user named a number.
+        """Load the detector, with one thread unless the user chose a number of threads.
 
         Raises:
-            WorkerError: If it is another one than the results are of.
+            WorkerError: If the detector or the version is another one than the results were made
+                by.
         """
         if self.version != __version__:
             raise WorkerError(

@@ -1,1 +1,1 @@
-"""Choice of a threshold by labelled answers, with a guarantee or with an interval."""
+"""Chooses a detector's threshold by labelled answers, with a guarantee or with an interval."""

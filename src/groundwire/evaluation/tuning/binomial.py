@@ -1,4 +1,4 @@
-"""Exact tails and bounds of the binomial distribution."""
+"""Exact tails and bounds of the binomial distribution; a success is called a loss here."""
 
 from math import ceil, log, log1p
 
@@ -14,9 +14,9 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
     (0.0495, 0.75)
 
     Args:
-        losses: In ``0..n``; of fewer than none the probability is 0.
-        n: Trials; up to a million takes milliseconds.
-        rate: In (0, 1).
+        losses: Number of losses, at most ``n``; if it is negative, the probability is 0.
+        n: Number of trials; up to a million takes milliseconds.
+        rate: Probability of a loss in one trial, in (0, 1).
     """
     if losses < 0:
         return 0.0
@@ -24,25 +24,25 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
 
 def most_losses(n: int, rate: float, alpha: float) -> int:
-    """Compute the most losses that still prove a rate below ``rate``; -1 if none do.
+    """Compute the most losses that still prove a rate below ``rate``; -1 if no number does.
 
     >>> most_losses(298, 0.01, 0.05), most_losses(299, 0.01, 0.05), most_losses(1000, 0.01, 0.05)
     (-1, 0, 4)
 
     Args:
-        n: Trials.
+        n: Number of trials.
         rate: The rate of losses to stay below, in (0, 1).
-        alpha: The allowed probability of error, in (0, 1).
+        alpha: The allowed probability that the proof is wrong, in (0, 1).
     """
     if n == 0:
         return -1
-    # At the expected number the tail is about one half, above any alpha.
+    # Terms up to the expected number are enough: there the tail is about one half, above any alpha.
     tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
     return int(np.searchsorted(tails, alpha, side="right")) - 1
 
 
 def least_trials(rate: float, alpha: float) -> int:
-    """Compute how many trials without a loss prove a rate below ``rate``.
+    """Compute the fewest trials that prove a rate below ``rate`` if none of them is a loss.
 
     >>> least_trials(0.01, 0.05), least_trials(0.1, 0.05)
     (299, 29)
@@ -51,7 +51,7 @@ def least_trials(rate: float, alpha: float) -> int:
 
 
 def upper_bound(losses: int, n: int, alpha: float) -> float:
-    """Compute the one-sided upper bound of a rate (Clopper & Pearson 1934).
+    """Compute the one-sided upper bound of a rate by its losses (Clopper & Pearson 1934).
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)

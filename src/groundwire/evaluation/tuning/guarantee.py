@@ -1,23 +1,24 @@
 """Thresholds with a statistical guarantee, by Learn then Test.
 
-Each threshold is a hypothesis, "here the rate is worse than the target", that labelled answers may
-reject. Thresholds are tested one after the other, from where the target is easiest to meet to the
-first that is not rejected. So none of them costs the others any of the error that is allowed: with
-the stated confidence, all thresholds that were passed meet the target (Angelopoulos et al. 2021,
-https://arxiv.org/abs/2110.01052, fixed-sequence testing). The share of losses need not change with
-the threshold in any orderly way, and precision does not.
+For each threshold there is a hypothesis, "here the rate is worse than the target", which labelled
+answers may reject. Thresholds are tested in a fixed order that begins where the target is easiest
+to meet, and testing stops at the first hypothesis that is not rejected. This way every test may use
+the whole error that is allowed: with the stated confidence, all thresholds whose hypothesis was
+rejected meet the target (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052, fixed-sequence
+testing). The method does not assume that the share of losses rises or falls steadily with the
+threshold, and for precision it does not.
 
-Answers to one context share its difficulties, and a test that took each for a trial of its own
-would be surer than it may be. So a context is one trial: of its answers that count, one is drawn.
-Losses are then binomial, and the test is exact. (Means over all answers of a context, with the
-bound of Hoeffding and Bentkus, are valid too. That bound is not exact, and in simulations it
-mostly allowed less.)
+Answers to one context share its difficulties, so a test that counted each answer as an independent
+trial would be overconfident. A trial is therefore a context: one of its answers that count is
+drawn. Losses are then binomial, and the test is exact. (A test of the mean over all answers of each
+context, with the bound of Hoeffding and Bentkus, would be valid too. But that bound is not exact,
+and in simulations it mostly allowed fewer losses.)
 
-So what is promised is the rate of an answer drawn from a context drawn at random. The rate of all
-answers is another where contexts with many answers are harder than those with few, and nothing can
-be proved of it as long as nobody knows how many answers a context may have. So of the thresholds
-that passed, only one is taken at which all answers, as counted, keep the target too. (Any of those
-that passed may be: the promise holds of all of them at once.)
+The guarantee is thus about an answer that is drawn from a context that is drawn at random. The rate
+over all answers differs from it if contexts with many answers are harder than those with few, and
+it cannot be guaranteed, because the number of answers to a context has no bound. As a precaution,
+the chosen threshold is one at which the rate over all labelled answers meets the target too. (Any
+threshold that passed its test may be chosen: the guarantee holds for all of them at once.)
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from groundwire.evaluation.tuning.binomial import (
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: Share of contexts that choose where the tests begin; the others test.
+#: Share of contexts by which the first threshold to test is chosen; the others are for the tests.
 CHOOSING_SHARE = 1 / 3
 
 #: Tolerance for rounding: a rate of exactly the limit is allowed.
@@ -44,7 +45,7 @@ _SLACK = 1e-9
 #: The population for which a guarantee holds.
 DRAWN = "an answer drawn from a context drawn at random"
 
-#: The unit of a trial.
+#: Aim → what its trials are.
 UNITS = {
     Aim.FPR: "grounded contexts",
     Aim.RECALL: "hallucinated contexts",
@@ -54,17 +55,20 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
-    """A threshold with its guarantee.
+    """A threshold with its guarantee, or the reason why there is none, in numbers.
 
     Attributes:
-        index: The threshold, or ``None`` if nothing can be promised.
-        n_needed: Trials without a loss that would be enough, those that are set aside included.
-        n: Trials at the threshold; without one, where the test began.
-        n_losses: Number of those that went wrong: grounded and flagged, or hallucinated and passed.
-        n_available: The most trials that there are at any threshold, counted alike.
-        answers_lost: The share that goes wrong there if each answer counts, not one of a context:
-            an estimate, of which nothing is promised; ``nan`` if there is none.
-        best: The best value of the target that these trials can promise; ``None`` without any.
+        index: Index of the threshold; ``None`` if nothing can be guaranteed.
+        n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
+            Contexts that choose the first threshold are included.
+        n: Number of trials at the threshold; if there is none, where the tests began.
+        n_losses: Number of these trials that are losses: a grounded answer is flagged or, for
+            recall, a hallucinated answer is not flagged.
+        n_available: The most trials at any threshold, counted like ``n_needed``.
+        answers_lost: Share of losses at that threshold over all answers that count, instead of one
+            answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
+        best: The best value of the target that these trials could guarantee; ``None`` if there are
+            no trials.
     """
 
     index: int | None
@@ -88,11 +92,12 @@ def guarantee(
     """Find the threshold that flags most (for recall: least) and still meets the target.
 
     Args:
-        sample: Answers.
-        entries: The first threshold that flags each answer; see :class:`.sample.Thresholds`.
-        n_thresholds: How many there are.
+        sample: The labelled answers.
+        entries: Index of the first threshold that flags each answer, from
+            :meth:`.sample.ThresholdCandidates.entries`.
+        n_thresholds: Number of thresholds.
         target: The target; not ``f1``.
-        alpha: How often the promise may be wrong, in (0, 1).
+        alpha: How often the guarantee may be wrong, in (0, 1).
         seed: Seed of the random draws.
     """
     assert target.value is not None
@@ -115,7 +120,7 @@ def guarantee(
         lost = shares(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
         found = _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
         return _with_set_aside(found, len(np.unique(sample.contexts[entries < n_thresholds])))
-    # An answer without a verdict: a hallucinated one was missed, a grounded one does not count.
+    # Without a verdict, a hallucinated answer counts as missed, and a grounded one does not count.
     counts = (
         sample.hallucinated if target.aim is Aim.RECALL else ~sample.hallucinated & ~sample.failed
     )
@@ -130,18 +135,23 @@ def guarantee(
 
 
 def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
-    """Count the answers that each threshold flags, shape ``(n_thresholds,)``."""
+    """Count the answers that each threshold flags: shape ``(n_thresholds,)``.
+
+    Args:
+        entries: Index of the first threshold that flags each answer.
+        n_thresholds: Number of thresholds.
+    """
     return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
 
 
 def shares(part: Ints, whole: Ints) -> Floats:
-    """Divide; ``nan`` where the whole is 0."""
+    """Divide each part by its whole; ``nan`` where the whole is 0."""
     ratios: Floats = np.full(len(whole), np.nan)
     return np.divide(part, whole, out=ratios, where=whole > 0)
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Choose from each context the counted answer of the lowest rank."""
+    """Return the index of one answer of each context: of those that count, the lowest in rank."""
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)
@@ -151,10 +161,17 @@ def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
 def flagged_losses(
     contexts: Ints, entries: Ints, is_loss: Bools, rank: Ints, n_thresholds: int
 ) -> tuple[Ints, Ints]:
-    """Count trials and losses at each threshold, with one flagged answer of each context.
+    """Count losses and trials at each threshold, where a trial is one flagged answer of a context.
 
-    As the threshold falls answers become flagged, and one of a lower rank takes the place of the
-    one that stood for its context: at each threshold every flagged one is equally likely to.
+    If several answers of a context are flagged, the lowest in rank is the trial. As ranks are
+    random, each of them is equally likely to be, at every threshold.
+
+    Args:
+        contexts: Number of the context of each answer.
+        entries: Index of the first threshold that flags each answer.
+        is_loss: Whether each answer is a loss if it is flagged.
+        rank: Random rank of each answer.
+        n_thresholds: Number of thresholds.
 
     Returns:
         Losses and trials, shape ``(n_thresholds,)`` each.
@@ -183,9 +200,17 @@ def _test(
     target: TuningTarget,
     alpha: float,
 ) -> Guarantee:
-    """Test thresholds in this order, until one is not rejected.
+    """Test thresholds in order until one fails, and choose one of those that passed.
 
-    Of those before it, the last is taken at which all answers keep the target too.
+    The chosen one is the last at which the rate over all answers meets the target too.
+
+    Args:
+        losses: Number of losses at each threshold.
+        trials: Number of trials at each threshold.
+        answers_lost: Share of losses over all answers at each threshold.
+        order: Indices of the thresholds, in the order of the tests.
+        target: The target.
+        alpha: How often the guarantee may be wrong.
     """
     assert target.value is not None
     rate = target.value if target.aim is Aim.FPR else 1 - target.value
@@ -216,21 +241,22 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Convert numbers of testing contexts to numbers of all contexts.
+    """Add the contexts that choose the first threshold to the numbers of needed and available ones.
 
     Args:
-        found: By those that test.
-        n_flagged: Number of those with an answer that is flagged at any threshold.
+        found: The guarantee, with numbers of the contexts that test.
+        n_flagged: Number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # The contexts that test are drawn at random, so the number needed is approximate.
+    # Contexts that test are drawn at random, so this number is approximate. It must still be above
+    # the available number if, and only if, there were too few tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)
 
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
-    """Find the threshold where the target seems easiest to meet."""
+    """Find the threshold at which the target is easiest to meet: the one of the lowest p value."""
     if not len(trials):
         return 0
     pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
@@ -239,7 +265,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
 
 
 def _chosen_contexts(sample: LabelledSample, rng: np.random.Generator) -> Bools:
-    """Select the answers of the contexts that choose where to begin."""
+    """Draw the contexts that choose the first threshold, and return a mask of their answers."""
     known = np.unique(sample.contexts)
     n = round(len(known) * CHOOSING_SHARE)
     return np.isin(sample.contexts, rng.permutation(known)[:n])

@@ -1,4 +1,4 @@
-"""The sample that a threshold is chosen by: labelled answers with their scores."""
+"""The sample by which a threshold is chosen: labelled answers with their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -18,18 +18,18 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: The most groups of a column; one with more has ids or texts.
+#: The most groups that a column may make; a column with more values probably has ids or texts.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
-#: void the guarantee. They are finer near 1, where confident models have their scores.
+#: void the guarantee. They are denser near 1, where the scores of confident models are.
 _THOUSANDTHS = np.arange(1, 1001) / 1000
 _NEAR_ONE = np.concatenate([1 - np.arange(1, 10) * step for step in (1e-4, 1e-5)])
 THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]), 5))
 
 
 class SampleError(InputError):
-    """No threshold can be chosen by these results."""
+    """Results have no sample by which a threshold can be chosen."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -40,8 +40,9 @@ class ThresholdCandidates:
     """The thresholds to choose from, from the one that flags least to the one that flags most.
 
     Attributes:
-        values: Shape ``(k,)``.
-        score: Whether at or above, or below them is flagged.
+        values: The thresholds, shape ``(k,)``.
+        score: Kind of the detector's scores: probabilities are flagged at or above a threshold,
+            similarities below it.
     """
 
     values: Floats
@@ -52,7 +53,8 @@ class ThresholdCandidates:
         """List the thresholds at which results of a detector are valid.
 
         The reader reads a claim again if its score reaches the threshold, and keeps the better of
-        both scores. So its scores are valid at its own threshold and above, and not below.
+        both scores. At a lower threshold it would have read more claims again, so its scores are
+        valid only at its own threshold and above.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -60,16 +62,16 @@ class ThresholdCandidates:
         return cls(known[::-1], detector.score)
 
     def entries(self, scores: Floats) -> Ints:
-        """Find the first threshold that flags each answer; ``k`` if none does.
+        """Find the index of the first threshold that flags each answer; ``k`` if no one does.
 
         Args:
-            scores: The highest probability of a claim, or the lowest similarity; ``nan`` if there
-                is none. Shape ``(n,)``.
+            scores: The highest probability of a claim of each answer, or its lowest similarity;
+                ``nan`` if no claim was judged. Shape ``(n,)``.
         """
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # As in spans.reduce_tokens: a float32 score that prints as the threshold is at it.
+            # As in spans.reduce_tokens: a float32 score that prints as the threshold reaches it.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -80,12 +82,12 @@ class LabelledSample:
     """Labelled answers in the order of their rows.
 
     Attributes:
-        contexts: The number of the context of each answer, shape ``(n,)``.
-        scores: The highest probability of a claim, or the lowest similarity; ``nan`` where no
-            claim was judged: such an answer is flagged at no threshold.
-        hallucinated: Whether each is.
-        failed: Whether its check failed, or judged nothing: it tells of no threshold.
-        groups: Value of each in the column to group by.
+        contexts: Number of the context of each answer, shape ``(n,)``.
+        scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
+            if no claim was judged: such an answer is flagged at no threshold.
+        hallucinated: Whether each answer is hallucinated, by its label.
+        failed: Whether the check of each answer failed, or judged nothing.
+        groups: Value of each answer in the column to group by; empty without such a column.
     """
 
     contexts: Ints
@@ -98,23 +100,23 @@ class LabelledSample:
         return len(self.contexts)
 
     def where(self, mask: Bools) -> "LabelledSample":
-        """Select answers."""
+        """Select the answers where a mask is true."""
         return LabelledSample(*(getattr(self, each.name)[mask] for each in fields(self)))
 
     def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
-        """Group the answers, by name of the group."""
+        """Yield the groups: name and answers, sorted by name."""
         for name in np.unique(self.groups):
             yield str(name), self.where(self.groups == name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSample:
-    """The sample of a results file.
+    """The sample of a results file, with the header and the counts of the file.
 
     Attributes:
         header: The detector and the data.
         sample: The labelled answers.
-        rows: Counts of all rows.
+        rows: Counts of all rows of the file.
     """
 
     header: Header
@@ -126,12 +128,13 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
     """Read the sample of a results file.
 
     Args:
-        path: What ``groundwire evaluate --output`` wrote.
-        by: A column to group by; ``task`` is one.
+        path: A file that ``groundwire evaluate --output`` wrote.
+        by: A column to group by, such as ``task``; or ``None``.
 
     Raises:
-        ResultsError: If it is no file of results.
-        SampleError: If no answer in it has a label, one is there twice, or the column is not there.
+        ResultsError: If the file is no file of results.
+        SampleError: If no answer has a label, two rows have the same number, or the column is
+            missing or has too many values.
     """
     header, counts = read_header(path), RowCounts()
     with requiring_results(path):
@@ -145,7 +148,8 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
     """Collect the labelled answers of judged rows as numbers.
 
     Raises:
-        SampleError: If no row has the column, it has too many values, or a row is there twice.
+        SampleError: If no row has the column ``by``, the column has too many values, or two rows
+            have the same number.
     """
     numbers: dict[str, int] = {}
     found: list[tuple[int, int, float, bool, bool, str]] = []
@@ -194,7 +198,7 @@ def _counted(rows: Iterable[JudgedRow], counts: RowCounts) -> Iterator[JudgedRow
 
 
 def _is_judged(row: JudgedRow) -> bool:
-    """Whether any claim of an answer was read."""
+    """Return whether at least one claim of a row's answer was judged."""
     if row.error is not None or row.detection is None:
         return False
     return any(

@@ -1,4 +1,4 @@
-"""Configuration lines that run a tuned threshold."""
+"""Writes the lines of a configuration that sets tuned thresholds."""
 
 import re
 from io import StringIO
@@ -12,14 +12,15 @@ from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-#: The column that names tenants of a configuration.
+#: Name of the column whose groups are tenants of a configuration.
 TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """Write the lines, with thresholds of tenants; empty if there is no threshold.
+    """Write the lines: the threshold of the detector, and those of tenants if they were tuned.
 
-    They are also empty for detectors of other projects, which a configuration cannot name.
+    Empty if there is no threshold, and for detectors of other projects, which a configuration
+    cannot name.
     """
     settings = _detector(tuning) | _tenants(tuning)
     if not settings or is_adapter(tuning.header.detector.name):
@@ -30,7 +31,7 @@ def to_yaml(tuning: Tuning) -> str:
 
 
 def tenant_field(score: Score) -> str:
-    """Name the field of a tenant's threshold."""
+    """Return the name of the field that holds a tenant's threshold in a configuration."""
     return "similarity_threshold" if score is Score.SIMILARITY else "operating_point"
 
 

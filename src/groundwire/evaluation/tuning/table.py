@@ -1,4 +1,4 @@
-"""Text about tuned thresholds."""
+"""Describes tuned thresholds as text: a table, the guarantees, and configuration lines."""
 
 from collections.abc import Iterator
 from math import ceil, floor
@@ -14,7 +14,7 @@ from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 from groundwire.evaluation.tuning.tuning import Tuned, Tuning
 from groundwire.text.screen import one_line
 
-#: Proviso of a guarantee.
+#: The condition under which a guarantee holds, as text.
 BEFOREHAND = (
     "The confidence is that of a target and a seed fixed before looking: what is promised of "
     "others, tried afterwards, is to be confirmed on other answers."
@@ -89,7 +89,7 @@ def _rows(rows: RowCounts) -> Iterator[str]:
 
 
 def promise(tuning: Tuning, tuned: Tuned) -> str:
-    """Describe the guarantee of a group, or why there is none."""
+    """Describe the guarantee of a group of answers in a sentence, or say why there is none."""
     prefix = f"{one_line(tuned.group) or '(none)'}: "
     target, level = tuning.target, f"{100 * tuning.confidence:g} %"
     if tuned.guarantee is None:
@@ -126,10 +126,10 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
 
 
 def _losses(held: Guarantee, target: TuningTarget) -> str:
-    """Describe the number of losses."""
+    """Say how many of the trials at a threshold are losses, such as "2 of 50 ... are missed"."""
     lost = f"{held.n_losses:,} of {held.n:,} {UNITS[target.aim]}"
     if target.aim is Aim.PRECISION:
-        lost += " that test"  # all but those that say where to begin
+        lost += " that test"  # without the contexts that choose the first threshold
     return f"{lost} {_LOST[target.aim]}"
 
 
@@ -146,7 +146,7 @@ _LOST = {
 }
 
 
-#: Explanation of a number of contexts.
+#: Aim → explanation of its number of contexts, as text.
 _SET_ASIDE = {Aim.PRECISION: " (a third of them says where to begin, the others test)"}
 
 

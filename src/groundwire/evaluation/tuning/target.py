@@ -1,4 +1,4 @@
-"""The target of a threshold."""
+"""The target by which a threshold is chosen, such as ``fpr=0.01``."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,12 +6,12 @@ from typing import Self
 
 from groundwire.errors import SettingError
 
-#: Default threshold for judging answers to tune by; lower ones cannot be chosen.
+#: Default threshold at which ``groundwire tune`` judges answers; lower thresholds cannot be chosen.
 LOW = 0.05
 
 
 class Aim(StrEnum):
-    """The score that a target sets a bound for."""
+    """The score that a target bounds or, for F1, maximizes."""
 
     FPR = "fpr"  # share of grounded answers that are flagged
     PRECISION = "precision"
@@ -21,12 +21,12 @@ class Aim(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TuningTarget:
-    """The target of a threshold.
+    """The target that a threshold has to meet.
 
     Attributes:
-        aim: The score.
-        value: In (0, 1): at most this ``fpr``, at least this ``precision`` or ``recall``. ``None``
-            for ``f1``, which is made as high as possible.
+        aim: The score that the target is about.
+        value: The bound of the score, in (0, 1): the highest ``fpr``, or the lowest ``precision``
+            or ``recall``. ``None`` for ``f1``, which is made as high as possible.
     """
 
     aim: Aim
@@ -40,10 +40,10 @@ class TuningTarget:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``fpr=0.01``.
+        """Parse a target such as ``fpr=0.01`` or ``f1``.
 
         Raises:
-            SettingError: If it is no target.
+            SettingError: If the text is no target.
         """
         name, equals, number = text.strip().partition("=")
         try:

@@ -1,4 +1,4 @@
-"""Choice of thresholds by labelled answers, with guarantees and costs."""
+"""Chooses thresholds by labelled answers, and computes their guarantees and costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flag
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Folds of cross-fitting: each is scored at the threshold that the others choose.
+#: Number of folds of cross-fitting: each fold is scored at the threshold that the others choose.
 N_FOLDS = 5
 
-#: The scores of a threshold that are reported.
+#: Names of the scores that are reported for a threshold.
 TOLD = ("precision", "recall", "fpr", "f1")
 
-#: The group of all answers.
+#: Name of the group of all answers.
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedCost:
-    """The answers that a threshold flags, counted, with intervals by context.
+    """The cost of a threshold: which answers it flags, in counts and scores.
 
     Attributes:
-        counts: Answers flagged and hallucinated.
-        scores: Each of :data:`TOLD` with its interval.
+        counts: Counts of flagged and hallucinated answers.
+        scores: Name of each score of :data:`TOLD` → score with its interval.
     """
 
     counts: AnswerCounts
@@ -42,7 +42,7 @@ class FlaggedCost:
 
     @classmethod
     def of(cls, sample: LabelledSample, flagged: Bools, *, seed: int) -> Self:
-        """Count answers."""
+        """Compute counts and scores of a sample whose answers are ``flagged`` or not."""
         so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
         bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
         sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
@@ -52,7 +52,7 @@ class FlaggedCost:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return counts and scores as JSON data."""
         counts = self.counts
         return {
             "n_flagged": counts.n_flagged,
@@ -68,20 +68,22 @@ class FlaggedCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """The threshold of a group of answers.
+    """The threshold that was chosen for a group of answers.
 
     Attributes:
-        group: The name of the group.
-        counts: Its answers; none of them flagged.
-        n_contexts: Contexts that they belong to.
-        n_failed: Answers whose check failed, or judged nothing.
-        threshold: The one to run; ``None`` if nothing can be promised of any.
-        is_cut_off: Whether a lower threshold may be better, which cannot be known: the answers
-            were judged at a higher one.
-        guarantee: What is promised of the threshold; ``None`` for ``f1``.
-        cost: The answers that it flags; ``None`` without a threshold.
-        crossed: For ``f1``: the cost of each answer at a threshold that other answers chose.
-        curve: Scores of every threshold.
+        group: Name of the group.
+        counts: Counts of the group's answers; none counts as flagged.
+        n_contexts: Number of contexts of the answers.
+        n_failed: Number of answers whose check failed, or judged nothing.
+        threshold: The threshold to use; ``None`` if no threshold has a guarantee or, for ``f1``,
+            no F1 can be computed.
+        is_cut_off: Whether a lower threshold may be better. This cannot be known, because the
+            answers were judged at a higher one.
+        guarantee: The guarantee of the threshold; ``None`` for ``f1``.
+        cost: Scores at the threshold; ``None`` if there is no threshold.
+        crossed: For ``f1``, scores if each answer is judged at a threshold that other answers
+            chose; ``None`` for other targets.
+        curve: Scores at every threshold.
     """
 
     group: str
@@ -97,11 +99,11 @@ class Tuned:
 
     @property
     def told(self) -> FlaggedCost | None:
-        """The reported cost: for f1, at thresholds that other answers chose."""
+        """The scores to report: ``crossed`` for ``f1``, ``cost`` for other targets."""
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the threshold, its guarantee and its scores as JSON data."""
         promised = self.guarantee
         return {
             "group": self.group,
@@ -130,16 +132,16 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Thresholds for all answers, and for each group of them.
+    """The thresholds that were chosen: for all answers, and for each group of them.
 
     Attributes:
         header: The detector and the data.
-        target: Their target.
-        confidence: How often a promise holds, at least; of each group by itself.
-        by: The column of the groups, if there are any.
+        target: The target of the thresholds.
+        confidence: The confidence of each guarantee by itself, in (0.5, 1).
+        by: The column by which answers are grouped; ``None`` without groups.
         seed: Seed of the random draws.
-        groups: All answers first.
-        rows: Counts of all rows, with those without a label.
+        groups: The threshold for all answers, followed by those of the groups.
+        rows: Counts of all rows, including those without a label.
     """
 
     header: Header
@@ -156,7 +158,7 @@ class Tuning:
         return all(each.threshold is not None for each in self.groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data: ratios in [0, 1], ``null`` where they are undefined."""
+        """Return the tuning as JSON data: ratios in [0, 1], ``null`` where they are undefined."""
         return {
             "target": str(self.target),
             "confidence": self.confidence,
@@ -183,19 +185,19 @@ def tune(
     seed: int = 0,
     rows: RowCounts | None = None,
 ) -> Tuning:
-    """Choose a threshold.
+    """Choose a threshold for all answers and, if ``by`` names a column, for each of its groups.
 
     Args:
         header: Header of the results that the sample was read from.
-        sample: Labelled answers with their scores, and their groups if ``by`` names a column.
-        target: The target.
-        confidence: How often the promise is to hold, in (0.5, 1).
-        by: The column to group by.
+        sample: Labelled answers with their scores and, with ``by``, their groups.
+        target: The target of the thresholds.
+        confidence: The confidence of a guarantee, in (0.5, 1).
+        by: The column by which the answers of the sample are grouped.
         seed: Seed of the random draws.
         rows: Counts of all rows; by default those of the sample.
 
     Raises:
-        SettingError: If the confidence is not possible.
+        SettingError: If the confidence is not above 0.5 and below 1.
     """
     require_confidence(confidence)
     thresholds = ThresholdCandidates.of(header.detector)
@@ -215,7 +217,7 @@ def tune(
 
 
 def require_confidence(confidence: float) -> None:
-    """Refuse an impossible confidence.
+    """Refuse a confidence that is out of range.
 
     Raises:
         SettingError: If it is not above 0.5 and below 1.
@@ -256,7 +258,7 @@ def _tuned(
 
 
 def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
-    """Whether a threshold below the lowest candidate may be better than the chosen one."""
+    """Return whether a threshold below the lowest candidate may be better than the chosen one."""
     # For recall the highest threshold is best, so lower ones do not matter.
     if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
         return False
@@ -266,19 +268,23 @@ def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
 
 
 def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
-    """Count flagged answers at each threshold, and hallucinated ones among them."""
+    """Count, at each threshold, flagged answers and those of them that are hallucinated."""
     flagged, both = flagged_at(entries, k), flagged_at(entries[so], k)
     return flagged.astype(np.float64), both.astype(np.float64)
 
 
 def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
-    """Find the threshold of the highest F1; among equal neighbours, the middle one."""
+    """Find the threshold with the highest F1; if neighbours flag the same answers, the middle one.
+
+    Returns:
+        The index of the threshold; ``None`` without hallucinated answers or without thresholds.
+    """
     flagged, both = _counts(entries, so, k)
     if not so.any() or not k:
         return None
     f1 = np.nan_to_num(f1_of(np.stack([both, flagged, np.full(k, so.sum())], axis=-1)))
     best = int(f1.argmax())
-    # The middle of a gap between scores does not overfit to either.
+    # The middle of the gap between two scores is less overfitted than either end.
     end = best
     while end + 1 < k and flagged[end + 1] == flagged[best]:
         end += 1
@@ -286,7 +292,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """Flag each fold of the contexts at the threshold that the others choose."""
+    """Return which answers are flagged if each fold uses the threshold that the others choose."""
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]
@@ -302,7 +308,7 @@ def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -
 def _curve(
     sample: LabelledSample, entries: Ints, thresholds: ThresholdCandidates
 ) -> tuple[dict[str, float | None], ...]:
-    """Compute the scores of each threshold; equal neighbours are one point."""
+    """Compute the scores at each threshold; neighbours that flag the same answers are one point."""
     scored = counted(sample.hallucinated, sample.failed)
     entries, so = entries[scored], sample.hallucinated[scored]
     flagged, both = _counts(entries, so, len(thresholds.values))
