@@ -1,1 +1,1 @@
-"""Interfaces of other detectors, for code that was written against them."""
+"""The interfaces of other hallucination detectors, for code that was written for them."""

@@ -1,8 +1,8 @@
-"""Director-AI's span detector, under its names: for code that was written against it.
+"""The interface of Director-AI's span detector, for code that was written for it.
 
-It flags the same spans, given the same model: the threshold is inclusive, and spans are as the
-tokenizer cuts them. Two limits are gone: a context longer than ``max_length`` is read in windows
-rather than cut at its end, and a missing device is reported. For new code, use
+With the same model, it flags the same spans: the threshold is inclusive, and spans begin and end
+where the tokenizer cuts. It differs in two ways: a context longer than ``max_length`` is read in
+windows, not cut at its end; and a warning is given if the device is missing. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -24,13 +24,14 @@ class DirectorConfig:
     """The settings of span detection, with Director-AI's defaults.
 
     Attributes:
-        span_detection_enabled: Whether answers are checked; off unless asked for.
+        span_detection_enabled: Whether answers are checked.
         span_model: Hub id or folder of a token classifier; ``groundwire`` is the embedded reader.
-        span_model_revision: Commit of a hub model; empty takes the one we pin.
-        span_token_threshold: A word piece at or above it is flagged, in [0, 1].
-        span_min_tokens: Flagged word pieces from which on an answer is hallucinated, 1 or more.
-        span_max_length: Word pieces of one pass, special tokens included, at least 16.
-        span_device: CUDA device, or -1 for the CPU.
+        span_model_revision: Commit of a hub model; empty for the commit in
+            :data:`groundwire.engine.checkpoints.PINS`.
+        span_token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
+        span_min_tokens: An answer is hallucinated if at least this many word pieces are flagged.
+        span_max_length: The most word pieces of one pass, special tokens included; at least 16.
+        span_device: Number of the CUDA device, or -1 for the CPU.
     """
 
     span_detection_enabled: bool = False
@@ -51,9 +52,10 @@ class DirectorConfig:
 
 @dataclass(frozen=True, slots=True)
 class HallucinatedSpan:
-    """A run of flagged word pieces: ``response[start:end] == text``, outer white space included.
+    """A run of flagged word pieces.
 
-    ``score`` is P(hallucinated) of its highest word piece, in [0, 1].
+    ``response[start:end] == text``, which may begin or end with white space. ``score`` is the
+    highest P(hallucinated) of its word pieces, in [0, 1].
     """
 
     start: int
@@ -64,15 +66,15 @@ class HallucinatedSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanDetection:
-    """The findings in a response.
+    """The result of the check of a response.
 
     Attributes:
-        hallucinated: Whether at least ``min_tokens`` word pieces are flagged; if not, there may be
-            spans nevertheless.
+        hallucinated: Whether at least ``min_tokens`` word pieces are flagged. With fewer, there may
+            still be spans.
         spans: The spans, in reading order.
         max_token_score: The highest score of any word piece, flagged or not.
-        flagged_tokens: Word pieces at or above the threshold, those of no width left out.
-        response_tokens: All word pieces of the response.
+        flagged_tokens: Number of flagged word pieces, without those of no characters.
+        response_tokens: Number of all word pieces of the response.
     """
 
     hallucinated: bool
@@ -94,12 +96,12 @@ def merge_flagged_spans(
 
     Args:
         offsets: Half-open character ranges, one for each word piece.
-        scores: P(hallucinated) of each, in [0, 1].
-        response: The text of the offsets.
-        threshold: Threshold in [0, 1], inclusive.
+        scores: P(hallucinated) of each word piece, in [0, 1].
+        response: The text that the offsets refer to.
+        threshold: A word piece with this score or more is flagged; in [0, 1].
 
     Returns:
-        The spans, how many word pieces are flagged, and the highest score of all.
+        The spans, the number of flagged word pieces, and the highest score of any word piece.
 
     Raises:
         SettingError: If the threshold is outside its range.
@@ -125,17 +127,19 @@ class HallucinationSpanDetector:
         min_tokens: int = 1,
         max_length: int = 1024,
     ) -> None:
-        """Put a detector together; :meth:`from_pretrained` is the usual way.
+        """Make a detector of a model that is loaded already; :meth:`from_pretrained` loads one.
 
         Args:
-            model: Something with ``read(context, question, answer)``, such as a loaded checkpoint.
-            tokenizer: The tokenizer of the model; it is not used here, since models read text.
-            token_threshold: A word piece at or above it is flagged, in [0, 1].
-            min_tokens: Flagged word pieces from which on a response is hallucinated.
-            max_length: Word pieces of one pass; it is the model's, and not used here.
+            model: An object with ``read(context, question, answer)``, such as a loaded checkpoint.
+            tokenizer: The tokenizer of the model. It is not used here, since models read text.
+            token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
+            min_tokens: A response is hallucinated if at least this many word pieces are flagged.
+            max_length: The most word pieces of one pass. It is not used here: the model has its
+                own.
 
         Raises:
-            SettingError: (a ``ValueError``) If one of them is missing or outside its range.
+            SettingError: (a ``ValueError``) If model or tokenizer is missing, or a number is
+                outside its range.
         """
         if not isinstance(model, ReadsAnswers):
             raise SettingError(
@@ -166,15 +170,18 @@ class HallucinationSpanDetector:
 
         Args:
             model_id: Hub id, local folder, ``groundwire`` or ``reader``.
-            revision: Commit of a hub model; ``None`` or empty takes the one we pin.
-            device: CUDA device, or -1 for the CPU; if it is not there, a warning and the CPU.
-            token_threshold: A word piece at or above it is flagged, in [0, 1].
-            min_tokens: Flagged word pieces from which on a response is hallucinated.
-            max_length: Word pieces of one pass; longer texts are read in windows.
+            revision: Commit of a hub model; ``None`` or empty for the commit in
+                :data:`groundwire.engine.checkpoints.PINS`.
+            device: Number of the CUDA device, or -1 for the CPU. If there is no such device, a
+                warning is given and the CPU is used.
+            token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
+            min_tokens: A response is hallucinated if at least this many word pieces are flagged.
+            max_length: The most word pieces of one pass; longer texts are read in windows.
 
         Raises:
             UnpinnedModelError: (a ``ValueError``) If a hub model has no pinned revision.
-            MissingExtraError: (an ``ImportError``) If it must be exported and the extra is absent.
+            MissingExtraError: (an ``ImportError``) If the model has no ONNX graph, and the
+                ``train`` extra is not installed.
             SettingError: (a ``ValueError``) If a setting is outside its range.
             ModelError: If the model cannot be used.
         """
@@ -203,9 +210,8 @@ class HallucinationSpanDetector:
         """Check a response against its context.
 
         Args:
-            context: The text that the response may rest on; ``None`` is the empty text.
-            response: The text to check. Without visible text the model is not called, and nothing
-                is found.
+            context: The text that must support the response; ``None`` means an empty text.
+            response: The text to check. If it is ``None`` or blank, nothing is found.
 
         Raises:
             DetectionError: If the model failed, or gave a score that is not a number.
@@ -227,7 +233,7 @@ class ProductionGuard:
 
     @cached_property
     def span_detector(self) -> HallucinationSpanDetector:
-        """The detector, loaded when it is first asked for."""
+        """The detector; its model is loaded at the first access."""
         config = self.config
         return HallucinationSpanDetector.from_pretrained(
             config.span_model,

@@ -1,9 +1,9 @@
-"""DVARA's grounding guardrail, under its names: for code that was written against it.
+"""The interface of DVARA's grounding guardrail, for code that was written for it.
 
-Sentences of at least five words are compared with the sources; one whose highest cosine is below
-0.7 is ungrounded. Where DVARA's documents are silent, the formulas are those of
-``docs/similarity.md``. "Grounded" includes an answer in which nothing could be compared;
-:attr:`GroundingResult.detection` says what was really read. For new code, use
+Sentences of at least five words are compared with the sources; a sentence whose highest cosine is
+below 0.7 is ungrounded. DVARA's documentation does not give all formulas; the missing ones are
+defined in ``docs/similarity.md``. As in DVARA, an answer in which nothing could be compared is
+"grounded"; :attr:`GroundingResult.detection` tells how much was read. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -34,11 +34,11 @@ class GroundingResult:
 
     Attributes:
         grounded: Whether no claim is ungrounded.
-        confidence: Confidence in [0, 1]; 1 if nothing could be compared.
-        ungrounded_claims: Their texts, in reading order.
-        overall_similarity: Mean over the claims that were compared; 1 when there are none. Of a
-            detector that gives probabilities, the mean P(supported).
-        detection: The detection behind it; ``None`` if the check failed and the answer passed.
+        confidence: Confidence in ``grounded``, in [0, 1]; 1 if nothing could be compared.
+        ungrounded_claims: The texts of the ungrounded claims, in reading order.
+        overall_similarity: Mean similarity of the claims that were compared; 1 if there are none.
+            For a detector that gives probabilities, the mean P(supported).
+        detection: The detection that the result was made of; ``None`` if the check failed.
     """
 
     grounded: bool = True
@@ -49,7 +49,7 @@ class GroundingResult:
 
     @classmethod
     def of(cls, detection: Detection) -> Self:
-        """Make a result of a detection, of any detector."""
+        """Make a result of a detection; the detection may come from any detector."""
         claims, info = detection.claims, detection.detector
         ungrounded = tuple(claim.text for claim in claims if claim.spans)
         if info.score is Score.SIMILARITY:
@@ -68,7 +68,7 @@ class GroundingResult:
         )
 
 
-#: The result of a failed check, which DVARA lets pass.
+#: The result of a check that failed: as in DVARA, the answer then passes.
 GROUNDED = GroundingResult()
 
 
@@ -82,12 +82,12 @@ class GroundingDetector:
         max_sources: int = MAX_SOURCES,
         max_source_length: int = MAX_SOURCE_CHARS,
     ) -> None:
-        """Put a detector together; :meth:`load` is the usual way.
+        """Make a detector of one that is loaded already; :meth:`load` loads DVARA's.
 
         Args:
             detector: The detector that checks answers.
-            max_sources: Number of sources that are used, the first ones; 0 or less uses all.
-            max_source_length: Sources with more characters are left out; 0 or less uses all.
+            max_sources: Only this many sources are used, the first ones; 0 or less: all.
+            max_source_length: Sources with more characters are left out; 0 or less: none.
         """
         self.detector = detector
         self.max_sources, self.max_source_length = max_sources, max_source_length
@@ -100,7 +100,7 @@ class GroundingDetector:
         max_sources: int = MAX_SOURCES,
         max_source_length: int = MAX_SOURCE_CHARS,
     ) -> Self:
-        """Load the detector with hashed words, as DVARA 1.0 has it.
+        """Load the similarity detector that compares hashed words, as DVARA 1.0 does.
 
         Raises:
             SettingError: If the threshold is outside (0, 1].
@@ -116,14 +116,14 @@ class GroundingDetector:
         """Check an answer.
 
         Args:
-            answer: The text of the assistant's message; its tool calls are no part of it.
-            sources: The value of ``metadata["grounding.sources"]``: a list, whose entries that are
-                no text are ignored.
+            answer: The text of the assistant's message, without tool calls.
+            sources: The value of ``metadata["grounding.sources"]``, a list of texts. Entries that
+                are not texts are ignored; any other value means no sources.
 
         Returns:
-            ``None`` if there is nothing to check: no answer, no source, or none within the limits.
-            If the check fails the answer passes, with a warning in the log, and the result has no
-            detection.
+            The result. If the check fails, the answer is "grounded", the result has no detection,
+            and the log gets a warning. ``None`` if the answer is blank, or there is no source
+            within the limits.
         """
         given = [s for s in sources if isinstance(s, str)] if isinstance(sources, list) else []
         limited = limit_by(
@@ -134,14 +134,18 @@ class GroundingDetector:
         try:
             detection = self.detector.detect(sources=limited.kept, answer=answer)
         except Exception as error:  # noqa: BLE001 - DVARA fails open, whatever went wrong
-            # The message may quote the answer, which has no place in a log.
+            # Not the error's message, which may quote the answer: answers must not be logged.
             log.warning("Grounding was not checked, the answer passes: %s", type(error).__name__)
             return GROUNDED
         return replace(GroundingResult.of(detection), detection=limited.account_for(detection))
 
 
 def _sureness(detection: Detection, doubts: Sequence[float]) -> float:
-    """The confidence of a detector that gives probabilities: that of its verdict."""
+    """Return the confidence of a detector that gives probabilities.
+
+    With spans, it is the highest P(not supported) of a span; without, P(supported) of the claim
+    that is supported least.
+    """
     spans = [span.probability for span in detection.spans if span.probability is not None]
     if spans:
         return max(spans)

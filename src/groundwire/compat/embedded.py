@@ -1,4 +1,4 @@
-"""The models of the compatible interfaces: a published checkpoint, or the embedded reader."""
+"""The embedded reader for the compatible interfaces, as a model that they can read answers with."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -19,41 +19,41 @@ EMBEDDED = ("groundwire", "reader")
 
 @runtime_checkable
 class ReadsAnswers(Protocol):
-    """Anything that gives P(not supported) of each word piece of an answer."""
+    """A model that returns P(not supported) of each word piece of an answer."""
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge all of an answer, or raise an error."""
+        """Judge all of an answer; if a part of it cannot be judged, raise an error."""
         ...
 
 
 class EmbeddedReader:
-    """The embedded reader with the interface of a checkpoint.
+    """The embedded reader with the interface of a loaded checkpoint.
 
-    Unlike a detection, its scores are for all of the answer: a part that it cannot judge is an
-    error, because the interfaces it serves have no word for "not checked".
+    It judges all of an answer, or raises an error: the results of the compatible interfaces cannot
+    say that a part was not checked, as a detection can.
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:
-        """Read with a detector's model.
+        """Use the model of a detector.
 
         Args:
-            detector: The detector with the model.
-            threshold: Probability from which on a sentence gets a second look at other passages, in
-                [0, 1].
+            detector: A detector that uses the embedded reader.
+            threshold: A claim with this P(not supported) or more is also read with further
+                passages; in [0, 1].
         """
         self._judge, self._threshold = detector.judge, threshold
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge an answer against one text."""
+        """Judge an answer by one text; errors are those of :meth:`read_sources`."""
         return self.read_sources([context], question, answer)
 
     def read_sources(
         self, sources: Sequence[str], question: str | None, answer: str
     ) -> TokenScores:
-        """Judge an answer against several texts.
+        """Judge an answer by several texts.
 
         Raises:
-            DetectionError: If there is nothing to judge it against, or some of it was not judged.
+            DetectionError: If the texts are empty, or a part of the answer could not be judged.
         """
         segments = segment(answer)
         reading = self._judge.open(

@@ -1,4 +1,4 @@
-"""LettuceDetect's ``HallucinationDetector``, under its names: tutorials written for it run.
+"""The interface of LettuceDetect's ``HallucinationDetector``, for code that was written for it.
 
 ::
 
@@ -7,9 +7,9 @@
     detector = HallucinationDetector(method="transformer", model_path=None)
     detector.predict(context=[...], question="...", answer="...", output_format="spans")
 
-LettuceDetect takes the maximum over parts of a long context, and so flags every fact that only one
-part states; here one part with the evidence is enough. For new code, use
-:class:`groundwire.Detector`.
+If a long context is read in parts, LettuceDetect flags a word that any part does not support, so it
+flags every fact that only one part states. Here, a word is flagged only if no part supports it. For
+new code, use :class:`groundwire.Detector`.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from groundwire.detector import Detector
     from groundwire.engine.windowing import TokenClassifier
 
-#: The threshold of the published models, which flag by argmax.
+#: The threshold of the published models: a word is flagged if that is the more probable class.
 ARGMAX = 0.5
 
-# The published models were trained to read the prompt that RAGTruth's answers were written
-# from (https://github.com/ParticleMedia/RAGTruth); it is part of their input format.
+# The published models were trained on the prompts from which RAGTruth's answers were written
+# (https://github.com/ParticleMedia/RAGTruth), so their input needs the words of these prompts.
 _ASKED = (
     "Briefly answer the following question:\n{question}\n"
     "Bear in mind that your response should be strictly based on the following {n} passages:\n"
@@ -45,7 +45,7 @@ _ASKED = (
 _SUMMARY = "Summarize the following text:\n{passages}\noutput:"
 
 
-#: One span or one word piece; :meth:`HallucinationDetector.predict` names the keys.
+#: A span or a word piece of an answer; :meth:`HallucinationDetector.predict` lists its keys.
 Prediction: TypeAlias = dict[str, Any]
 
 
@@ -65,13 +65,14 @@ class HallucinationDetector:
         """Load a model.
 
         Args:
-            method: ``transformer``; a language model as the judge is not offered.
+            method: ``transformer``. Other methods of LettuceDetect are not available.
             model_path: Hub id or folder of a token classifier. ``None``, ``groundwire`` and
                 ``reader`` are the embedded reader.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            max_length: Word pieces of one pass; a longer context is read in parts.
-            device: ``cpu``, ``cuda`` or ``cuda:N``, or what prints as that; ``None`` is the CPU.
-            lang: ``en``; prompts in other languages are not offered.
+            max_length: The most word pieces of one pass; a longer context is read in parts.
+            device: ``cpu``, ``cuda`` or ``cuda:N``, as a text or an object such as
+                ``torch.device``; ``None`` is the CPU.
+            lang: ``en``. Prompts in other languages are not available.
 
         Raises:
             SettingError: If a setting is outside its range.
@@ -104,21 +105,22 @@ class HallucinationDetector:
         """Judge an answer.
 
         Args:
-            context: The passages that the answer may rest on, or one.
-            answer: The text to judge; without visible text nothing is found.
+            context: One passage, or all passages, that the answer must be supported by.
+            answer: The text to judge. If it is blank, nothing is found.
             question: The question; ``None`` for a summary.
-            output_format: ``spans`` are in reading order, with the keys ``start``, ``end``,
-                ``text`` (which is ``answer[start:end]``) and ``confidence``, P(not supported).
-                ``tokens`` are all word pieces of the answer, with the keys ``token`` (its text),
-                ``pred`` (0, or 1 if flagged) and ``prob``, P(not supported).
+            output_format: ``spans`` or ``tokens``.
 
         Returns:
-            Spans are as the tokenizer of the checkpoint cuts them, perhaps with a space in front;
-            those of the embedded reader have none.
+            For ``spans``, the spans in reading order, with the keys ``start``, ``end``, ``text``
+            (which is ``answer[start:end]``) and ``confidence``, P(not supported). Spans of a
+            checkpoint may begin with a space; spans of the embedded reader do not.
+            For ``tokens``, all word pieces of the answer, with the keys ``token`` (its text),
+            ``pred`` (0, or 1 if flagged) and ``prob``, P(not supported).
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If some of the answer was not judged, and nothing is found in the rest.
+            DetectionError: If the model failed, or a part of the answer could not be judged. With
+                ``spans``, the embedded reader raises it only if it found no span in the rest.
         """
         passages = [context] if isinstance(context, str) else list(context)
         _check_format(output_format)
@@ -132,7 +134,7 @@ class HallucinationDetector:
     def predict_prompt(
         self, prompt: str, answer: str, output_format: str = "tokens"
     ) -> list[Prediction]:
-        """Judge an answer against the prompt that it was written from: :meth:`predict` has more."""
+        """Judge an answer by the prompt from which it was written; see :meth:`predict`."""
         _check_format(output_format)
         if not answer.strip():
             return []
@@ -143,7 +145,7 @@ class HallucinationDetector:
     def predict_prompt_batch(
         self, prompts: Sequence[str], answers: Sequence[str], output_format: str = "tokens"
     ) -> list[list[Prediction]]:
-        """Judge each answer against its prompt, as :meth:`predict_prompt` does.
+        """Judge each answer by its prompt, as :meth:`predict_prompt` does.
 
         Raises:
             ValueError: If there are not as many answers as prompts.
@@ -174,7 +176,7 @@ class HallucinationDetector:
 
 
 def _spans_of(detection: Detection) -> list[Prediction]:
-    """Take the spans of a detection; without any, the answer must be known to be grounded."""
+    """Return the spans of a detection; if it has none and is not grounded, raise an error."""
     if not detection.spans and detection.outcome is not Outcome.GROUNDED:
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
         raise DetectionError(
@@ -191,7 +193,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write the prompt that the model was trained on, or several where the passages do not fit."""
+    """Write the prompt in the words that the model was trained on; several if one would not fit."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:
@@ -206,7 +208,7 @@ def _prompts(
             left = room
         groups[-1].append(passage)
         left -= n_tokens
-    # A passage that alone does not fit is read in windows by the model.
+    # If a single passage does not fit, the model reads its prompt in windows.
     return [_prompt(group, question) for group in groups] or [whole]
 
 
@@ -222,7 +224,7 @@ def _line(number: int, passage: str) -> str:
 
 
 def _read_all(model: "TokenClassifier", prompts: Sequence[str], answer: str) -> TokenScores:
-    """Read an answer with each prompt; one that supports a word piece is enough."""
+    """Read an answer with each prompt, and take each word piece's lowest P(not supported)."""
     reads = [model.read(prompt, None, answer) for prompt in prompts]
     return TokenScores(reads[0].offsets, np.min([read.probabilities for read in reads], axis=0))
 
@@ -238,7 +240,7 @@ def _predictions(scores: TokenScores, answer: str, output_format: str) -> list[P
 
 
 def _tokens(scores: TokenScores, answer: str, threshold: float) -> list[Prediction]:
-    # For its check: scores that are not numbers are an error.
+    # Called only because it raises an error if a score is not a number.
     reduce_tokens(scores.offsets, scores.probabilities, answer, threshold=threshold)
     flagged = scores.probabilities >= np.float32(threshold)
     rows = zip(

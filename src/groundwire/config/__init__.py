@@ -1,7 +1,7 @@
-"""The configuration: one frozen tree, read once and handed down.
+"""The configuration: one frozen value with all settings, read once at the start.
 
-:func:`load` reads a file and the environment; what cannot be read is a
-:class:`~groundwire.errors.ConfigError` with the file, the line, and what is possible.
+:func:`load` reads a file and environment variables. If a value is wrong, it raises
+:class:`~groundwire.errors.ConfigError`, which names the file, the line and the possible values.
 """
 
 from groundwire.config.names import Format

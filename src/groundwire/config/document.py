@@ -1,7 +1,7 @@
-"""A YAML document as data in which each part knows its line.
+"""Reads a YAML document into parts that know their lines.
 
-It is YAML 1.2 without tags of its own: a file cannot make objects. ``yes`` and ``on`` are texts
-here; a setting that is true or false takes them.
+The language is YAML 1.2 without tags for objects, so a file cannot run code. ``yes`` and ``on`` are
+read as texts here; settings that are true or false accept them.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from typing import Any
 
 from groundwire.errors import ConfigError
 
-#: An alias stands for all it names: nested, a few lines can stand for more than fits in memory.
+#: A larger document is refused. Aliases count as all that they stand for: if they are nested, a
+#: file of a few lines could otherwise fill the memory.
 MAX_PARTS = 100_000
 
 _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
@@ -17,7 +18,7 @@ _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
 
 @dataclass(frozen=True, slots=True)
 class LinePlace:
-    """A line of a file, counted from 1."""
+    """A place in a file: its name, and the line counted from 1."""
 
     file: str
     line: int
@@ -28,7 +29,7 @@ class LinePlace:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A text, a number, true, false or null."""
+    """A single value of a document: a text, a number, true, false or null."""
 
     value: str | int | float | bool | None
     place: LinePlace
@@ -36,7 +37,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list of parts."""
+    """A list in a document."""
 
     items: "tuple[Part, ...]"
     place: LinePlace
@@ -44,7 +45,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A key with its value."""
+    """A key of a mapping, with its value."""
 
     key: str
     place: LinePlace
@@ -53,13 +54,13 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """Keys, each once, with their values."""
+    """A mapping in a document; each key occurs once."""
 
     entries: tuple[DocumentEntry, ...]
     place: LinePlace
 
     def get(self, key: str) -> "Part | None":
-        """Return the value of a key."""
+        """Return the value of a key; ``None`` if the mapping does not have the key."""
         return next((entry.part for entry in self.entries if entry.key == key), None)
 
 
@@ -67,14 +68,14 @@ Part = Scalar | List | DocumentTable
 
 
 def read_document(text: str, name: str) -> DocumentTable:
-    """Read YAML.
+    """Read a YAML document.
 
     Args:
-        text: The text of the file; an empty one has no entries.
+        text: The text of the file; an empty text is a mapping without entries.
         name: The name of the file, for messages.
 
     Raises:
-        ConfigError: If it is no YAML, or no mapping at the top.
+        ConfigError: If the text is not YAML, or is not a mapping.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -133,7 +134,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # a value that is left out has no place of its own
+                part = Scalar(None, place)  # a value that is left out has the place of its key
             entries[key.value] = DocumentEntry(key.value, place, part)
         for entry in merged:
             entries.setdefault(entry.key, entry)

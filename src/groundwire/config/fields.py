@@ -9,55 +9,55 @@ from groundwire.config.document import DocumentTable, LinePlace, List, Part, Sca
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
-#: The user and the password of a URL.
+#: User and password in a URL, which messages do not show.
 _USER = re.compile(r"//[^/\s]*@")
 
-#: The value in messages about a secret that cannot be read.
+#: Shown as ``***`` in messages about a secret that cannot be read.
 HIDDEN = Secret("")
 
 
 @dataclass(slots=True)
 class Problems:
-    """The errors and warnings about a configuration."""
+    """The errors and warnings about a configuration, collected while it is read."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, place: object, text: str) -> None:
-        """Note an error at a place."""
+        """Add an error at a place."""
         self.errors.append(f"{place}: {text}")
 
     def unknown(self, place: object, word: str, known: Iterable[str], *, where: str) -> None:
-        """Note a name that does not exist, with those that do."""
+        """Add an error about an unknown name, with the names that are known."""
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def wrong(self, place: object, name: str, raw: object, error: KindError) -> None:
-        """Note a value that is not of its kind, with what is possible."""
+        """Add an error about a wrong value, with the possible values."""
         self.add(place, describe_wrong(name, raw, error))
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message that a name is unknown, with the closest name and all that exist."""
+    """Return the message that a name is unknown, with the closest name and all known names."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message that a value is not possible, with the closest and what is possible."""
+    """Return the message that a value is wrong, with the closest value and all possible values."""
     meant = f"; did you mean {error.guess!r}?" if error.guess else "."
     return f"{name} = {_short(raw)} is not possible{meant} It must be {error.legal}."
 
 
 @dataclass(frozen=True, slots=True)
 class TableField:
-    """A field of a table.
+    """A field that a table of a configuration can have.
 
     Attributes:
-        name: What we call it.
-        kind: What it may be; ``None`` leaves the part as it is.
-        aliases: Other names for it.
-        is_required: Whether it must be given.
+        name: Groundwire's name of the field.
+        kind: The type of its values; ``None`` leaves the part of the document unread.
+        aliases: Other names of the field, such as HaluGate's.
+        is_required: Whether the table must have the field.
     """
 
     name: str
@@ -67,7 +67,7 @@ class TableField:
 
 
 def plain(part: Part) -> object:
-    """Return a part as plain data."""
+    """Return a part of a document as plain data, without places."""
     if isinstance(part, Scalar):
         return part.value
     if isinstance(part, List):
@@ -76,7 +76,7 @@ def plain(part: Part) -> object:
 
 
 def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
-    """Read a value; if it is not possible, note the problem and return ``None``."""
+    """Read a value; if it is wrong, add the problem and return ``None``."""
     raw = plain(part)
     try:
         return kind.read(raw)
@@ -88,10 +88,11 @@ def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:
 def read_fields(
     part: Part, fields: Iterable[TableField], *, where: str, problems: Problems
 ) -> dict[str, Any] | None:
-    """Read the fields that a table has, by our names.
+    """Read the fields of a table.
 
     Returns:
-        ``None`` if a field was unknown, wrong or missing; each is noted.
+        The values by Groundwire's names of the fields; fields that are not given are left out.
+        ``None`` if a field is unknown, wrong or missing; each of these problems is added.
     """
     fields = list(fields)
     n_before = len(problems.errors)
@@ -120,7 +121,7 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
-    """Return the entries of a table; if it is not a table, note the problem and return none."""
+    """Return the entries of a table; if the part is no table, add the problem and return none."""
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
@@ -128,7 +129,7 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...
 
 
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
-    """Return the items of a list; ``null`` is empty. If it is not a list, note the problem."""
+    """Return the items of a list, none for ``null``; if the part is no list, add the problem."""
     if isinstance(part, List):
         return part.items
     if not (isinstance(part, Scalar) and part.value is None):
@@ -137,12 +138,12 @@ def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
 
 
 def conflict(name: str, other: str, place: object) -> str:
-    """Return the message that two names set one value differently."""
+    """Return the message that two names of one setting give it different values."""
     return f"{name!r} sets the same as {other!r} at {place}, to another value. Keep one of them."
 
 
 def unique(names: Mapping[str, LinePlace], name: str, place: LinePlace, problems: Problems) -> bool:
-    """Return whether a name is new; if it is not, note the problem."""
+    """Return whether a name is not in ``names`` yet; if it is, add the problem."""
     if name in names:
         problems.add(place, f"the name {name!r} is taken, at {names[name]}.")
         return False

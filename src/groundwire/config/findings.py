@@ -1,7 +1,7 @@
-"""Findings about a configuration: it can be used, and hardly does what its owner expects.
+"""Findings about a configuration that is valid, but probably not what its owner intends.
 
 ``groundwire config check`` and ``groundwire serve`` print them, ``/readyz`` lists them, and the
-library warns of them. Settings that cannot be used at all are errors of :mod:`.read`.
+library warns of them. Invalid settings are errors, which :mod:`.read` raises.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,11 +21,11 @@ class Finding:
     """Something about a configuration that its owner should know.
 
     Attributes:
-        code: A name for machines.
-        message: What is the matter and what to do. It names no tenant and no file, so anybody may
-            read it.
-        where: The line of the file, or the variable; empty if there is none.
-        tenants: The tenants that it is about.
+        code: Short name of the kind of finding, for programs, such as ``high_threshold``.
+        message: Description of the problem and what to do. It names no tenant and no file, so it
+            can be shown to anybody.
+        where: The line of the file or the environment variable that it is about; may be empty.
+        tenants: Ids of the tenants that it is about; may be empty.
     """
 
     code: str
@@ -40,22 +40,22 @@ class Finding:
 
 
 class ConfigWarning(UserWarning):
-    """A finding about a configuration, as the library warns of it."""
+    """The warning that the library gives for a finding about a configuration."""
 
 
-#: From this similarity on, a detector flags most right answers: ``docs/similarity.md`` has the
-#: measurements, of which the second number is the share at 0.7, in per cent.
+#: For each similarity detector: the threshold from which on it flags most right answers, and the
+#: share of right answers that it flags at 0.7, in per cent (measured in ``docs/similarity.md``).
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 
 def findings(
     config: Config, *, tenants: Mapping[str, Overrides] | None = None
 ) -> tuple[Finding, ...]:
-    """Find what is odd about a configuration.
+    """Find settings of a configuration that its owner probably does not intend.
 
     Args:
         config: The configuration.
-        tenants: The settings of tenants by id; ``None``: those of the configuration.
+        tenants: The settings of all tenants by id; ``None``: the tenants of the configuration.
     """
     tenants = config.tenants if tenants is None else tenants
     return (
@@ -68,9 +68,10 @@ def findings(
 
 
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find policies that withhold right and wrong answers alike.
+    """Find policies that withhold nearly every answer, right or wrong.
 
-    The documented rule of DVARA is one: a cosine of hashed words of 0.7 is nearly that of a copy.
+    DVARA's documented settings are such a policy: they need a cosine of 0.7 between hashed words,
+    which hardly any sentence reaches that is not a copy of its source.
     """
     plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None}
@@ -93,7 +94,7 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
 def _refuses_most(
     config: Config, own: Overrides | None, plugins: list[HallucinationPlugin | None]
 ) -> str:
-    """Say why a policy withholds most answers; empty if it does not."""
+    """Return the message that a policy withholds most answers; empty if it does not."""
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
     if not blocks or (policy.explain and config.explain.drops_entailed):
@@ -101,7 +102,7 @@ def _refuses_most(
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:
-        return ""  # the detector reports it when it is loaded
+        return ""  # the error is reported when the detector is loaded
     least, share = _FLAGS_MOST.get(detector, (2.0, 0))
     if threshold < least:
         return ""
@@ -137,14 +138,14 @@ def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Ite
 
 
 def _is_strict(config: Config, own: Overrides | None, plugin: HallucinationPlugin | None) -> bool:
-    """Whether a policy withholds all that is not grounded; of unavailable answers it may differ."""
+    """Return whether a policy withholds all hallucinated, unverified and partial answers."""
     policy = resolve(config.policy, plugins=[plugin], tenant=own)
     outcomes = (Outcome.HALLUCINATED, Outcome.UNVERIFIED, Outcome.PARTIAL)
     return all(decide(policy, each) is Action.BLOCK for each in outcomes)
 
 
 def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find settings that let answers pass unchecked where a policy withholds answers."""
+    """Find settings that let unchecked answers pass although a policy withholds answers."""
     plugins = [each.plugin for each in config.decisions]
     policies = [resolve(config.policy, plugins=[each]) for each in (None, *plugins)]
     policies += [resolve(config.policy, tenant=own) for own in tenants.values()]
@@ -170,7 +171,7 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
-    """Return the detector of a tenant and its threshold; -1 if it does not compare."""
+    """Return the detector of a tenant and its threshold; -1 if it gives no similarities."""
     known = config.detectors
     chosen = known.choose(own)
     embedder = EMBEDDERS.get(chosen.detector)
@@ -189,10 +190,11 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
 
 
 def _high_thresholds(config: Config) -> Iterator[Finding]:
-    """Find thresholds of other systems, which are for other scores: the reader's are calibrated.
+    """Find thresholds that were probably chosen for another detector.
 
-    What takes 0.8 of HaluGate's detector takes much less of the reader. A file that was written for
-    one finds little with the other, and nothing in its results would say so.
+    The reader's probabilities are calibrated, so words that HaluGate's detector gives 0.8 get much
+    less from the reader. With a threshold for HaluGate's detector, the reader finds little, and
+    nothing in its results would show why.
     """
     threshold, name = config.detector.operating_point, config.detector.name
     if isinstance(threshold, str) or name in EMBEDDERS:
@@ -200,7 +202,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
     try:
         manifest = find_reader(name)
     except ModelError:
-        return  # told when it is loaded
+        return  # the error is reported when the reader is loaded
     if manifest is None or "precision" not in manifest.operating_points:
         return
     points = manifest.operating_points
@@ -237,16 +239,22 @@ def _unused_settings(config: Config, tenants: Mapping[str, Overrides]) -> Iterat
 
 
 def _where(config: Config, path: str) -> str:
-    """Return the place of a setting or a decision; empty if nobody gave it."""
+    """Return the place that a setting or a decision comes from; empty if it is a default."""
     origin = config.origins.get(path, SettingOrigin())
     return "" if origin.is_default else str(origin)
 
 
 def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
-    """Whether no stage reads a setting; ``compares``: whether the detector of a tenant compares."""
+    """Return whether no stage of a check reads a setting.
+
+    Args:
+        config: The configuration.
+        path: Full name of the setting.
+        compares: Whether a tenant has a similarity detector.
+    """
     section, name = path.split(".")[0], config.detector.name
     if compares and section == "similarity":
         return False
-    if path == "similarity.embedder":  # "similarity:hash" names its own
+    if path == "similarity.embedder":  # a name such as "similarity:hash" includes the embedder
         return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
     return section == "similarity" and name not in EMBEDDERS

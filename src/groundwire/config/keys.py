@@ -1,4 +1,4 @@
-"""Keys in a configuration: never shown, and compared by their hashes."""
+"""API keys in a configuration: they are never shown, and compared by their hashes."""
 
 import hashlib
 from collections.abc import Mapping
@@ -6,18 +6,18 @@ from typing import Annotated
 
 from groundwire.config.kinds import Secret, matching, secret
 
-#: The tenant of a configured key that names none.
+#: Id of the tenant that the key ``gateway.api_key`` belongs to.
 DEFAULT_TENANT = "default"
 
-#: Prefix of a hash that a file has in place of a key.
+#: Prefix of a hash in a file, which can be given instead of a key.
 HASHED = "sha256:"
 
-#: A secret that goes into a header.
+#: The type of a secret that is sent in an HTTP header.
 Token = Annotated[
     Secret, secret(matching(r"[\x21-\x7e]+", "visible ASCII characters without spaces"))
 ]
 
-#: A key for the gateway, or its hash.
+#: The type of a key for the gateway, given as text or as its hash.
 KeyText = Annotated[
     Secret,
     secret(
@@ -41,7 +41,7 @@ def key_hash(key: str | bytes) -> str:
 
 
 def hash_of(configured: Secret) -> str:
-    """Return the hash of a configured key, which is given as itself or as its hash."""
+    """Return the hash of a configured key, which may be given as text or as its hash."""
     text = configured.reveal()
     if text.startswith(HASHED):
         return text.removeprefix(HASHED).lower()
@@ -49,7 +49,11 @@ def hash_of(configured: Secret) -> str:
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:
-    """Return two tenants with the same key, whose requests could not be told apart, or ``None``."""
+    """Find two tenants that have the same key; their requests could not be told apart.
+
+    Returns:
+        The ids of both, or ``None`` if no two tenants share a key.
+    """
     owners: dict[str, str] = {}
     for tenant, own in keys.items():
         for each in own:

@@ -1,7 +1,8 @@
-"""The types of settings: annotations that pydantic reads, and descriptions of what is possible.
+"""The types of settings: annotations for pydantic, with descriptions of the possible values.
 
-Settings are plain frozen dataclasses, and the annotations of their fields say what is possible.
-Pydantic is imported when the first value is read, so that defaults cost nothing.
+Settings are plain frozen dataclasses; the annotations of their fields say which values are
+possible. Pydantic is imported only when the first value is read, so a program that uses nothing but
+defaults starts faster.
 """
 
 import re
@@ -17,18 +18,20 @@ from groundwire.text.spelling import guess
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_MAX_WHOLE = 2**53  # the largest whole number that JSON readers agree on
+_MAX_WHOLE = 2**53  # larger whole numbers are not exact in all readers of JSON
 _NO_URL = re.compile(r"[^\x21-\x7e]")
 _NULLS = ("null", "~")
 
-#: Keys of our own in JSON Schemas; those that are given out do not have them.
+#: Keys in JSON Schemas for messages of this module; :meth:`Kind.schema` removes them.
 _PRIVATE = ("legal", "aliases")
 
 
 class KindError(ValueError):
-    """A value is not possible.
+    """A value of a setting is wrong.
 
-    ``legal`` describes what is possible; ``guess`` is the closest possible value.
+    Attributes:
+        legal: Description of the possible values, which follows the words "must be".
+        guess: The possible value that is closest to the wrong one; empty if none is close.
     """
 
     def __init__(self, legal: str, guess: str = "") -> None:
@@ -37,7 +40,7 @@ class KindError(ValueError):
 
 
 class Secret:
-    """A text that is printed as ``***``, or without the part that is secret."""
+    """A secret text, which is printed as ``***`` or as another text without the secret part."""
 
     __slots__ = ("_shown", "_text")
 
@@ -45,7 +48,7 @@ class Secret:
         self._text, self._shown = text, shown
 
     def reveal(self) -> str:
-        """Return the text itself."""
+        """Return the secret text."""
         return self._text
 
     def __eq__(self, other: object) -> bool:
@@ -59,7 +62,7 @@ class Secret:
 
 
 class Kind:
-    """Reads values of an annotated type from YAML or environment variables."""
+    """The type of a setting: it reads and checks values from YAML or environment variables."""
 
     def __init__(self, type_: Any) -> None:  # noqa: ANN401 - any annotation
         self.type = type_
@@ -80,21 +83,26 @@ class Kind:
 
     @property
     def legal(self) -> str:
-        """A description of what is possible, which follows the words "must be"."""
+        """Description of the possible values, which follows the words "must be"."""
         return _legal(self._schema)
 
     @property
     def is_secret(self) -> bool:
-        """Whether values are never shown, wrong ones included."""
+        """Whether values are never shown, not even wrong values in messages."""
         return any("writeOnly" in each.get("items", each) for each in self._branches)
 
     @property
     def is_optional(self) -> bool:
-        """Whether ``null`` is a value."""
+        """Whether a setting of this type may be ``null``."""
         return {"type": "null"} in self._branches
 
     def schema(self, *, has_aliases: bool = False) -> dict[str, Any]:
-        """Return the JSON Schema of the values other than ``null``."""
+        """Return the JSON Schema of the possible values, without ``null``.
+
+        Args:
+            has_aliases: Whether other names of a value, such as ``reject`` for ``block``, are valid
+                too.
+        """
         branches = [
             {name: value for name, value in each.items() if name not in _PRIVATE}
             | (
@@ -108,21 +116,23 @@ class Kind:
         return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
     def read(self, raw: object) -> Any:  # noqa: ANN401 - each kind has its own
-        """Read a value. The text ``null``, all that a variable can hold, also reads as ``None``.
+        """Read a value.
+
+        The text ``null`` also means ``None``, since an environment variable can only be a text.
 
         Raises:
-            KindError: If it is not possible.
+            KindError: If the value is wrong.
         """
         from pydantic import ValidationError
 
         if isinstance(raw, str) and raw.strip().lower() in _NULLS and self.is_optional:
             return None
         try:
-            # Python counts True as a number.
+            # Refused here, because True is a number in Python.
             if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
                 raise KindError(self.legal)
             return self._adapter.validate_python(raw)
-        except UnicodeEncodeError:  # half a surrogate pair, which pydantic does not read
+        except UnicodeEncodeError:  # pydantic cannot read half of a surrogate pair
             raise KindError(self.legal) from None
         except ValidationError as error:
             causes = [each.get("ctx", {}).get("error") for each in error.errors()]
@@ -131,7 +141,7 @@ class Kind:
             raise KindError(legal, own.guess if own else self._guess(raw)) from None
 
     def write(self, value: object) -> Any:  # noqa: ANN401 - plain data
-        """Return a value as plain data that :meth:`read` accepts."""
+        """Return a value as plain data that :meth:`read` accepts; secrets are hidden."""
         return written(value)
 
     def _guess(self, raw: object) -> str:
@@ -201,7 +211,13 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A function that reads a value or raises ``ValueError``, and a description of its values."""
+    """An annotation whose values are read by a function of its own.
+
+    Attributes:
+        read: Returns the value, or raises ``ValueError``.
+        legal: Description of the possible values.
+        schema: Keys of the JSON Schema besides ``type: string``.
+    """
 
     read: Callable[[Any], Any]
     legal: str
@@ -218,9 +234,9 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class OneOrMore:
-    """Annotates a tuple: a single item reads as a list of one, and an empty list is an error.
+    """An annotation of a tuple: a list of one item can be written as the item; none is an error.
 
-    With a separator, a text may hold several items, as in an environment variable.
+    With a separator, several items can be given as one text, as in an environment variable.
     """
 
     separator: str = ""
@@ -240,7 +256,12 @@ class OneOrMore:
 
 
 def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
-    """Return the type of one of some words, in any case; aliases stand for them."""
+    """Return the type of a value that is one of some words, in upper or lower case.
+
+    Args:
+        values: The words.
+        aliases: Other names, and the words that they stand for.
+    """
     aliases = aliases or {}
     words = {value.lower(): value for value in values}
     words |= {alias.lower(): words[value.lower()] for alias, value in aliases.items()}
@@ -257,7 +278,12 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
 
 def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
-    """Return the type of some of these words, as a list or separated by commas."""
+    """Return the type of a value that is any of some words, as a list or separated by commas.
+
+    Args:
+        values: The words.
+        nothing: The word that stands for none of them.
+    """
     legal = f"{nothing}, or some of {', '.join(values)} with commas between"
 
     def read(raw: Any) -> str:  # noqa: ANN401
@@ -274,7 +300,7 @@ def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
 
 
 def matching(pattern: str, legal: str) -> Read:
-    """Return the type of texts that a regular expression matches as a whole."""
+    """Return the type of a text that a regular expression matches from beginning to end."""
     whole = re.compile(pattern)
 
     def read(raw: object) -> str:
@@ -286,7 +312,7 @@ def matching(pattern: str, legal: str) -> Read:
 
 
 def secret(inner: Read) -> Read:
-    """Return the type of a secret text. ``***``, as which it is printed, is not a value of it."""
+    """Return the type of a secret text. ``***`` is refused: it is how secrets are printed."""
 
     def read(raw: object) -> Secret:
         if raw == "***":
@@ -311,8 +337,8 @@ def _read_url(raw: object) -> str:
 
 def _read_endpoint(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
-    _ = url.port  # raises if it is no number
-    # A key in the URL would be shown wherever the URL is.
+    _ = url.port  # raises an error if the port is not a number
+    # Without user, password and query: a key in them would be shown wherever the URL is shown.
     more = url.username or url.password or url.query or url.fragment
     if not url.hostname or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
         raise ValueError(raw)
@@ -321,7 +347,7 @@ def _read_endpoint(raw: object) -> str:
 
 _STORE_URL = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
 
-#: Parameters that a URL of PostgreSQL may have: libpq's words, none of them a secret.
+#: The parameters that a PostgreSQL URL may have. Their names are libpq's; none can be a secret.
 STORE_PARAMETERS = (
     *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version"),
     *("application_name", "search_path", "target_session_attrs"),
@@ -330,10 +356,10 @@ STORE_PARAMETERS = (
 
 def _read_store_url(raw: object) -> Secret:
     url = urlsplit(raw if isinstance(raw, str) else "")
-    _ = url.port  # raises if it is no number
+    _ = url.port  # raises an error if the port is not a number
     path = url.path.strip("/")
     if url.scheme == "sqlite":
-        # A database in memory ends with the process, and no other process sees it.
+        # No database in memory: it ends with its process, and other processes cannot read it.
         is_right = not url.netloc and not url.query and path not in ("", ":memory:")
     else:
         is_known = url.scheme in ("postgresql", "postgres")
@@ -391,11 +417,13 @@ StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": Tru
 
 
 def is_encrypted(url: str, *, plain_host: str | None) -> bool:
-    """Return whether what is sent to a URL is encrypted, or stays where it need not be.
+    """Return whether it is safe to send secrets to a URL.
+
+    It is safe by HTTPS, and by plain HTTP to this machine or to ``plain_host``.
 
     Args:
         url: A URL.
-        plain_host: The host to which plain HTTP is allowed, beside this machine.
+        plain_host: A host to which plain HTTP is allowed.
     """
     parts = urlsplit(url)
     is_allowed = plain_host is not None and parts.hostname == plain_host.lower()
@@ -403,12 +431,12 @@ def is_encrypted(url: str, *, plain_host: str | None) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether the host of a URL is this machine."""
+    """Return whether the host of a URL can only mean this machine."""
     return is_loopback_host(urlsplit(url).hostname or "")
 
 
 def is_loopback_host(host: str) -> bool:
-    """Whether a host name or address can only mean this machine.
+    """Return whether a host name or address can only mean this machine.
 
     >>> is_loopback_host("[::1]"), is_loopback_host("localhost.example.com")
     (True, False)

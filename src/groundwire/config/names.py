@@ -1,7 +1,7 @@
-"""The names of our settings in other systems: one table, read from left to right.
+"""The names of Groundwire's settings in the files and variables of other systems.
 
-A name of a file is its path with dots; an environment variable stands beside it. Where the values
-differ as well, a :data:`Conversion` makes ours of theirs.
+Names in a file are paths with dots. If another system also writes the values in another way, a
+:data:`Conversion` converts them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from groundwire.policy.policy import Action, OnError
 
 
 class Format(StrEnum):
-    """The system whose names a file or a variable uses."""
+    """The systems whose names a file or a variable can use."""
 
     NATIVE = "groundwire"
     DVARA = "dvara"
@@ -26,12 +26,12 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Convert nothing: the values are written as ours are."""
+    """Return a value unchanged: the conversion where values are written in the same way."""
     return value
 
 
-#: Converts another system's value to ours, before it is checked. It raises :class:`KindError` for
-#: values without a counterpart.
+#: A function that converts another system's value to Groundwire's, before the value is checked. It
+#: raises :class:`KindError` for a value that Groundwire has no equivalent of.
 Conversion = Callable[[Any], Any]
 
 
@@ -41,12 +41,12 @@ class Alias:
 
     Attributes:
         format: The system that uses this name.
-        name: The name in a file; empty for a setting that is only an environment variable.
-        path: Our name of the setting.
+        name: The name in a file; empty if the setting can only be given by a variable.
+        path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
-        is_shared: Whether other programs read that variable too: then it counts only where no other
-            value is given, and only for a verifier that leaves this machine.
-        conversion: Converts the value to ours.
+        is_shared: Whether other programs read the variable too, as ``OPENAI_API_KEY``. Such a
+            variable only counts if no other value is given, and the verifier is not local.
+        conversion: Converts the value to Groundwire's.
     """
 
     format: Format
@@ -57,7 +57,8 @@ class Alias:
     conversion: Conversion = same
 
 
-#: Defaults of other systems, from their documentation; they apply where their names are used.
+#: Defaults of other systems, from their documentation. They replace Groundwire's defaults if the
+#: configuration uses the names of that system.
 DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,
@@ -72,19 +73,21 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
         "evidence.max_source_chars": 10_000,
         "evidence.metadata_only": True,
     },
-    Format.HALUGATE: {"gate.bypass_evidence": False},  # its gate decides first
+    Format.HALUGATE: {"gate.bypass_evidence": False},  # HaluGate always asks its gate
 }
 
-#: Where DVARA keeps the settings of its grounding guardrail.
+#: The section of DVARA's file with the settings of its grounding guardrail.
 DVARA = "dvara.llm-gateway.guardrail.grounding"
 
+#: The two sections in which versions of HaluGate have their settings.
 HALUGATE = "hallucination_mitigation"
 HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 
-#: Arguments of Berry's tool stand in a section of its name.
+#: The section for the arguments of Berry's tool, which is named like the tool.
 BERRY = "detect_hallucination"
 
-#: Names that are taken and do nothing; they never did, or mean nothing for our models.
+#: Names of HaluGate that are accepted but have no effect: they had none in HaluGate either, or do
+#: not apply to Groundwire's models.
 WITHOUT_EFFECT = (
     f"{HALUGATE}.fact_check_model.use_mmbert_32k",
     f"{HALUGATE}.hallucination_model.context_window_size",
@@ -94,7 +97,7 @@ WITHOUT_EFFECT = (
 
 
 def _read_limit(raw: Any) -> float | None:  # noqa: ANN401
-    """Read a limit of DVARA, of which 0 and less mean no limit."""
+    """Read a limit of DVARA; ``None``, no limit, if it is 0 or negative."""
     limit = Kind(Whole).read(raw)
     return limit if limit > 0 else None
 
@@ -109,7 +112,7 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 
 
 def _embedded(theirs: str, ours: str) -> Conversion:
-    """Return the conversion of a model whose name stands for an embedded one."""
+    """Return a conversion that replaces a model name of HaluGate by that of an embedded model."""
 
     def read(raw: Any) -> Any:  # noqa: ANN401
         if isinstance(raw, str) and raw.startswith("models/halugate-") and raw != theirs:
@@ -121,7 +124,7 @@ def _embedded(theirs: str, ours: str) -> Conversion:
     return read
 
 
-#: Names → our path, or our path and how values differ.
+#: Another system's names; for each, the path of the setting, or that path and a conversion.
 _Rows = Mapping[str, str | tuple[str, Conversion]]
 
 _DVARA_ROWS: _Rows = {
@@ -148,7 +151,7 @@ _HALUGATE_ROWS: _Rows = {
     "{explainer}.threshold": "explain.threshold",
     "{explainer}.use_cpu": ("explain.device", _read_use_cpu),
 }
-#: The two places where versions of HaluGate keep their models, and what each calls them.
+#: The two sections where versions of HaluGate have their models, and their names for the models.
 _HALUGATE_PLACES = {
     HALUGATE: {
         "gate": "fact_check_model",
@@ -167,7 +170,7 @@ _DIRECTOR_ROWS: _Rows = {
     "span_device": ("detector.device", _read_span_device),
     "on_fail": "check.action",
 }
-#: Settings of a verification that are no arguments of Berry's tool.
+#: Settings of the section ``verify`` that are not arguments of Berry's tool.
 _NOT_BERRYS = {"verifier", "base_url", "service_url", "plain_http_host", "api_key", "rule"}
 _BERRY_NAMES = {"model": "verifier_model", "target": "default_target"}
 _BERRY_ROWS: _Rows = {
@@ -208,10 +211,10 @@ def _all_aliases() -> Iterator[Alias]:
         yield Alias(format=Format.BERRY, name="", variable=variable, path=path, is_shared=True)
 
 
-#: All names, ours included.
+#: All names of settings: Groundwire's own and those of other systems.
 NAMES: tuple[Alias, ...] = tuple(_all_aliases())
 
-#: Environment variable → the name.
+#: The names that have an environment variable, by that variable.
 VARIABLES: Mapping[str, Alias] = MappingProxyType(
     {alias.variable: alias for alias in NAMES if alias.variable}
 )

@@ -1,4 +1,4 @@
-"""Reads a file and the environment into one frozen configuration, or reports all errors."""
+"""Reads a file and environment variables into one configuration, or reports all errors in them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,12 +42,13 @@ from groundwire.policy.signals import SignalRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingOrigin:
-    """The place that a value comes from.
+    """The place that the value of a setting comes from.
 
     Attributes:
-        source: ``default``, a line of a file (``groundwire.yaml:3``), or a variable.
-        name: The name it was given under, if that is not ours.
-        format: The system that the name is from.
+        source: ``default``, a line of a file (``groundwire.yaml:3``), a variable, a preset or an
+            option.
+        name: The name in the file, if it is another system's name; else empty.
+        format: The system whose name was used.
     """
 
     source: str = "default"
@@ -56,7 +57,7 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Return the origin of a default that belongs to another system's format."""
+        """Return the origin of a default that applies because another system's names are used."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
@@ -70,31 +71,32 @@ class SettingOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The configuration as a whole.
+    """The whole configuration: all settings, signals, decisions, tenants and upstreams.
 
     Attributes:
-        check: Whether answers are checked, and the actions.
-        gate: The gate, which tells whether a prompt calls for a check.
-        detector: The detector.
-        explain: The explainer.
-        similarity: The similarity detector.
-        evidence: The limits of evidence.
-        verify: The verification of cited claims.
-        gateway: The proxy.
-        admin: The admin plane.
-        store: The database.
-        audit: The audit trail.
-        log: The log.
-        otel: The traces.
-        upstream: The upstream, if it is one server, and the limits of all connections.
-        listed: The upstreams of the file, in its order.
-        signals: The signals that decisions depend on.
+        check: Settings of the check: whether answers are checked, and the actions.
+        gate: Settings of the gate, which decides whether a prompt needs a check.
+        detector: Settings of the detector.
+        explain: Settings of the explainer.
+        similarity: Settings of the similarity detector.
+        evidence: Settings of the evidence, such as its limits.
+        verify: Settings of the verification of cited claims.
+        gateway: Settings of the proxy.
+        admin: Settings of the admin plane.
+        store: Settings of the database.
+        audit: Settings of the audit trail.
+        log: Settings of the log.
+        otel: Settings of the traces.
+        upstream: The upstream, if there is only one, and the limits of all connections.
+        listed: The upstreams that the file lists, in its order.
+        signals: The rules of the signals that decisions depend on.
         decisions: The decisions, in the order of the file.
         tenants: The settings of tenants, by id.
         tenant_keys: The keys of tenants, by id.
-        origins: Full name of a setting, a signal (``signals.keywords.NAME``), a decision, a tenant
-            or an upstream → where it comes from. Signals that are built in have none.
-        formats: The systems whose names were used, in the file or in the environment.
+        origins: Where each setting, signal, decision, tenant and upstream comes from, by its full
+            name, such as ``check.action`` or ``signals.keywords.NAME``. Built-in signals are left
+            out.
+        formats: The systems whose names were used, in the file or in variables.
         warnings: Warnings about values that were accepted.
     """
 
@@ -125,7 +127,7 @@ class Config:
 
     @property
     def policy(self) -> Policy:
-        """The policy where no decision and no tenant has another."""
+        """The policy of requests for which neither a decision nor a tenant has other settings."""
         return policy_of(self.check, self.explain)
 
     @property
@@ -135,12 +137,12 @@ class Config:
 
     @property
     def limits(self) -> SourceLimits:
-        """The limits of evidence where no tenant has others."""
+        """The limits of evidence of tenants that have no limits of their own."""
         return limits_of(self.evidence)
 
     @property
     def upstreams(self) -> tuple[Upstream, ...]:
-        """The upstreams. One that is given as ``upstream.url`` is the only one."""
+        """All upstreams: the one of ``upstream.url`` if that is given, or else the listed ones."""
         if self.upstream.url is None:
             return self.listed
         own = self.upstream
@@ -148,7 +150,7 @@ class Config:
 
     @property
     def keys(self) -> Mapping[str, tuple[Secret, ...]]:
-        """The keys by tenant, with the one that is given as ``gateway.api_key``."""
+        """The keys of each tenant; ``gateway.api_key`` is a key of the tenant ``default``."""
         keys = dict(self.tenant_keys)
         if self.gateway.api_key is not None:
             keys[DEFAULT_TENANT] = (*keys.get(DEFAULT_TENANT, ()), self.gateway.api_key)
@@ -161,11 +163,15 @@ class Config:
 
 
 def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
-    """Read the configuration from a file and the environment, which wins.
+    """Read the configuration from a file and from environment variables, which take precedence.
+
+    Args:
+        path: The file; ``None``: there is no file.
+        environ: The environment variables; ``None``: there are none.
 
     Raises:
-        ConfigError: If something in it cannot be read.
-        OSError: If the file cannot.
+        ConfigError: If a name or a value in the file or the variables is wrong.
+        OSError: If the file cannot be opened.
     """
     if path is None:
         return parse("", name="", environ=environ)
@@ -177,7 +183,7 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 
 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
-    """Read the text of a file; ``name`` stands for it in messages.
+    """Read a configuration from the text of a file, called ``name`` in messages, and variables.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])
@@ -188,7 +194,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
     tenants: dict[str, Tenant] = {}
     upstreams: dict[str, tuple[Upstream, LinePlace]] = {}
     document = read_document(text, name) if text else DocumentTable((), LinePlace(name, 1))
-    # What decisions name may be defined below them.
+    # Decisions are read last: the signals that they name may be defined below them.
     last = []
     for entry in document.entries:
         if entry.key == "signals":
@@ -227,7 +233,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
 
 
 def _wrong_detectors(config: Config) -> Iterator[str]:
-    """Yield the errors of tenants with an unknown detector, or a threshold of another one."""
+    """Yield the errors of tenants whose detector is unknown, or whose threshold does not fit it."""
     for id_, own in config.tenants.items():
         try:
             config.detectors.choose(own)
@@ -235,7 +241,7 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
             yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
 
 
-#: Names as dotted paths → the alias; ``None`` for one without effect.
+#: All names in a file as paths with dots, with their aliases; ``None`` for names without effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),
@@ -252,13 +258,15 @@ def _tables() -> dict[str, dict[str, None]]:
     return tables
 
 
-#: Tables as dotted paths → the names in them; the empty path is the file itself.
+#: The names in each table of a file; tables are paths with dots, and the whole file is the empty
+#: path. (The names are the keys of a dict, which keeps their order.)
 _TABLES = _tables()
+#: Ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
 )
-#: How variables begin that can only be meant for us. Not all that begins with our name can:
-#: Kubernetes gives every container GROUNDWIRE_SERVICE_HOST and the like for a service of that name.
+#: A variable that begins with one of these must be a known setting. ``GROUNDWIRE_`` alone is not
+#: enough: for a service named groundwire, Kubernetes sets GROUNDWIRE_SERVICE_HOST and others.
 _PREFIXES = (
     f"{DVARA}.".upper().replace(".", "_").replace("-", "_"),
     *(f"GROUNDWIRE_{section.upper()}_" for section in SECTIONS),
@@ -289,7 +297,7 @@ class _Reader:
         self.rules = RuleReader(self.problems)
 
     def read(self, entry: DocumentEntry, above: str = "") -> None:
-        """Read an entry of a table, whose key may name several levels with dots."""
+        """Read an entry of a table; a key such as ``check.action`` stands for nested tables."""
         path = above
         for key in entry.key.split("."):
             known = _TABLES.get(path, {})
@@ -318,7 +326,10 @@ class _Reader:
             self.problems.warnings.append(f"{entry.place}: {path} has no effect here.")
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        """Read variables, which win over the file; two for one setting must agree."""
+        """Read the environment variables, whose values replace those of the file.
+
+        If two variables set the same setting, their values must be equal.
+        """
         file, self.found = self.found, {}
         shared = []
         for variable, text in sorted(environ.items()):
@@ -341,7 +352,7 @@ class _Reader:
                     self._put_variable(alias, text)
 
     def require_encryption(self) -> None:
-        """Refuse plain HTTP to verifiers on other machines than the one that is allowed."""
+        """Refuse plain HTTP to a verifier, except on this machine or the allowed host."""
         host = self.found.get("verify.plain_http_host")
         for path in ("verify.base_url", "verify.service_url"):
             url = self.found.get(path)
@@ -354,13 +365,17 @@ class _Reader:
     def choose_upstreams(
         self, listed: dict[str, tuple[Upstream, LinePlace]]
     ) -> dict[str, tuple[Upstream, LinePlace]]:
-        """Return the listed upstreams that hold, since ``upstream.url`` may take their place."""
+        """Decide which listed upstreams are used.
+
+        If ``upstream.url`` comes from an environment variable, none is used: the variable replaces
+        the list. If it comes from the file, a list beside it is an error.
+        """
         url, key = self.found.get("upstream.url"), self.found.get("upstream.api_key")
         first = next((place for _, place in listed.values()), None)
         if first is None:
             return listed
         if url is None or url.value is None:
-            # One server's key is none of the others' business.
+            # The key of one server must not be sent to the servers of the list.
             if key is not None and key.value is not None:
                 text = (
                     "upstream.api_key goes with upstream.url. Those listed have keys of their own"
@@ -381,7 +396,7 @@ class _Reader:
         tenants: dict[str, Tenant],
         upstreams: dict[str, tuple[Upstream, LinePlace]],
     ) -> Config:
-        """Build the configuration, with defaults for what is not given."""
+        """Build the configuration from all that was read, with defaults for all other settings."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):
@@ -461,9 +476,10 @@ def _relaxed(key: str) -> str:
 
 
 def _is_service_link(variable: str, text: str) -> bool:
-    """Return whether Kubernetes set a variable for a service with the name of one of our sections.
+    """Return whether a variable is one that Kubernetes sets for a service, and no setting.
 
-    Of a service groundwire-gateway, containers get GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
+    For a service named groundwire-gateway, for example, Kubernetes sets
+    GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
     """
     return variable.endswith(("_SERVICE_HOST", "_SERVICE_PORT")) or bool(
         _SERVICE_LINK.search(variable)

@@ -1,4 +1,4 @@
-"""Reads the signals and decisions of a document."""
+"""Reads the signals and decisions of a configuration file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from groundwire.policy.signals import Condition, Operator, SignalRules, SignalTy
 from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.language import LANGUAGES
 
-#: Key in ``signals`` → the type of its conditions.
+#: The keys of the section ``signals``, and the type of the signals in each.
 KEYS = {
     "fact_check": SignalType.FACT_CHECK,
     "keywords": SignalType.KEYWORD,
@@ -36,7 +36,7 @@ KEYS = {
 
 _KEY_OF = {type_: key for key, type_ in KEYS.items()}
 
-#: HaluGate's names for these lists, which stand at the top of its file.
+#: HaluGate's names for these lists, which are at the top level of its file, and Groundwire's.
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
     "keyword_rules": "keywords",
@@ -126,11 +126,12 @@ _PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
 
 @dataclass(slots=True)
 class RuleReader:
-    """Reads the signals of a configuration first, then the decisions that name them."""
+    """Reads the signals of a configuration, and then the decisions that name them."""
 
     problems: Problems
     formats: set[Format] = field(default_factory=set)
-    #: Signals and decisions as ``signals.keywords.urgent`` → where they stand.
+    #: The place of each signal and decision in the file, by a name such as
+    #: ``signals.keywords.urgent``.
     places: dict[str, LinePlace] = field(default_factory=dict)
     _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
     _places: dict[SignalType, dict[str, LinePlace]] = field(default_factory=dict)
@@ -152,7 +153,7 @@ class RuleReader:
         self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``, in its order."""
+        """Read the list ``decisions``; after the signals, whose names must be known."""
         decisions = []
         places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):
@@ -164,7 +165,10 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return all signals, with the built-in domains that decisions name."""
+        """Return the rules of all signals.
+
+        They include built-in domains and language codes that only decisions name.
+        """
         domains = self._rules.get(SignalType.DOMAIN, {})
         built_in = (
             signals.DomainRule(name=name, description=signals.DOMAINS[name])
@@ -217,7 +221,7 @@ class RuleReader:
                 **values, label=None if label == _ANY else Label(label)
             )
         if name == signals.GENERAL:
-            return None  # it holds where no other does, whatever it is said to be about
+            return None  # it needs no rule: it holds where no other domain does
         description = text or signals.DOMAINS.get(name, "")
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
@@ -304,7 +308,7 @@ class RuleReader:
         return Condition(type_, str(text))
 
     def _names(self, type_: SignalType) -> Iterator[str]:
-        # Signals with a wrong definition count as known, so that one mistake gives one error.
+        # Signals with a wrong definition count as known, so that one mistake causes only one error.
         yield from self._places.get(type_, {})
         built_in: dict[SignalType, Iterable[str]] = {
             SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),

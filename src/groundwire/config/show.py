@@ -1,4 +1,4 @@
-"""Writes a configuration as YAML under our names, or as plain data, with secrets as ``***``."""
+"""Writes a configuration as YAML or JSON data under Groundwire's names; secrets are ``***``."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from groundwire.policy.signals import Condition, HallucinationRule, KeywordRule,
 
 
 def to_data(config: Config) -> dict[str, Any]:
-    """Return it as JSON data: settings with their origins, and all that is listed."""
+    """Return a configuration as JSON data: settings with origins, signals, decisions and so on."""
     return {
         "formats": [str(each) for each in config.formats],
         "warnings": list(config.warnings),
@@ -40,12 +40,15 @@ def to_data(config: Config) -> dict[str, Any]:
 
 
 def to_yaml(config: Config) -> str:
-    """Return it as a file that reads back the same but for secrets, with all origins."""
+    """Return a configuration as the text of a YAML file, with the origins as comments.
+
+    The file reads back as the same configuration, except for secrets.
+    """
     return "".join(f"{line}\n" for line in _lines(config))
 
 
 def signals_data(rules: SignalRules) -> dict[str, Any]:
-    """Return the signals as in a file, without empty lists."""
+    """Return the rules of signals as the data of the section ``signals``, without empty lists."""
     fact_check = [_given({"name": name, "description": text}) for name, text in rules.fact_check]
     rest = {
         each.name: [_plain(rule) for rule in getattr(rules, each.name)]
@@ -56,7 +59,7 @@ def signals_data(rules: SignalRules) -> dict[str, Any]:
 
 
 def decision_data(decision: Decision) -> dict[str, Any]:
-    """Return a decision as in a file."""
+    """Return a decision as an item of the list ``decisions``."""
     data: dict[str, Any] = {"name": decision.name, "priority": decision.priority}
     if decision.description:
         data["description"] = decision.description
@@ -68,7 +71,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
 
 
 def rule_data(rule: Rule | Condition) -> dict[str, Any]:
-    """Return a rule as in a file."""
+    """Return a rule or a condition as a file has it, under ``rules``."""
     if isinstance(rule, Condition):
         return {"type": str(rule.type), "name": rule.name}
     return {
@@ -78,7 +81,7 @@ def rule_data(rule: Rule | Condition) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass of settings
-    """Return the fields of a value that are set, as in a file."""
+    """Return the fields of a value that are set, under the names that they have in a file."""
     data = {each.name: written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, KeywordRule):
         data["case_sensitive"] = data.pop("is_case_sensitive")
@@ -95,7 +98,7 @@ def _lines(config: Config) -> Iterator[str]:
         for setting in SETTINGS.values():
             if setting.section == section:
                 value = config.value(setting.path)
-                # A secret is no value to read back: its line is a comment.
+                # The line of a secret is a comment, since *** cannot be read back.
                 text = (
                     f"# {setting.name}: {value}"
                     if isinstance(value, Secret)
@@ -136,7 +139,10 @@ def _inline(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """Escape what could move a cursor or end a line, as YAML does; JSON's pairs are not YAML's."""
+    """Escape characters that could move a cursor or end a line, in YAML's form.
+
+    JSON would escape characters beyond U+FFFF as two surrogates, which YAML does not join.
+    """
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 

@@ -1,4 +1,4 @@
-"""Reads the settings of tenants: strictly under our names, leniently under DVARA's."""
+"""Reads the settings of tenants: a wrong value is an error, or under DVARA's names a warning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,13 +26,14 @@ def _read_detector(raw: object) -> str:
     return raw
 
 
-#: A detector that a tenant may have. Which there are depends on ``detector.name``.
+#: The name of a tenant's detector. Any text is accepted here: which names are valid depends on
+#: ``detector.name``, and is checked later.
 _DETECTOR = Read(
     _read_detector,
     "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says",
 )
 
-#: Our fields → what they may be.
+#: The settings that a tenant can have, and their types.
 KINDS: dict[str, Kind] = {
     "enabled": Kind(bool),
     **dict.fromkeys(
@@ -43,7 +44,7 @@ KINDS: dict[str, Kind] = {
     "min_severity": SETTINGS["check.min_severity"].kind,
     "include_details": Kind(bool),
     "explain": Kind(bool),
-    "max_sources": Kind(Count),  # 0: no limit
+    "max_sources": Kind(Count),  # 0 means no limit, here and in max_source_chars
     "max_source_chars": Kind(Count),
     "detector": Kind(Annotated[str, _DETECTOR]),
     "operating_point": SETTINGS["detector.operating_point"].kind,
@@ -51,12 +52,13 @@ KINDS: dict[str, Kind] = {
     "release": SETTINGS["gateway.release"].kind,
 }
 
-#: The keys of a tenant, in a file only.
+#: The type of a tenant's API keys, which only a file can set.
 KEYS = Kind(Annotated[tuple[KeyText, ...], OneOrMore()])
 
 _WHOLE = Kind(Whole)
 
-#: DVARA's metadata keys → our fields, with what they may be. The similarity threshold is none.
+#: DVARA's keys in the metadata of a tenant, with the setting and type of each. In DVARA, a tenant
+#: cannot set the similarity threshold.
 METADATA: Mapping[str, tuple[str, Kind]] = {
     "grounding.enabled": ("enabled", KINDS["enabled"]),
     "grounding.action": ("action", KINDS["action"]),
@@ -66,10 +68,10 @@ METADATA: Mapping[str, tuple[str, Kind]] = {
 
 
 def read_overrides(values: Mapping[str, object]) -> Overrides:
-    """Read overrides under our names.
+    """Read the settings of a tenant under Groundwire's names.
 
     Raises:
-        ConfigError: If a field or a value is not possible, with all that are not.
+        ConfigError: If a name is unknown or a value is wrong; the error lists all of them.
     """
     problems: list[str] = []
     read: dict[str, Any] = {}
@@ -87,10 +89,11 @@ def read_overrides(values: Mapping[str, object]) -> Overrides:
 
 
 def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, tuple[str, ...]]:
-    """Read overrides from the metadata of a tenant under DVARA's names; it never raises.
+    """Read the settings of a tenant from its metadata, under DVARA's names; never raises an error.
 
     Returns:
-        The overrides, and a warning for each value that cannot be read: that one inherits.
+        The settings, and a warning for each name or value that cannot be read. Such a setting is
+        left unset.
     """
     read: dict[str, Any] = {}
     warnings: list[str] = []
@@ -114,7 +117,7 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """A tenant in a file: its settings, its keys, and its line."""
+    """A tenant in a file: its settings, its API keys, and its line."""
 
     overrides: Overrides
     keys: tuple[Secret, ...]
@@ -122,7 +125,7 @@ class Tenant:
 
 
 def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
-    """Read the section ``tenants``, by id."""
+    """Read the section ``tenants``; the result has the tenants by their ids."""
     tenants: dict[str, Tenant] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):

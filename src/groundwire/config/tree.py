@@ -1,4 +1,8 @@
-"""All settings: their names, defaults and types, as frozen dataclasses."""
+"""All settings: their names, defaults and types, as frozen dataclasses.
+
+The docstrings of these classes are read by programs: they describe the settings in the
+documentation, in help texts and in schemas.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -26,7 +30,7 @@ from groundwire.engine.settings import MAX_THREADS
 from groundwire.policy.policy import Action, OnError, Policy, SourceLimits
 from groundwire.text.docstrings import described
 
-#: What other systems call the actions.
+#: Names of actions in other systems, and the actions that they stand for.
 ACTION_ALIASES = {
     "metadata": "flag",
     "warn": "header",
@@ -51,7 +55,7 @@ Release = Annotated[str, one_of(("sentence", "deferred"))]
 EvidenceName = Annotated[str, matching(r".*[^\W\d_].*", "a name with a letter")]
 
 
-#: Name of a preset → the defaults of other settings that it changes.
+#: The presets, and the defaults of other settings that each changes.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "strict": {
@@ -68,19 +72,20 @@ class Check:
     """Settings of the check: whether answers are checked, and what is done about them.
 
     Attributes:
-        preset: Other defaults for the settings of this section. strict: block whatever is not found
-            to be grounded, also what is unverified, partial or could not be checked.
+        preset: Other defaults for the settings of this section. strict: block every answer that is
+            not found grounded, also unverified and partial answers and those whose check failed.
         enabled: Whether answers are checked.
-        action: What is done about a hallucinated answer.
-        contradicted_action: What is done at least if the evidence says otherwise.
-        unverified_action: What is done if there is no evidence; null: as action, at most header.
-        partial_action: What is done if something stayed unread and nothing was found; null: as
-            action, at most header.
-        on_error: What is done if a check was due and failed: allow (recorded), warn (marked as far
-            as the action marks anything), block, or auto (warn, and block where the action is
-            block).
-        min_severity: Findings of a lower severity are only logged.
-        include_details: Whether a body warning names the findings.
+        action: The action on a hallucinated answer.
+        contradicted_action: The action on an answer that the evidence contradicts, if it is
+            stronger than action; null: as action.
+        unverified_action: The action if there is no evidence; null: as action, at most header.
+        partial_action: The action if nothing unsupported was found, but not everything was read;
+            null: as action, at most header.
+        on_error: The reaction to a check that failed: allow (the answer passes, and the failure is
+            logged), warn (the answer passes, with warning headers if the action is header or
+            stronger), block, or auto (block if the action is block, else warn).
+        min_severity: Findings of a lower severity are at most logged.
+        include_details: Whether the warning of the action body lists the findings.
     """
 
     preset: Annotated[str, one_of(("none", "strict"))] = "none"
@@ -96,17 +101,18 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Settings of the gate, which tells whether a prompt calls for a check.
+    """Settings of the gate, which decides from a prompt whether the answer needs a check.
 
     Attributes:
         enabled: Whether the gate judges prompts.
-        model: embedded, or a folder, or the id of a hub model.
+        model: The model: embedded, a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: The probability from which an answer is checked.
-        device: Where the model runs.
-        bypass_explicit: Whether answers to requests that name sources are checked unasked.
-        bypass_evidence: Whether answers to requests that hold any other evidence are checked
-            unasked.
+        threshold: The answer is checked if the gate's probability is at least this.
+        device: The device that the model runs on.
+        bypass_explicit: Whether answers to requests that name sources are checked without asking
+            the gate.
+        bypass_evidence: Whether answers to requests with any other evidence are checked without
+            asking the gate.
     """
 
     enabled: bool = True
@@ -125,16 +131,18 @@ class DetectorSettings:
     Attributes:
         name: The detector: reader, similarity, a folder with a model, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        operating_point: The probability from which a word piece is flagged, by name or as a number.
-        min_pieces: Number of flagged word pieces from which an answer counts as hallucinated.
+        operating_point: The threshold, by name or as a number: a word piece is flagged if its
+            probability is at least this.
+        min_pieces: An answer is hallucinated if at least this many word pieces are flagged.
         min_words: Spans of fewer words are not reported.
         min_probability: Spans of a lower probability are not reported.
-        max_length: Word pieces a loaded checkpoint reads in one pass; null: as many as it can.
+        max_length: The most word pieces that a loaded checkpoint reads in one pass; null: as many
+            as it can, at most 4096.
         max_answer_chars: A longer answer is refused, never cut.
-        device: Where a loaded checkpoint runs.
-        threads: CPU threads; null: one for each processor.
-        cache_mb: Memory for sources that were read.
-        cache_ttl_s: Time until a source that was read is forgotten.
+        device: The device that a loaded checkpoint runs on.
+        threads: The number of CPU threads; null: one for each processor.
+        cache_mb: The size of the cache for sources that were read.
+        cache_ttl_s: The time after which a source in the cache is forgotten.
     """
 
     name: Text = "reader"
@@ -157,12 +165,13 @@ class Explain:
 
     Attributes:
         enabled: Whether findings are explained.
-        model: embedded, or a folder, or the id of a hub model.
+        model: The model: embedded, a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: Confidence below which the severity of a finding is one less.
-        drops_entailed: Whether a finding that is entailed is dropped.
-        entailment_threshold: P(entailed) from which a finding counts as entailed.
-        device: Where the model runs.
+        threshold: If the explainer gives the label of a finding a lower probability, the severity
+            of the finding is one less.
+        drops_entailed: Whether findings that the evidence entails are dropped.
+        entailment_threshold: A finding counts as entailed if P(entailed) is at least this.
+        device: The device that the model runs on.
     """
 
     enabled: bool = True
@@ -182,7 +191,8 @@ class Similarity:
         threshold: A sentence of lower similarity is ungrounded; null: the default of the embedder.
         min_words: Sentences of fewer words are not compared.
         embedder: The embedder: neural is a model, hash needs none.
-        all_short: The outcome if nothing is wrong and some sentence is too short to be compared.
+        all_short: The outcome if some sentences are too short to be compared, and nothing else
+            keeps the answer from being grounded.
     """
 
     threshold: Threshold | None = None
@@ -193,17 +203,18 @@ class Similarity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """What is evidence, and how much. What exceeds a limit is reported: the outcome is partial.
+    """Settings of the evidence: which texts are evidence, and how much of it is read.
+
+    If evidence is left out because of a limit, the outcome is partial.
 
     Attributes:
-        max_sources: Only the first sources, this many, are read; null: all.
-        max_source_chars: Longer sources are left out whole; null: none is.
+        max_sources: The most sources that are read, the first ones; null: all.
+        max_source_chars: Sources with more characters are left out; null: no source is left out.
         metadata_only: Whether only sources that the request names in its metadata are evidence.
-        final_tools: Names of tools whose arguments are the final answer, and so are checked, as a
-            list or with commas between; null: those of known frameworks, and tools that a request
-            forces.
-        names: Names of evidence in your prompts, as a list or with commas between, such as
-            <kb_hit>, Vorgang; null: known ones alone.
+        final_tools: Names of tools whose arguments are the final answer and are checked, as a list
+            or with commas between; null: tools of known frameworks and tools that a request forces.
+        names: Names that mark evidence in your prompts, as a list or with commas between, such as
+            <kb_hit>, Vorgang; null: only names that are known anyway.
     """
 
     max_sources: Positive | None = None
@@ -235,14 +246,15 @@ class Verify:
         claim_split: Whether claims are sentences or lines.
         citation_regex: A pattern of citations; null: the forms [S0], [1] and [S0, S1].
         units: The unit of budgets.
-        placeholder: The text in place of evidence that a claim is read without.
+        placeholder: The text that replaces the evidence when a claim is read without it.
         temperature: The sampling temperature at the endpoint.
         max_concurrency: How many calls are made at a time.
         top_logprobs: How many likeliest tokens the endpoint is asked for.
         include_prompts: Whether the report holds the prompts.
         max_prompt_chars: How many characters of each prompt the report holds.
-        rule: How a claim is decided. signed: it must be believed with its evidence and not without;
-            kl: budgets are compared, which have no sign.
+        rule: The rule by which a claim passes. signed: it must reach the target with its evidence,
+            and not without; kl: the evidence must bring the required amount of information, whether
+            it speaks for the claim or against it.
         min_log_odds_gain: The gain in log odds that the evidence must bring, in nats.
         use_cache: Whether replies are cached at temperature 0.
         group_claims: Whether claims with the same evidence share a call.
@@ -289,24 +301,24 @@ class Gateway:
     """Settings of the proxy that checks answers before users see them.
 
     Attributes:
-        host: The address it listens on; 0.0.0.0: all of them.
-        port: The port it listens on; 0: any free one.
-        api_key: A key of the tenant default; others have theirs in tenants.
-        release: When text that may be withheld is let go in a stream: sentence by sentence once
-            judged, or all of it at the end.
+        host: The address that the proxy listens on; 0.0.0.0: all addresses.
+        port: The port that the proxy listens on; 0: any free port.
+        api_key: A key of the tenant default; the keys of other tenants are in tenants.
+        release: When a stream sends text that may be withheld. sentence: each sentence once it is
+            judged; deferred: all text at the end.
         unchecked_endpoints: What is done about endpoints that write text and are not checked: mark
-            the response, refuse the request, or auto (refuse where the action is block, else mark).
+            the response, refuse the request, or auto (refuse if the action is block, else mark).
         max_body_bytes: A larger request is refused.
-        max_response_bytes: A larger answer that has to be held to be checked is refused.
+        max_response_bytes: A larger answer is refused if it must be checked before it is sent.
         max_held_chars: The most characters of a stream that are held back.
-        max_requests: Requests at a time; more are told to come back.
+        max_requests: The most requests at a time; further requests are asked to come back later.
         check_timeout_s: Time for the check of a complete answer; a longer check counts as failed.
-        keepalive_s: Time between comments that keep a stream open while its text is held; 0: no
-            comments.
-        forwards_sources: Whether metadata["grounding.*"] goes on to the upstream.
+        keepalive_s: Time between comments that keep a stream open while its text is held back; 0:
+            no comments.
+        forwards_sources: Whether metadata["grounding.*"] is sent on to the upstream.
         data_dir: The folder for the database, keys and files of the gateway; null: the user's
             application folder.
-        shutdown_s: Time that requests in flight have to end when it is told to stop.
+        shutdown_s: Time that running requests have to end when the gateway is stopped.
     """
 
     host: Text = "127.0.0.1"
@@ -327,13 +339,13 @@ class Gateway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admin:
-    """Settings of the admin plane, which has tenants, keys and the audit trail on its own port.
+    """Settings of the admin plane: the API for tenants, keys and the audit trail, on its own port.
 
     Attributes:
         enabled: Whether there is an admin plane.
-        host: The address it listens on.
-        port: The port it listens on; 0: any free one.
-        api_key: A key with the role admin; others are made with it.
+        host: The address that the admin plane listens on.
+        port: The port that the admin plane listens on; 0: any free port.
+        api_key: A key with the role admin, which can make other keys.
     """
 
     enabled: bool = True
@@ -350,8 +362,8 @@ class StoreSettings:
         url: postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in
             gateway.data_dir.
         timeout_s: How long to wait for the database to answer, and for a free connection.
-        max_connections: How many connections one process opens; one more writes the audit trail.
-        poll_s: Time between two looks for changes that other processes made.
+        max_connections: The most connections of one process, besides one for the audit trail.
+        poll_s: Time between two checks for changes that other processes made.
     """
 
     url: StoreUrl | None = None
@@ -362,22 +374,23 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """Settings of the audit trail, the record of what was found and done.
+    """Settings of the audit trail, the record of findings and actions.
 
     Attributes:
         enabled: Whether findings are recorded.
-        path: A file for the trail in place of the store; -: standard output; null: the store, or
-            audit.jsonl in gateway.data_dir where there is no store.
-        text: What is kept of a text: cut: its first 100 characters; hash: 16 hexadecimal digits of
-            its SHA-256; full: all of it.
-        redact: What is taken out of texts before they are kept.
-        durability: When a record is on disk: soon after, or before its response has ended.
+        path: A file for the trail instead of the store; -: standard output; null: the store, or
+            audit.jsonl in gateway.data_dir if there is no store.
+        text: How much of a text is kept. cut: its first 100 characters; hash: 16 hexadecimal digits
+            of its SHA-256; full: all of it.
+        redact: Kinds of secret and personal data that are removed from texts before they are kept.
+        durability: When a record is on disk. batched: soon after its response; before_response:
+            before its response has ended.
         on_failure: Whether a response whose record cannot be written is delivered or refused.
         key: The key that signs the records, the same in all replicas; null: a key in
             gateway.data_dir, which the first start makes.
-        retention_days: How long records are kept; null: without end.
-        detail_days: How long all findings are kept beside their record; 0: not at all; null: as
-            long as the record.
+        retention_days: How long records are kept; null: forever.
+        detail_days: How long the findings of an answer are kept with its record; 0: not at all;
+            null: as long as the record.
         queue_size: How many events may wait to be written.
     """
 
@@ -413,9 +426,9 @@ class OpenTelemetry:
     """Settings of the traces that the gateway sends to a collector of OpenTelemetry.
 
     Attributes:
-        enabled: Whether it sends any; needs the extra otel.
-        endpoint: Where they go, by OTLP over HTTP, such as http://collector:4318; null: where
-            OpenTelemetry's own variables say, such as OTEL_EXPORTER_OTLP_ENDPOINT.
+        enabled: Whether traces are sent; needs the extra otel.
+        endpoint: The URL that traces are sent to, by OTLP over HTTP, such as http://collector:4318;
+            null: the URL in OpenTelemetry's own variables, such as OTEL_EXPORTER_OTLP_ENDPOINT.
     """
 
     enabled: bool = False
@@ -424,16 +437,16 @@ class OpenTelemetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamDefaults:
-    """The upstream, if it is one server, and the limits of the connections to all upstreams.
+    """The upstream, if there is only one, and the limits of the connections to all upstreams.
 
     Attributes:
-        url: The base URL of its API; several upstreams are in upstreams.
-        api_key: The key for it; null: the key that the caller sends for it, if any.
+        url: The base URL of the upstream's API; to use several upstreams, list them in upstreams.
+        api_key: The key for the upstream; null: the key that the caller sends for it, if any.
         connect_timeout_s: How long connecting may take.
-        response_timeout_s: How long the headers of the response may take.
-        idle_timeout_s: How long the next piece of a response may take.
+        response_timeout_s: How long to wait for the headers of a response.
+        idle_timeout_s: How long to wait for the next piece of a response.
         max_connections: How many connections to all upstreams may be open.
-        max_failures: After so many failures in a row an upstream counts as down.
+        max_failures: After this many failures in a row, an upstream counts as down.
         cooldown_s: Time until an upstream that counts as down is tried again.
     """
 
@@ -447,7 +460,7 @@ class UpstreamDefaults:
     cooldown_s: Seconds = 15.0
 
 
-#: Name of a section → its class, in the order they are shown.
+#: The sections of a configuration and their classes, in the order in which they are shown.
 SECTIONS: Mapping[str, type] = {
     "check": Check,
     "gate": Gate,
@@ -468,7 +481,15 @@ SECTIONS: Mapping[str, type] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting of a section, with its default and its meaning."""
+    """One setting of a section.
+
+    Attributes:
+        section: Name of the section, such as ``check``.
+        name: Name of the setting in the section, such as ``action``.
+        kind: The type of the setting.
+        default: The default value.
+        text: Description of the setting.
+    """
 
     section: str
     name: str
@@ -478,12 +499,12 @@ class Setting:
 
     @property
     def path(self) -> str:
-        """Its full name, such as ``check.action``."""
+        """Full name of the setting, such as ``check.action``."""
         return f"{self.section}.{self.name}"
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it, such as ``GROUNDWIRE_CHECK_ACTION``."""
+        """Environment variable of the setting, such as ``GROUNDWIRE_CHECK_ACTION``."""
         return f"GROUNDWIRE_{self.section}_{self.name}".upper()
 
 
@@ -500,18 +521,18 @@ def _settings() -> Iterator[Setting]:
             )
 
 
-#: Full name of a setting → the setting, in the order of the tree.
+#: All settings by their full names, in the order in which they are shown.
 SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
 
 
 def policy_of(check: Check, explain: Explain) -> Policy:
-    """Return the policy of the configuration."""
+    """Make the policy that follows from the settings of the check and the explainer."""
     own = {each.name: getattr(check, each.name) for each in fields(Check) if each.name != "preset"}
     return Policy(**own, explain=explain.enabled)
 
 
 def limits_of(evidence: EvidenceSettings) -> SourceLimits:
-    """Return the limits of the configuration."""
+    """Make the limits of evidence that follow from its settings."""
     return SourceLimits(
         max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
     )

@@ -1,4 +1,4 @@
-"""The upstreams: servers that answer requests, each for some of the models."""
+"""The upstreams: servers with an LLM API that answer requests, each for certain models."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -9,7 +9,7 @@ from groundwire.config.fields import Problems, TableField, items_of, read_fields
 from groundwire.config.keys import Token
 from groundwire.config.kinds import Endpoint, Kind, Name, Number, Texts
 
-#: The one that is given as ``upstream.url``.
+#: Name of the upstream whose URL is given as ``upstream.url``.
 DEFAULT_UPSTREAM = "default"
 
 
@@ -18,11 +18,11 @@ class Upstream:
     """A server with an OpenAI-compatible API.
 
     Attributes:
-        name: What logs and metrics call it.
-        url: Where its API begins, such as ``https://api.openai.com/v1``.
-        api_key: What it wants to see; ``None``: nothing, or what the caller has for it.
-        models: Patterns of model names, as :func:`fnmatch.fnmatchcase` reads them.
-        weight: Its share of the requests among those that have a model.
+        name: Name of the upstream in logs and metrics.
+        url: Base URL of its API, such as ``https://api.openai.com/v1``.
+        api_key: The key for its API; ``None``: the key that the caller sends for it, if any.
+        models: Patterns of the names of its models, as :func:`fnmatch.fnmatchcase` reads them.
+        weight: Weight of the upstream when one is chosen among several that have a model.
     """
 
     name: Name
@@ -32,7 +32,7 @@ class Upstream:
     weight: Annotated[int, Number(ge=1, le=1000)] = 1
 
 
-#: Fields of an upstream → what they may be.
+#: The fields of an upstream in a file, and their types.
 UPSTREAM_KINDS: Mapping[str, Kind] = {each.name: Kind(each.type) for each in fields(Upstream)}
 _FIELDS = [
     TableField(each.name, UPSTREAM_KINDS[each.name], is_required=each.default is MISSING)
@@ -43,7 +43,7 @@ _FIELDS = [
 def read_upstreams(
     entry: DocumentEntry, problems: Problems
 ) -> dict[str, tuple[Upstream, LinePlace]]:
-    """Read the list ``upstreams``: each by its name, with its line."""
+    """Read the list ``upstreams``; the result has each upstream and its line by its name."""
     found: dict[str, tuple[Upstream, LinePlace]] = {}
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, _FIELDS, where="an upstream", problems=problems)

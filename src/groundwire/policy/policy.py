@@ -37,9 +37,9 @@ class Action(StrEnum):
 class OnError(StrEnum):
     """The reactions to a check that was due and failed, from the mildest to the strictest."""
 
-    ALLOW = "allow"  # the answer passes; the failure is logged unless the action is none
-    WARN = "warn"  # the answer passes, with the policy's action or the headers, the weaker of both
-    AUTO = "auto"  # block if the action is block, else as warn
+    ALLOW = "allow"  # the answer passes: the policy's action, but at most log
+    WARN = "warn"  # the answer passes: the policy's action, but at most header
+    AUTO = "auto"  # block if the policy's action is block, else as warn
     BLOCK = "block"
 
 
