@@ -128,13 +128,17 @@ def test_what_a_client_may_show_unread_is_marked_and_does_not_pass_strict(
     assert WRONG not in without_ids(json.dumps(own.stream()))
 
 
-def test_reasoning_before_an_answer_or_a_call_is_no_reason_to_mark_it(
+def test_reasoning_before_an_answer_or_a_call_passes_and_is_told_to_be_unread(
     running: dict[str, Gateway],
 ) -> None:
     own = running["strict"]
     for said in ({"content": "It is 330 metres tall."}, function(RIGHT)):
-        own.upstream.script(Script.json(message(reasoning="Let me see.", **said)))
-        assert own.post(request(tools=[SEARCH])).status_code == 200
+        said = {"reasoning": "Let me see.", **said}
+        own.upstream.script(Script.json(message(**said)))
+        answer = own.post(request(tools=[SEARCH]))
+        assert (answer.status_code, answer.headers["x-groundwire-unread"]) == (200, "reasoning")
+        own.upstream.script(Script.sse(pieces(said)))
+        assert own.stream(tools=[SEARCH])[-2]["groundwire"]["unread"] == ["reasoning"]
 
 
 @pytest.mark.parametrize("streams", [False, True])

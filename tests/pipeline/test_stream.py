@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Gate, Outcome
+from groundwire.detection.values import Reason
 from groundwire.detector import Detector
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
@@ -134,3 +135,51 @@ def test_the_forms_for_event_loops_give_the_same() -> None:
         return await pipeline.acheck(await pipeline.aopen(body, tenant="a"), WRONG)
 
     assert asyncio.run(check()) == pipeline.check(pipeline.open(body, tenant="a"), WRONG)
+
+
+# An answer that breaks off.
+
+
+def cut(text: str) -> Checked:
+    return in_pieces(
+        piped(),
+        asked(QUESTION, FACTS),
+        text,
+        [len(text) - 2, len(text) - 1],
+        Answer(index=0, kind=AnswerKind.TEXT, text=text, is_cut=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (f"{RIGHT} It was built in 1950", Outcome.PARTIAL),
+        (f"{RIGHT} It weighs 500", Outcome.PARTIAL),
+        (f"{RIGHT} It was built in 1950.", Outcome.PARTIAL),  # maybe of a number
+        (f"{RIGHT} It was built in 1950 by", Outcome.HALLUCINATED),
+        (f"{RIGHT} It was built in 1950 ", Outcome.HALLUCINATED),
+        (RIGHT, Outcome.GROUNDED),
+    ],
+)
+def test_the_word_at_which_an_answer_breaks_off_is_not_judged(text: str, outcome: Outcome) -> None:
+    checked = cut(text)
+    assert checked.outcome is outcome
+    assert checked.detection is not None
+    assert checked.detection.answer == text
+    is_whole = text == RIGHT or text.endswith(" ")
+    assert (checked.detection.coverage.reasons.get(Reason.CUT_OFF, 0) == 0) is is_whole
+    with piped() as pipeline:
+        (at_rest,) = pipeline.check_response(
+            pipeline.open(asked(QUESTION, FACTS)),
+            {"choices": [{"message": {"content": text}, "finish_reason": "length"}]},
+        ).answers
+    assert at_rest.detection == checked.detection
+
+
+def test_json_that_breaks_off_is_judged_without_its_last_word() -> None:
+    body = asked(QUESTION, FACTS, response_format={"type": "json_object"})
+    with piped() as pipeline:
+        for said, outcome in (('{"built": 1950', "partial"), ('{"built": 1950}', "hallucinated")):
+            choice = {"message": {"content": said}, "finish_reason": "length"}
+            (found,) = pipeline.check_response(pipeline.open(body), {"choices": [choice]}).answers
+            assert str(found.outcome) == outcome

@@ -53,6 +53,7 @@ class Reason(StrEnum):
     DETECTOR_FAILED = "detector_failed"
     UNREAD_EVIDENCE = "unread_evidence"  # evidence that is no text: an image in a tool result
     UNREAD_ANSWER = "unread_answer"  # a part of the answer that is no text, such as sound
+    CUT_OFF = "cut_off"  # the last word of an answer that breaks off, which may be half a word
 
 
 class AsideKind(StrEnum):
@@ -75,7 +76,7 @@ class Score(StrEnum):
 
 
 #: Reasons for missing parts that have no characters to count.
-_WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER})
+_WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
 #: Names of thresholds. A detector may lack some of them.
 OPERATING_POINTS = ("precision", "balanced", "recall")

@@ -1,18 +1,24 @@
 """An answer that is checked while it arrives, against the context of its request."""
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 from groundwire.detection.example import Source
-from groundwire.detection.values import Claim, Detection
+from groundwire.detection.source_limits import account_for
+from groundwire.detection.values import Claim, Detection, Reason
 from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind
 from groundwire.pipeline.structured import StructuredText, read_structured
 from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
+
+#: A word that may go on: "tow", or "1," of "1,234".
+_LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
+_MAX_WORD = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +93,7 @@ class Flow:
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = form or AnswerForm(), sources
         self._pieces: list[str] = []
+        self._last_word = ""  # not judged until it is complete: the answer may break off in it
         self._checked: Checked | None = None
         self._clear_to = 0
         self._is_closed = False
@@ -106,8 +113,11 @@ class Flow:
         self._pieces.append(delta)
         if self._stream is None or self._form.is_json:
             return []
+        text = self._last_word + delta
+        end = _start_of_last_word(text)
+        self._last_word = text[end:]
         try:
-            return self._stream.feed(delta)
+            return self._stream.feed(text[:end]) if end else []
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
             self._fail(error)
             return []
@@ -134,19 +144,28 @@ class Flow:
                 answer = structured.of(answer)
             if self._stream is not None and answer.has_statements:
                 try:
-                    self._found = self._finish(self._stream, structured)
+                    self._found = self._finish(self._stream, structured, answer)
                 except Exception as error:  # noqa: BLE001 - as above
                     self._fail(error)
             self.close()
             self._checked = self._conclude(answer, self._found)
         return self._checked
 
-    def _finish(self, stream: Stream, structured: StructuredText | None) -> CheckResult:
-        if structured is not None:
-            if not structured.statements:
-                return CheckResult()
-            stream.feed(structured.text[len(stream.text) :])
-        return CheckResult(detection=stream.finish(), structured=structured)
+    def _finish(
+        self, stream: Stream, structured: StructuredText | None, answer: Answer
+    ) -> CheckResult:
+        if structured is not None and not structured.statements:
+            return CheckResult()
+        text = answer.text if structured is None else structured.text
+        is_within_word = answer.is_cut and _start_of_last_word(answer.text) < len(answer.text)
+        end = _start_of_last_word(text) if is_within_word else len(text)
+        if not text[:end].strip():
+            end = len(text)
+        stream.feed(text[len(stream.text) : end])
+        detection = stream.finish()
+        if end < len(text):
+            detection = account_for(replace(detection, answer=text), {Reason.CUT_OFF: 1})
+        return CheckResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
         """The result so far. Reviewing changes nothing that follows.
@@ -219,6 +238,13 @@ class Flow:
             if self._is_closed
             else CheckResult.failed(error)
         )
+
+
+def _start_of_last_word(text: str) -> int:
+    """Where the word begins with which a text ends, or the end of the text: it may go on."""
+    first = max(0, len(text) - _MAX_WORD)
+    found = _LAST_WORD.search(text, first)
+    return len(text) if found is None else found.start()
 
 
 def read_answer(text: str) -> Answer:

@@ -58,6 +58,7 @@ REASONS = {
     Reason.DETECTOR_FAILED: "the detector failed",
     Reason.UNREAD_EVIDENCE: "evidence that is no text, such as an image in a tool result",
     Reason.UNREAD_ANSWER: "a part of the answer that is no text, such as sound",
+    Reason.CUT_OFF: "the last word, at which the answer breaks off",
 }
 
 

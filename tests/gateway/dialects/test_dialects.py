@@ -369,3 +369,54 @@ def test_the_key_of_an_upstream_goes_in_the_header_of_its_api(tmp_path: Path) ->
             own.post_to(spoken.path, spoken.request())
             seen = own.upstream.requests[-1]
             assert (seen.header(name), seen.header("authorization")) == (value, "Bearer sk-up")
+
+
+# Answers that break off, within a word that would be marked.
+
+REASONS = {
+    "chat/completions": [(b'"stop"', b'"length"')],
+    "completions": [(b'"stop"', b'"length"')],
+    "messages": [(b'"end_turn"', b'"max_tokens"')],
+    "responses": [
+        (b"response.completed", b"response.incomplete"),
+        (b'"status": "completed"', b'"status": "incomplete"'),
+    ],
+}
+CUT = ["The tower ", "is in Paris. It was built in", f" {WRONG}"]
+
+
+def broken_off(spoken: Spoken, raw: bytes) -> bytes:
+    for old, new in REASONS[spoken.path]:
+        raw = raw.replace(old, new)
+    return raw
+
+
+@EACH
+@pytest.mark.parametrize("mode", ["block", "deferred", "header"])
+def test_the_word_at_which_an_answer_breaks_off_is_not_marked(
+    running: dict[str, Gateway], mode: str, spoken: Spoken
+) -> None:
+    own, body = running[mode], json.dumps(spoken.body("".join(CUT))).encode()
+    own.upstream.script(Script.json(json.loads(broken_off(spoken, body))))
+    answer = own.post_to(spoken.path, spoken.request())
+    assert (answer.status_code, answer.headers["x-groundwire-outcome"]) == (200, "partial")
+    got = streamed(own, spoken, [broken_off(spoken, each) for each in spoken.events(CUT)])
+    assert spoken.text_of(got) == "".join(CUT)
+    marks = spoken.marks_of(got)
+    assert marks is not None
+    assert marks["outcome"] == "partial"
+    own.upstream.script(Script.json(spoken.body("".join(CUT))))
+    whole = own.post_to(spoken.path, spoken.request())
+    assert (whole.status_code == 403) is (mode != "header")
+
+
+@EACH
+def test_so_it_is_if_the_upstream_dies(running: dict[str, Gateway], spoken: Spoken) -> None:
+    events = spoken.events(CUT)
+    last = next(i for i, each in enumerate(events) if WRONG.encode() in each)
+    got = streamed(running["header"], spoken, events[: last + 1])
+    marks = spoken.marks_of(got)
+    assert spoken.text_of(got) == "".join(CUT)
+    # The other dialects have marks on an event that never came.
+    is_told = "completions" in spoken.path
+    assert (marks and marks["outcome"]) == ("partial" if is_told else None)

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -13,7 +14,7 @@ from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Checked, Flow, Pipeline, RequestContext, Review
-from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of
+from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of, breaks_off
 
 _T = TypeVar("_T")
 
@@ -112,6 +113,11 @@ class AnswerChecks:
         if not self._known:
             _ = self[0]  # there is at least one answer, even if none of its events can be read
 
+    def break_off(self) -> None:
+        """Record that the stream has ended without the end of its answers."""
+        for answer in self:
+            answer.is_cut |= not answer.is_finished
+
     @property
     def checked(self) -> tuple[Checked, ...]:
         """The results so far, in the order of the answers' numbers."""
@@ -148,6 +154,7 @@ class AnswerCheck:
         n_chars: Characters of its text so far.
         n_skipped: Parts of it that cannot be read.
         is_finished: Whether the upstream has ended the answer.
+        is_cut: Whether it breaks off.
         is_over_limit: Whether the answer is too long to be checked whole.
     """
 
@@ -155,7 +162,7 @@ class AnswerCheck:
         self.index, self._checks = index, checks
         self.checked: Checked | None = None
         self.n_chars = self.n_skipped = 0
-        self.is_finished = self.is_over_limit = False
+        self.is_finished = self.is_over_limit = self.is_cut = False
         self._text: list[str] = []
         self._refusal, self._calls_tools, self._has_reasoning = "", False, False
         self._calls, self._n_argument_chars = JoinedCalls(), 0
@@ -182,6 +189,7 @@ class AnswerCheck:
         self._has_reasoning |= part.has_reasoning
         self.n_skipped += part.n_skipped
         self.is_finished |= part.finish is not None
+        self.is_cut |= breaks_off(part.finish)
 
     def feed(self, text: str) -> None:
         """Queue the next piece of text for the check, without waiting."""
@@ -217,7 +225,7 @@ class AnswerCheck:
 
     @property
     def _answer(self) -> Answer:
-        return answer_of(
+        answer = answer_of(
             self.index,
             text="".join(self._text),
             refusal=self._refusal,
@@ -226,6 +234,7 @@ class AnswerCheck:
             calls=self._calls.calls,
             has_reasoning=self._has_reasoning,
         )
+        return replace(answer, is_cut=self.is_cut)
 
     async def _conclude(self, answer: Answer) -> Checked:
         if self._failure is None and self._flow is not None:

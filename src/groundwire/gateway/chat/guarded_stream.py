@@ -270,6 +270,8 @@ class ReleasedStream:
         if not self._is_done and not is_finished:
             await self._break_off(None)
             return
+        if self._is_upstream_error:
+            self._answers.break_off()
         if self._release is Release.DEFERRED:
             await self._settle_together()
         else:
@@ -307,6 +309,7 @@ class ReleasedStream:
             return
         if isinstance(error, UNREADABLE):
             self._lose()
+        self._answers.break_off()
         for checked in await self._answers.finish():
             self._let_go(checked.answer.index, checked)
         self._finish(self._held.tail(is_done=False), error)

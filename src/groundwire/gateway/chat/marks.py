@@ -15,6 +15,7 @@ from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
+from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
 from groundwire.policy.policy import Action
 
@@ -85,14 +86,18 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """Our own headers: the worst outcome and the strongest action of the answers.
 
-    There are none if no answer was checked before the response.
+    There are none if no answer was checked before the response. A third one tells that reasoning
+    of the model stands beside them, which is not read.
     """
     if not answers:
         return []
-    return [
+    headers = [
         ("x-groundwire-outcome", str(worst(answer.outcome for answer in answers))),
         ("x-groundwire-action", str(strongest(answers))),
     ]
+    if unread := _unread(answers):
+        headers.append(("x-groundwire-unread", ",".join(unread)))
+    return headers
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
@@ -120,14 +125,22 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
     Returns:
         JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` those of
-        :func:`vsr_headers` by name, with the same values.
+        :func:`vsr_headers` by name, with the same values; ``unread`` if anything was not.
     """
+    unread = _unread(answers)
     return {
         "outcome": str(worst(answer.outcome for answer in answers)),
         "action": str(strongest(answers)),
         "trace_id": trace_id,
         "headers": dict(vsr_headers(answers)),
+        **({"unread": unread} if unread else {}),
     }
+
+
+def _unread(answers: Sequence[Checked]) -> list[str]:
+    """What stands beside the answers and was not checked, where the answers were."""
+    has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
+    return ["reasoning"] if has_reasoning else []
 
 
 def strongest(answers: Sequence[Checked]) -> Action:

@@ -72,7 +72,7 @@ class ObservedStream:
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None
-        self._is_upstream_error = False
+        self._is_upstream_error = self._is_done = False
         try:
             encoding = reply.content_encoding
             self._reader = ChunkReader(encoding, dialect.reader(), path=dialect.path)
@@ -102,6 +102,7 @@ class ObservedStream:
                     await asyncio.sleep(0)
                 if read.is_unreadable or (read.chunk is not None and read.chunk.is_unread):
                     self._answers.lose()
+                self._is_done |= read.is_end
                 self._is_upstream_error |= read.chunk is not None and read.chunk.is_error
                 for part in read.chunk.parts if read.chunk else ():
                     self._answers[part.index].take(part)
@@ -114,6 +115,8 @@ class ObservedStream:
         self._answers.lose()
 
     async def _report(self) -> StreamReport:
+        if not self._is_done or self._is_upstream_error:
+            self._answers.break_off()
         checked = await self._answers.finish()
         self._answers.close()
         return StreamReport(answers=checked, is_upstream_error=self._is_upstream_error)

@@ -36,7 +36,10 @@ class Completions(ChatCompletions):
         for choice in choices:
             if not isinstance(choice, Mapping) or choice.get("message") or choice.get("delta"):
                 raise InvalidConversationError("choices", "one has text outside of its text", "")
-        said = [{"index": each.get("index"), "message": _message(each)} for each in choices]
+        kept = ("index", "finish_reason")
+        said = [
+            {**{key: each.get(key) for key in kept}, "message": _message(each)} for each in choices
+        ]
         return with_unread(read_response({"choices": said}), data)
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401

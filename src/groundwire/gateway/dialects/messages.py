@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -22,7 +22,7 @@ from groundwire.gateway.dialects.blocks import (
     unknown_event,
 )
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, ToolCall, answer_of
+from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks_off
 
 #: Fields of a message, and those of them that are known before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
@@ -92,7 +92,7 @@ class Messages:
             ),
             has_reasoning="thinking" in kinds,
         )
-        return (answer,)
+        return (replace(answer, is_cut=breaks_off(data.get("stop_reason"))),)
 
     def is_error(self, data: object) -> bool:
         """Whether a body is an error and nothing else: text beside it would not be checked."""

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -37,7 +38,7 @@ from groundwire.gateway.dialects.response_fields import (
     unread_in_part,
 )
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of
+from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, breaks_off
 
 
 class Responses:
@@ -76,7 +77,7 @@ class Responses:
             calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
             has_reasoning="reasoning" in kinds,
         )
-        return (answer,)
+        return (replace(answer, is_cut=breaks_off(data.get("status"))),)
 
     def is_error(self, data: object) -> bool:
         """Whether a body is an error and nothing else: text beside it would not be checked."""

@@ -8,10 +8,10 @@ holds things that cannot be read is read without them, which are counted.
 
 One module a concept: ``content`` reads what a message may hold, ``messages`` who says it.
 ``dividing`` tells what asks, instructs and informs in running text, by ``structure``, ``labels``,
-``roles`` and ``wording``; ``answered`` finds examples, ``passages`` the passages of a block, and
-``informing`` makes evidence of them. ``request`` orders all of it and applies the limits,
-``answer_form`` reads which form the answer is to have, ``response`` reads the answers,
-``transcript`` divides a file with both.
+``roles``, ``material``, ``paragraph`` and ``wording``, and in a ``second_pass``; ``answered`` finds
+examples, ``passages`` the passages of a block, and ``informing`` makes evidence of them.
+``request`` orders all of it and applies the limits, ``answer_form`` reads which form the answer is
+to have, ``response`` reads the answers, ``transcript`` divides a file with both.
 ``docs/conversations.md`` tells the conventions.
 """
 
@@ -29,6 +29,7 @@ from groundwire.pipeline.conversation.response import (
     Said,
     ToolCall,
     answer_of,
+    breaks_off,
     has_reasoning,
     read_response,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "SourceOrigin",
     "ToolCall",
     "answer_of",
+    "breaks_off",
     "divide_transcript",
     "has_reasoning",
     "read_form",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -60,6 +60,9 @@ class Answer:
             they say is not checked.
         calls: Its calls of tools.
         n_prose: Characters of prose before the JSON of a ``structured`` answer.
+        is_cut: Whether it breaks off, maybe within a word: the model had no room left, a filter
+            stopped it, or the connection was lost.
+        has_reasoning: Whether reasoning of the model stands beside it, which is not checked.
     """
 
     index: int
@@ -68,6 +71,8 @@ class Answer:
     n_skipped: int = 0
     calls: tuple[ToolCall, ...] = ()
     n_prose: int = 0
+    is_cut: bool = False
+    has_reasoning: bool = False
 
     @property
     def has_statements(self) -> bool:
@@ -136,7 +141,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
         if not isinstance(message, Mapping):
             raise InvalidConversationError(f"choices[{i}].message", _its_type(message), remedy)
         index = choice.get("index")
-        answers.append(_read_message(message, index if type(index) is int else i))
+        answer = _read_message(message, index if type(index) is int else i)
+        answers.append(replace(answer, is_cut=breaks_off(choice.get("finish_reason"))))
     return tuple(answers)
 
 
@@ -174,6 +180,17 @@ def _argument_text(arguments: object) -> str:
         raise InvalidConversationError("the arguments of a call", "it is too deep", "") from None
 
 
+#: Why an answer breaks off, in the words of the APIs.
+_BREAKS_OFF = frozenset(
+    ("length", "content_filter", "model_length", "max_tokens", "refusal", "incomplete")
+).union(("model_context_window_exceeded", "response.incomplete"))
+
+
+def breaks_off(reason: object) -> bool:
+    """Whether the reason for which an answer ends is that it was cut off."""
+    return isinstance(reason, str) and reason.lower() in _BREAKS_OFF
+
+
 #: Fields with the reasoning of a model.
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 
@@ -208,7 +225,14 @@ def answer_of(
     else:
         kind, text = AnswerKind.EMPTY, ""
         n_skipped += has_reasoning
-    return Answer(index=index, kind=kind, text=text, n_skipped=n_skipped, calls=calls)
+    return Answer(
+        index=index,
+        kind=kind,
+        text=text,
+        n_skipped=n_skipped,
+        calls=calls,
+        has_reasoning=has_reasoning,
+    )
 
 
 def _its_type(value: object) -> str:
