@@ -157,7 +157,7 @@ def test_what_is_judged_is_known_before_the_end() -> None:
         flow.feed(f"\n{CODE}")
         earlier = flow.review()
         assert earlier.clear_to == earlier.judged_to == len(f"{RIGHT}\n```python\nprint(42)")
-        flow.feed(f"\n{WRONG} It ")
+        flow.feed(f"\n{WRONG} It")
         review = flow.review()
         assert review.checked.outcome is Outcome.HALLUCINATED
         assert review.checked.action is Action.BLOCK
@@ -181,12 +181,12 @@ def test_nothing_is_known_before_the_first_claim() -> None:
 def test_a_finding_that_may_be_taken_back_is_not_clear() -> None:
     pipeline = piped(min_pieces=4)
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))) as flow:
-        flow.feed(f"{RIGHT} {WRONG} {RIGHT} It ")
+        flow.feed(f"{RIGHT} {WRONG} {RIGHT} It")
         review = flow.review()
         assert review.checked.outcome is Outcome.GROUNDED
         assert review.clear_to == len(f"{RIGHT} ")
         assert review.judged_to == len(f"{RIGHT} {WRONG} {RIGHT}")
-        flow.feed(f" weighs 500 tonnes. {RIGHT} It ")
+        flow.feed(f" weighs 500 tonnes. {RIGHT} It")
         review = flow.review()
         assert review.checked.action is Action.BLOCK
         assert review.clear_to == len(f"{RIGHT} ")
@@ -195,7 +195,7 @@ def test_a_finding_that_may_be_taken_back_is_not_clear() -> None:
 def test_a_finding_that_the_policy_lets_pass_is_clear() -> None:
     pipeline = piped(policy=Policy(action=Action.HEADER))
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))) as flow:
-        flow.feed(f"{WRONG} It ")
+        flow.feed(f"{WRONG} It")
         review = flow.review()
         assert review.checked.action is Action.HEADER
         assert review.clear_to == review.judged_to == len(f"{WRONG}")
@@ -231,7 +231,7 @@ def test_an_answer_that_was_given_up_is_unavailable_and_no_failure_for_the_log(
 ) -> None:
     pipeline = piped()
     flow = pipeline.stream(pipeline.open(asked(QUESTION, FACTS)))
-    flow.feed(f"{RIGHT} It ")
+    flow.feed(f"{RIGHT} It")
     flow.close()
     review = flow.review()
     assert flow.feed(WRONG) == []
@@ -250,11 +250,11 @@ def test_a_detector_that_reads_answers_whole_judges_at_the_end() -> None:
     flow = pipeline.stream(pipeline.open(asked(QUESTION, FACTS)))
     assert flow._stream is not None
     flow._stream._reading.is_incremental = False
-    flow.feed(f"{RIGHT} {RIGHT} It ")
+    flow.feed(f"{RIGHT} {RIGHT} It")
     review = flow.review()
     assert (review.judged_to, review.clear_to, review.checked.reason) == (0, 0, "empty")
     flow.finish()
-    assert flow.review().judged_to == len(f"{RIGHT} {RIGHT} It ")
+    assert flow.review().judged_to == len(f"{RIGHT} {RIGHT} It")
 
 
 # Explanations.
@@ -268,7 +268,7 @@ def test_a_finding_is_explained_once_while_the_answer_is_reviewed() -> None:
         return contradicts(claim, evidence)
 
     pipeline = piped(policy=Policy(action=Action.LOG), explainer=Explainer(judge))
-    claims = [f"{WRONG} It ", "weighs 500 tonnes. It ", "is 500 meters tall. Yes "]
+    claims = [f"{WRONG} It", " weighs 500 tonnes. It", " is 500 meters tall. Yes"]
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))) as flow:
         for n, delta in enumerate(claims, 1):
             flow.feed(delta)
@@ -283,7 +283,7 @@ def test_what_the_explainer_acquits_is_clear() -> None:
     explainer = Explainer(lambda *_: Entailment(entailment=0.98, neutral=0.01, contradiction=0.01))
     pipeline = piped(judged(stands=0.9), explainer=explainer)
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))) as flow:
-        flow.feed("It stands in Paris. It ")
+        flow.feed("It stands in Paris. It")
         review = flow.review()
         assert (review.checked.outcome, review.clear_to) == (Outcome.GROUNDED, 19)
         assert [each.start for each in review.checked.dropped] == [3]

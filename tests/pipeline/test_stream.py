@@ -158,6 +158,7 @@ def cut(text: str) -> Checked:
         (f"{RIGHT} It was built in 1950.", Outcome.PARTIAL),  # maybe of a number
         (f"{RIGHT} It was built in 1950 by", Outcome.HALLUCINATED),
         (f"{RIGHT} It was built in 1950 ", Outcome.HALLUCINATED),
+        (f"{RIGHT} 1950", Outcome.PARTIAL),
         (RIGHT, Outcome.GROUNDED),
     ],
 )

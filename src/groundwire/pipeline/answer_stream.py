@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 #: A word that may go on: "tow", or "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 _MAX_WORD = 64
+#: Where a claim may end: the detector waits for the next character to know.
+_CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,7 @@ class Flow:
         self._form, self._sources = form or AnswerForm(), sources
         self._pieces: list[str] = []
         self._last_word = ""  # not judged until it is complete: the answer may break off in it
+        self._before = ""  # the end of the text before it
         self._checked: Checked | None = None
         self._clear_to = 0
         self._is_closed = False
@@ -115,7 +118,9 @@ class Flow:
             return []
         text = self._last_word + delta
         end = _start_of_last_word(text)
-        self._last_word = text[end:]
+        if _CLAIM_END.search((self._before + text[:end])[-_MAX_WORD:]):
+            end = len(text)  # a claim before it may be complete
+        self._before, self._last_word = (self._before + text[:end])[-_MAX_WORD:], text[end:]
         try:
             return self._stream.feed(text[:end]) if end else []
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
@@ -159,12 +164,11 @@ class Flow:
         text = answer.text if structured is None else structured.text
         is_within_word = answer.is_cut and _start_of_last_word(answer.text) < len(answer.text)
         end = _start_of_last_word(text) if is_within_word else len(text)
-        if not text[:end].strip():
-            end = len(text)
-        stream.feed(text[len(stream.text) : end])
+        is_alone = len(stream.text) > end or not text[:end].strip()
+        stream.feed(text[len(stream.text) : len(text) if is_alone else end])
         detection = stream.finish()
         if end < len(text):
-            detection = account_for(replace(detection, answer=text), {Reason.CUT_OFF: 1})
+            detection = account_for(_without_last(detection, text, end), {Reason.CUT_OFF: 1})
         return CheckResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
@@ -238,6 +242,14 @@ class Flow:
             if self._is_closed
             else CheckResult.failed(error)
         )
+
+
+def _without_last(detection: Detection, text: str, end: int) -> Detection:
+    """The detection of a text without the claim that its last word is alone, if there is one."""
+    claims = tuple(claim for claim in detection.claims if claim.start < end)
+    is_same = len(claims) == len(detection.claims)
+    probability = detection.probability if is_same else None
+    return replace(detection, answer=text, claims=claims, probability=probability)
 
 
 def _start_of_last_word(text: str) -> int:
