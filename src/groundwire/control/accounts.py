@@ -1,6 +1,6 @@
 """Accounts of people who sign in to the console, and their sessions.
 
-Passwords are kept as Argon2 hashes, sessions as SHA-256 hashes of random tokens.
+The database holds Argon2 hashes of passwords, and SHA-256 hashes of the random tokens of sessions.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 #: How long a session lasts.
 SESSION = timedelta(hours=12)
 
-#: Passwords that are hashed at a time: each takes a processor and 64 MB for a moment.
+#: Most passwords that are hashed at the same time: each takes a processor and 64 MB meanwhile.
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -39,7 +39,7 @@ _HASHER = PasswordHasher()
 
 
 class AccountRole(StrEnum):
-    """The roles of people, each with the rights of those before it."""
+    """The roles of people; each role has the rights of the roles before it, and more."""
 
     VIEWER = "viewer"  # sees everything
     REVIEWER = "reviewer"  # judges findings
@@ -48,13 +48,13 @@ class AccountRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An account.
+    """The account of somebody who may sign in to the console.
 
     Attributes:
         name: The name to sign in with; it never changes.
-        role: What its owner may do.
-        created_at: When it was made.
-        signed_in_at: When its owner signed in last.
+        role: The role, which says what the owner may do.
+        created_at: The moment when the account was made.
+        signed_in_at: The moment when the owner signed in last; ``None`` if never.
     """
 
     name: str
@@ -65,7 +65,13 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedAccount:
-    """The result of saving an account: the account, its role before, and what was changed."""
+    """The result of saving an account.
+
+    Attributes:
+        account: The account as it is now.
+        role_before: Its role before; ``None`` if the account is new.
+        has_new_password: Whether its password was set.
+    """
 
     account: Account
     role_before: AccountRole | None
@@ -73,7 +79,7 @@ class SavedAccount:
 
 
 class InvalidAccountError(GroundwireError, ValueError):
-    """An account cannot have this name or password."""
+    """The name or password for an account is not valid, or the name is taken."""
 
     def __str__(self) -> str:
         return f"{self.args[0]}."
@@ -87,13 +93,13 @@ class UnknownAccountError(GroundwireError):
 
 
 class Accounts:
-    """Reads and changes accounts and sessions. What fails raises StoreError."""
+    """Reads and changes accounts and sessions in a store. If that fails, it raises StoreError."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._hashing = store, asyncio.Semaphore(_MAX_HASHING)
 
     async def all(self) -> tuple[Account, ...]:
-        """Return all accounts by name."""
+        """Return all accounts, sorted by name."""
         async with self._store.reading() as connection:
             found = await connection.execute(select(accounts).order_by(accounts.c.name))
             return tuple(map(_account, found))
@@ -108,19 +114,19 @@ class Accounts:
         is_reset: bool = True,
         keeps_session: str = "",
     ) -> SavedAccount:
-        """Make an account, or give one another role or password; its sessions end.
+        """Make an account, or change the role or password of an account; its sessions end.
 
         Args:
             name: The name to sign in with.
-            role: The role; ``None`` leaves it, and is a viewer's for a new account.
-            password: The password; ``None`` leaves it. A new account needs one.
-            is_new: Whether there must be no account of this name yet.
-            is_reset: Whether the password is also for an account that there is.
-            keeps_session: The token of a session that goes on.
+            role: The new role; ``None`` leaves the role, and makes a new account a viewer.
+            password: The new password; ``None`` leaves the password. A new account needs one.
+            is_new: Whether an account of this name is an error.
+            is_reset: Whether an existing account gets the password, too.
+            keeps_session: The token of a session that does not end.
 
         Raises:
-            InvalidAccountError: If name or password cannot be as asked.
-            UnknownAccountError: If there is no account, and no password for a new one.
+            InvalidAccountError: If the name or the password is not valid, or the name is taken.
+            UnknownAccountError: If there is no account of this name, and no password to make one.
         """
         name = read_name(name)
         hashed = None
@@ -155,7 +161,7 @@ class Accounts:
         """Remove an account; its sessions end.
 
         Raises:
-            UnknownAccountError: If there is none.
+            UnknownAccountError: If there is no account of this name.
         """
         async with self._store.writing() as connection:
             account = await _known(connection, name)
@@ -164,7 +170,7 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether this is the password of an account; an unknown name takes as long."""
+        """Return whether a password is that of an account; an unknown name takes as long."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(
@@ -174,7 +180,7 @@ class Accounts:
     async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
         """Begin a session; return the account and the token of the session.
 
-        ``None`` if there is no account of this name, or the password is not its.
+        Return ``None`` if there is no account of this name, or the password is wrong.
         """
         if not await self.is_right(name, password):
             return None
@@ -190,7 +196,7 @@ class Accounts:
         return _account(row), token
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account of a session; ``None`` if it has ended."""
+        """Return the account of the session with a token; ``None`` if the session has ended."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:
@@ -199,7 +205,7 @@ class Accounts:
         return None if row is None else _account(row)
 
     async def sign_out(self, token: str) -> None:
-        """End a session."""
+        """End the session with a token."""
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
 
@@ -209,15 +215,15 @@ class Accounts:
 
 
 def new_password() -> str:
-    """Make a password of 20 characters."""
+    """Make a random password of 20 characters."""
     return secrets.token_urlsafe(15)
 
 
 def read_name(raw: str) -> str:
-    """Read the name of an account, in small letters.
+    """Validate the name of an account, and return it in small letters.
 
     Raises:
-        InvalidAccountError: If it is none.
+        InvalidAccountError: If the name is not valid.
     """
     name = raw.strip().lower()
     if not _NAME.fullmatch(name):
@@ -240,7 +246,7 @@ def _read_password(password: str, name: str) -> str:
 
 @cache
 def _nobodys() -> str:
-    """Return the hash of a password that nobody has."""
+    """Return a hash to compare with if a name is unknown, so that this takes as long."""
     return _HASHER.hash(secrets.token_urlsafe(32))
 
 

@@ -1,7 +1,7 @@
-"""Counts of answers and of the time that checks take, by the hour, in the store.
+"""Counts answers, and the time that checks take, for each hour, in the store.
 
-The audit trail has no event for an answer that is grounded, so shares and trends cannot be read
-from it. Each process adds its counts to the rows of all.
+The audit trail has no event for a grounded answer, so shares and trends cannot be read from it.
+All processes add their counts to the same rows.
 """
 
 import time
@@ -20,17 +20,18 @@ from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import activity, check_times
 from groundwire.pipeline import Checked
 
-#: Seconds of a row.
+#: Seconds that one row counts: an hour.
 SLOT_S = 3600
 
-#: How long rows are kept.
+#: Seconds for which rows are kept.
 KEPT_S = 400 * 86_400
 
-#: The largest number of models that are told apart between two writes; clients name them.
+#: Most models that are counted apart between two writes. Clients choose the names of models, so
+#: there may be any number; further models are counted together.
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
-#: Times are counted in ranges, each a quarter longer than the one before.
+#: Times are counted in ranges: the end of the first, and the ratio of the ends of two ranges.
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
@@ -41,12 +42,13 @@ class AnswerCount:
     """A number of answers that have the same tenant, model, outcome and action.
 
     Attributes:
-        start: The beginning of its stretch of time, in seconds since 1970; 0: of the whole window.
-        tenant: The tenant; empty where tenants are not told apart.
-        model: The model that the client named; empty where models are not told apart.
+        start: The beginning of the stretch of time that is counted, in seconds since 1970; 0 for
+            the whole window of a report.
+        tenant: The tenant; empty where all tenants are counted together.
+        model: The model that the client named; empty where all models are counted together.
         outcome: The outcome of the check.
-        action: What was done.
-        n: The number.
+        action: The action that was taken.
+        n: The number of answers.
     """
 
     start: int = 0
@@ -59,7 +61,14 @@ class AnswerCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes:
-    """The times of a stage: median and 99th percentile in milliseconds, to an eighth."""
+    """How long a stage of checks took.
+
+    Attributes:
+        stage: Name of the stage.
+        n: The number of times that were counted.
+        p50_ms: The median in milliseconds, right to about an eighth.
+        p99_ms: The 99th percentile in milliseconds, right to about an eighth.
+    """
 
     stage: str
     n: int
@@ -69,12 +78,12 @@ class StageTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityReport:
-    """What happened in a window of time.
+    """The counts of a window of time.
 
     Attributes:
-        totals: All answers by tenant, model, outcome and action.
-        trend: The answers that were asked for, by stretch of time, outcome and action.
-        times: The times of the stages.
+        totals: Numbers of all answers, by tenant, model, outcome and action.
+        trend: Numbers of the selected answers, by stretch of time, outcome and action.
+        times: The times that the stages of checks took.
     """
 
     totals: tuple[AnswerCount, ...]
@@ -83,7 +92,10 @@ class ActivityReport:
 
 
 class Activity:
-    """Counts what one process does, and reads what all have done. One event loop uses it."""
+    """Counts the answers and times of one process, and reads the counts of all processes.
+
+    One event loop uses it.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -100,14 +112,14 @@ class Activity:
             self._counts[activity][_slot(), *result] += 1
 
     def took(self, stage: str, ms: float) -> None:
-        """Count the time of a stage."""
+        """Count the time that a stage of a check took."""
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Add what was counted to the store.
+        """Add the counts since the last write to the store.
 
         Raises:
-            StoreError: If the database fails; the counts are kept for the next time.
+            StoreError: If the database fails; the counts are kept for the next write.
         """
         counts = {table: found for table, found in self._counts.items() if found}
         if not counts:
@@ -129,7 +141,7 @@ class Activity:
         adding = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(table)
         names = [column.name for column in table.primary_key]
         both = {"n": table.c.n + adding.excluded.n}
-        # In one order, so that two processes never wait for one another's rows in a circle.
+        # All processes write rows in the same order, so that they cannot deadlock.
         rows = [dict(zip(names, key, strict=True)) | {"n": n} for key, n in sorted(found.items())]
         await connection.execute(
             adding.on_conflict_do_update(index_elements=names, set_=both), rows
@@ -139,14 +151,14 @@ class Activity:
     async def report(
         self, since: int, *, step_s: int, tenant: str = "", model: str = "", action: str = ""
     ) -> ActivityReport:
-        """Return what happened since a moment.
+        """Return the counts since a moment.
 
         Args:
             since: The moment in seconds since 1970.
-            step_s: Seconds of each stretch of the trend.
-            tenant: The tenant of the trend; empty: all.
-            model: Its model; empty: all.
-            action: What was done; empty: anything.
+            step_s: Seconds of each stretch of time in the trend.
+            tenant: The tenant whose answers the trend counts; empty: all tenants.
+            model: The model whose answers the trend counts; empty: all models.
+            action: The action of the answers that the trend counts; empty: all actions.
         """
         own, times, n = activity.c, check_times.c, func.sum(activity.c.n)
         kinds = (own.tenant, own.model, own.outcome, own.action)
@@ -191,7 +203,12 @@ def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
 
 
 def _quantile(counts: Mapping[int, int], n_below: float) -> float:
-    """Return the middle of the range that holds a quantile; ranges are in ascending order."""
+    """Return a quantile: the middle of the range in which it falls.
+
+    Args:
+        counts: Number of a range → number of times in it, in ascending order of the ranges.
+        n_below: The number of times up to the quantile.
+    """
     below = accumulate(counts.values())
     place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)
     return float(_SHORTEST_MS * _GROWTH ** (place - 0.5))

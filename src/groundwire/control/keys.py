@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-#: The first characters of the keys that we make, for tenants and for the admin plane. Configured
-#: keys may begin otherwise.
+#: First characters of the keys that a gateway makes, for tenants and for the admin plane. Keys in a
+#: configuration may begin otherwise.
 PREFIX = "gw_"
 ADMIN_PREFIX = "gwa_"
 
-#: Matches such a key anywhere in a text. A key has 43 characters after its prefix.
+#: Matches a key that a gateway made, anywhere in a text. Keys have 43 characters after the prefix;
+#: 20 of them are enough to match, so that the beginning of a key is found as well.
 _MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
 
@@ -25,8 +26,8 @@ class Key:
     """A key of a tenant.
 
     Attributes:
-        tenant: The tenant whose requests come with it.
-        sha256: Its hash, 64 hexadecimal digits.
+        tenant: The tenant whose requests come with the key.
+        sha256: The hash of the key: 64 hexadecimal digits.
     """
 
     tenant: str
@@ -50,8 +51,8 @@ class AdminKey:
     """A key of the admin plane.
 
     Attributes:
-        key_id: Its id in logs and events.
-        role: What its owner may do.
+        key_id: The id of the key in logs and events.
+        role: The role, which says what the owner may do.
         name: A name for people to read.
     """
 
@@ -61,17 +62,17 @@ class AdminKey:
 
 
 def is_made_here(key: bytes) -> bool:
-    """Return whether a text begins like a key that any gateway makes."""
+    """Return whether a text begins like a key that a gateway makes."""
     return key.startswith((PREFIX.encode(), ADMIN_PREFIX.encode()))
 
 
 def holds_key(text: str) -> bool:
-    """Return whether a text contains what looks like a key that a gateway made."""
+    """Return whether a text contains something that looks like a key that a gateway made."""
     return _MADE_HERE.search(text) is not None
 
 
 def hide_keys(text: str) -> str:
-    """Return a text in which what looks like such a key is ``gw_***``."""
+    """Return a text in which ``gw_***`` or ``gwa_***`` replaces keys that a gateway made."""
     return _MADE_HERE.sub(r"\1***", text)
 
 
@@ -80,7 +81,7 @@ class Hashed(Protocol):
 
     @property
     def sha256(self) -> str:
-        """The hash, 64 hexadecimal digits."""
+        """The hash of the key: 64 hexadecimal digits."""
         ...
 
 
@@ -88,11 +89,11 @@ _Hashed = TypeVar("_Hashed", bound=Hashed)
 
 
 def find_by_hash(known: Mapping[str, _Hashed], digest: str) -> _Hashed | None:
-    """Return the value under the hash of a key, in a time that tells nothing about other keys.
+    """Return the value that is stored under the hash of a key; its time reveals no other key.
 
-    A lookup may take longer the more digits of a hash are right. That is safe: whoever sends keys
-    cannot choose their hashes, not even the first digits, but by trying keys; and of a key, its
-    hash tells nothing. The comparison after it takes the same time for any two hashes.
+    The lookup may take longer if more digits of the hash are right. That is safe: a client that
+    sends keys cannot choose their hashes, and a hash reveals nothing about its key. The comparison
+    after the lookup takes the same time for any two hashes.
     """
     found = known.get(digest)
     if found is None or not hmac.compare_digest(found.sha256, digest):

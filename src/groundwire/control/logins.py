@@ -1,19 +1,19 @@
-"""Decides which logins to the admin plane are recorded: few, however many attempts there are."""
+"""Decides which logins to the admin plane make an event, so that many attempts make few events."""
 
 from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-#: Seconds after which the use of a key from the same address makes an event again.
+#: Seconds after which another use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
 
-#: Seconds between two events about failures from one address; each has their number.
+#: Seconds between two events about failed logins from one address; an event has their number.
 FAILURE_S = 60.0
 
-#: The largest number of pairs of key and address, and of addresses, that are remembered.
+#: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: The name under which all addresses beyond that number are counted.
+#: The name under which failures from all further addresses are counted.
 OTHERS = "others"
 
 
@@ -33,7 +33,10 @@ class Logins:
         self._failures: dict[str, _Failures] = {}
 
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
-        """Note the use of a key; return whether it was not used from the address lately."""
+        """Note the use of a key; return whether it makes an event.
+
+        It does unless the key was used from this address in the last :data:`LOGIN_S` seconds.
+        """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
             return False
@@ -41,7 +44,10 @@ class Logins:
         return True
 
     def failed(self, address: str, *, now: float) -> bool:
-        """Note a failure; return whether it makes an event now. If not, :meth:`due` returns it."""
+        """Note a failed login; return whether it makes an event now.
+
+        If not, :meth:`due` counts it later.
+        """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
         known = self._failures.get(address)
@@ -52,9 +58,10 @@ class Logins:
         return True
 
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
-        """Return addresses whose minute is over, with the number of failures without an event.
+        """Return the addresses for which an event is due, with the numbers of new failures.
 
-        They count as recorded from then on; an address without any is forgotten.
+        An event is due :data:`FAILURE_S` after the last one. The returned failures count as
+        recorded; an address without new failures is forgotten.
         """
         over = [
             (address, each)
@@ -70,7 +77,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """Return all failures without an event, at the end."""
+        """Return all addresses with failures that have no event yet, and their numbers."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

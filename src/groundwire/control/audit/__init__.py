@@ -1,11 +1,11 @@
 """The audit trail: signed records of what the gateway found and did.
 
-``event`` is one event; ``events`` builds those about answers, ``control_events`` those about
-tenants and keys. ``quoted`` says how much of a text they keep, ``redact`` what is taken out of it
-before, and ``detail`` keeps all that was found. ``chain`` signs events as records, ``log`` writes
-them to one of ``sinks`` or to ``store_sink``; ``configured`` makes the log of a configuration.
-``trail`` reads the records in the store, ``retention`` removes old ones, and ``verify`` says
-whether they are as they were written.
+``event`` defines an event; ``events`` builds the events about answers, ``control_events`` the
+events about tenants, keys and accounts. ``quoted`` decides how much of a text an event keeps,
+``redact`` removes secrets from it, and ``detail`` keeps all findings about an answer. ``chain``
+signs events as records, ``log`` writes them to one of ``sinks`` or to ``store_sink``;
+``configured`` makes the log of a configuration. ``trail`` reads the records in the store,
+``retention`` removes old records, and ``verify`` says whether they are as they were written.
 """
 
 from groundwire.control.audit.chain import Chain

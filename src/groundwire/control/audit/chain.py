@@ -2,7 +2,7 @@
 
 Somebody who can write to the database or the file, but has no key, cannot make a record, and cannot
 change, remove or move one without a trace. The signed bytes begin with their purpose and contain
-the length of each part, so that two different things are never signed as the same bytes.
+the length of each part, so that two different records or rows never have the same signed bytes.
 """
 
 import hmac
@@ -22,7 +22,7 @@ _KEY = b"groundwire audit key 1"
 
 
 class Chain:
-    """The chain of one writer: one audit log of one start of a process."""
+    """The chain of one writer: of the audit log of one process, from its start to its end."""
 
     def __init__(self, writer: str, key: bytes) -> None:
         """Begin a chain.
@@ -45,10 +45,11 @@ class Chain:
         return self.head.writer
 
     def started(self, heads: Sequence[Head]) -> AuditEvent:
-        """Return the first event of the chain: it names the last records of other chains.
+        """Return the first event of the chain, which names the last records of other chains.
 
         Args:
-            heads: The last records of other chains, whose ends this proves.
+            heads: The last records of other chains. Once they are named, nobody can remove them
+                without a trace.
         """
         named = [each.to_dict() for each in heads]
         own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
@@ -89,7 +90,7 @@ class Chain:
 
 
 def detail_sha256(detail: str) -> str:
-    """Return the hash of a detail, which its record holds."""
+    """Return the SHA-256 of a detail, which the record of the event holds."""
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -101,7 +102,7 @@ def record_mac(
 
 
 def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
-    """Return the MAC of a row of ``audit_writers``.
+    """Return the MAC of a row of ``audit_writers``, which says where a chain ends.
 
     Without the key nobody can make a chain end earlier, except by restoring an older row.
     """
@@ -125,7 +126,7 @@ def ended(*, n_lost: int) -> AuditEvent:
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
     """Return the event that announces a removal; it is on disk before anything is removed.
 
-    It repeats what earlier such events say and something still refers to: they may be removed, too.
+    It repeats earlier announcements that are still needed, since their records may be removed, too.
 
     Args:
         removed: The last record that each chain loses; all records before it are removed as well.

@@ -1,6 +1,6 @@
-"""Statements of signed records about the trail: where chains stood, and what retention removed.
+"""Collects the statements of records about the trail: ends of chains, and removals by retention.
 
-Only signed records count: nobody without a key can explain away a record that is missing.
+Only signed records count, so nobody without a key can pretend that retention removed a record.
 """
 
 import hmac
@@ -21,23 +21,24 @@ TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 class Claims:
-    """The statements of all records of :data:`TELLING`.
+    """The statements of all records whose type is in :data:`TELLING`.
 
     Attributes:
-        seen: Writer → number of a record → its MAC, and the chain that has seen it there.
-        removed: Writer → the last record that retention removed.
-        details_before: Retention removed details of records before this moment.
+        seen: Writer → number of a record → its MAC, and the name of the chain that states it.
+        removed: Writer → the last record that retention removed from its chain.
+        details_before: The moment before which retention removed the details of records; ``None``
+            if it removed none by their age.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Begin without statements; only records count that one of these keys has signed."""
+        """Begin without statements. Only records that one of ``keys`` has signed will count."""
         self._keys = keys
         self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}
         self.details_before: datetime | None = None
 
     def learn(self, record: AuditRecord) -> None:
-        """Add what a record says, if it is signed."""
+        """Add the statements of a record, if one of the keys has signed it."""
         if signer(record, self._keys) is None:
             return
         payload = json.loads(record.line)["payload"]
@@ -48,12 +49,12 @@ class Claims:
             self._apply(payload)
 
     def is_removed(self, writer: str, seq: int) -> bool:
-        """Return whether retention removed a chain up to this record, or further."""
+        """Return whether retention removed a record of a chain, according to the statements."""
         found = self.removed.get(writer)
         return found is not None and found.seq >= seq
 
     def is_detail_removed(self, record: AuditRecord) -> bool:
-        """Return whether retention removed the detail of a record, or is about to."""
+        """Return whether retention has announced to remove the detail of a record."""
         before = self.details_before
         is_old = before is not None and record.moment < moments.of_datetime(before)
         return is_old or self.is_removed(record.writer, record.seq)

@@ -9,8 +9,8 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: Seconds that an event waits for others, if nobody waits for it: a busy gateway then commits ten
-#: times a second and not with every answer.
+#: Seconds that an event waits for further events, if no response waits for it. A busy gateway then
+#: commits ten times a second, and not with every answer.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.
@@ -22,11 +22,11 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
 
     Args:
         config: The configuration.
-        is_stored: Whether there is a store for it; a configured path goes before the store.
+        is_stored: Whether there is a store for the log. It is used unless a path is configured.
 
     Raises:
-        ConfigError: If there is no key, and none can be made.
-        SettingError: If its file cannot be written.
+        ConfigError: If there is no key to sign with, and none can be made.
+        SettingError: If the file of the log cannot be written.
     """
     own = config.audit
     if not own.enabled:
@@ -41,7 +41,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
-    # Nothing removes details from a file: they are only kept there if they may be kept for ever.
+    # Retention works in the store alone, so a file has details only if they may be kept for ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

@@ -21,10 +21,11 @@ from groundwire.control.tenants.record import (
     TenantRecord,
 )
 
-#: The actors of changes that need no key: ``groundwire keys``, and the first start.
+#: The actors of changes that need no key: commands such as ``groundwire keys``, and the first
+#: start.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
-#: Filters that are not texts.
+#: Filters of an export whose values are moments, which are not redacted.
 _MOMENTS = frozenset({"since", "until"})
 
 _PARTS = {
@@ -34,18 +35,19 @@ _PARTS = {
 
 
 def account_actor(name: str) -> str:
-    """Return the actor of what somebody does who is signed in."""
+    """Return the actor of events that the owner of an account causes."""
     return f"account:{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvents:
-    """Builds the events of one request.
+    """Builds the events of one request to the control plane.
 
     Attributes:
-        actor: The id of the key that the request came with, or :func:`account_actor`.
+        actor: Who causes the events: the id of the request's key, :func:`account_actor`,
+            :data:`COMMAND_LINE` or :data:`FIRST_START`.
         trace_id: The id of the request.
-        redact: Redacts texts before they are kept.
+        redact: Function that redacts a text before an event keeps it.
     """
 
     actor: str
@@ -53,7 +55,7 @@ class ControlEvents:
     redact: Callable[[str], str] = str
 
     def changed(self, change: Changed) -> tuple[AuditEvent, ...]:
-        """Return the events of a change of a tenant; none, if nothing changed."""
+        """Return the events of a change of a tenant; empty if nothing changed."""
         record, version = change.record, {"version": change.record.version}
         before = change.before or TenantRecord(id=record.id)
         events = []
@@ -65,7 +67,7 @@ class ControlEvents:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
         for part, type_ in _PARTS.items():
             old, new = getattr(before, part), getattr(record, part)
-            # A changed name has no event of its own: it stands in that of the metadata.
+            # A changed name has no event of its own: it is part of the event of the metadata.
             if old != new or (renamed and type_ is EventType.TENANT_METADATA_UPDATED):
                 diff = self._redacted(diff_of(old, new))
                 events.append(self._event(type_, record.id, version | {"diff": diff} | renamed))
@@ -73,7 +75,7 @@ class ControlEvents:
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
-        """Return the event of a deleted tenant, with all that was stored of it."""
+        """Return the event of a deleted tenant, with its stored values and the ids of its keys."""
         record = deleted.record
         named = {} if record.name is None else {"name": self.redact(record.name)}
         payload = {
@@ -84,7 +86,7 @@ class ControlEvents:
         return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
-        """Return the events of a new key, and of its tenant if that is stored with it."""
+        """Return the event of a new key, after the events of its tenant if that is new as well."""
         stored = (event for change in made.tenants for event in self.changed(change))
         return (*stored, self.key_created(made.record))
 
@@ -96,7 +98,7 @@ class ControlEvents:
         )
 
     def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
-        """Return the event of a revoked key; none, if it was revoked before."""
+        """Return the event of a revoked key; empty if the key was revoked before."""
         key = revoked.record
         if not revoked.is_new:
             return ()
@@ -149,7 +151,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a text of metadata; all of it if its key says that it is a secret."""
+        """Redact a value of metadata; the whole value if its key says that it is a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart
@@ -157,7 +159,14 @@ class ControlEvents:
 
 
 def login(actor: str, role: StrEnum, address: str, *, trace_id: str) -> AuditEvent:
-    """Build the event of somebody who signed in, or of a key not used from there lately."""
+    """Build the event of a login to the admin plane.
+
+    Args:
+        actor: The account that signed in, or the id of the key that was used.
+        role: The role of the account or key.
+        address: The address of the client.
+        trace_id: The id of the request.
+    """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN,
         tenant=NO_TENANT,
@@ -183,7 +192,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
 
 
 def diff_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was added, changed and removed.
+    """Return which keys of a mapping were added, changed and removed, with their values.
 
     >>> diff_of({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
     {'added': {'c': '4'}, 'changed': {'b': {'from': '2', 'to': '3'}}, 'removed': {'a': '1'}}

@@ -1,18 +1,18 @@
-"""Cursors: where a page of a list ends, as an opaque text that gives the next page."""
+"""Cursors: opaque texts that say where a page of a list ends, to ask for the next page."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from groundwire.errors import InputError
 
-#: Our own cursors are shorter.
+#: Most characters of a cursor that are read; genuine cursors are shorter.
 MAX_CHARS = 2000
 
 _LARGEST = 2**63 - 1  # what a database can hold
 
 
 class InvalidCursorError(InputError):
-    """The cursor did not come with a page."""
+    """A text is not a cursor that came with a page."""
 
     field = "cursor"
 
@@ -24,19 +24,19 @@ class InvalidCursorError(InputError):
 
 
 def to_cursor(*place: str | int) -> str:
-    """Encode a place in a list in characters that a URL may hold."""
+    """Encode a place in a list as a text whose characters may stand in a URL."""
     return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii").rstrip("=")
 
 
 def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
-    """Decode a place in a list.
+    """Decode a place in a list from a cursor.
 
     Args:
-        cursor: The text, which anybody may have written.
+        cursor: The text, which is untrusted.
         types: The types of the values that the place consists of.
 
     Raises:
-        InvalidCursorError: If it is not such a place.
+        InvalidCursorError: If the text is not the cursor of a place with these types.
     """
     try:
         place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))

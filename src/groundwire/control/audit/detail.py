@@ -1,4 +1,4 @@
-"""Builds the detail of an event: all findings about an answer, for people who look at it later.
+"""Builds the detail of an event: all findings about an answer, for people who review it later.
 
 Its shape is ``groundwire/schemas/audit_detail.schema.json``. Offsets count in the original answer
 and sources: the texts beside them may be cut or redacted. ``answer.redactions`` lists the ranges of
@@ -18,14 +18,14 @@ from groundwire.explain import Explanation
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.pipeline.conversation.request import OfferedSource
 
-#: The version of the shape.
+#: The version of the detail's shape.
 VERSION = 1
 
-#: The largest number of claims, spans, explanations, sources and redactions each.
+#: The largest number of claims, of spans, of explanations, of sources and of redactions.
 MAX_ROWS = 1000
-#: The largest number of places of evidence for a claim or a span, and of citations of a claim.
+#: The largest number of places of evidence of a claim or span, and of citations of a claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: Characters of all texts that are kept whole; the texts after them are cut.
+#: Most characters of texts that are kept whole, together; further texts are cut.
 MAX_CHARS = 500_000
 
 #: Fields that the detail takes from the context of the request.
@@ -39,7 +39,7 @@ def detail_of(answer: Checked, keeping: Keeping) -> dict[str, Any]:
 
     Args:
         answer: The answer, checked or not.
-        keeping: How much is kept of its text and of the sources.
+        keeping: The settings for how much of the answer's text and of the sources is kept.
     """
     return _Detail(answer, keeping).to_dict()
 
@@ -135,8 +135,8 @@ class _Detail:
     def _prose(self, given: Explanation) -> str | None:
         """Quote the text of an explanation.
 
-        The text quotes the answer and the evidence. If anything in these is redacted, a part of it
-        may be in the text, so that only the marker is kept.
+        An explanation quotes the answer and the evidence. If something in the quoted ranges is
+        redacted, the explanation may contain a part of it, so only the marker is kept.
         """
         touched = list(self._text.touched(given.start, given.end))
         for place in (given.evidence, given.counterpart):
@@ -159,7 +159,10 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return the source of evidence and its range; the evidence itself if that is not known."""
+        """Return the source of some evidence with its range there.
+
+        If the source is not known, the text of the evidence stands in its place.
+        """
         place = self._places.get(evidence.source_id)
         if place is not None:
             source = self._read(self._offered[place].source.text)
@@ -198,7 +201,7 @@ class _Detail:
         }
 
     def _first(self, what: str, rows: Sequence[T], n_rows: int = MAX_ROWS) -> Sequence[T]:
-        """Return the first rows, and count the rest as omitted."""
+        """Return the first rows, and count the rest as omitted under the name ``what``."""
         if len(rows) > n_rows:
             self._omitted[what] = self._omitted.get(what, 0) + len(rows) - n_rows
         return rows[:n_rows]

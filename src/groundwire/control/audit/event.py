@@ -1,4 +1,4 @@
-"""An event of the audit trail, before it is signed."""
+"""Defines events of the audit trail, as they are before they are signed."""
 
 import json
 import os
@@ -16,12 +16,15 @@ from groundwire.detection.values import FrozenMapping
 _TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
 _VERSION_7 = 7 << 76 | 2 << 62
 
-#: The tenant of events that are about none: no real tenant can have this id.
+#: The tenant of events that are about no tenant. No real tenant can have this id.
 NO_TENANT = "-"
 
 
 class EventType(StrEnum):
-    """The types of events: about answers (four of DVARA's, two of ours), tenants and the trail."""
+    """The types of events: about answers and requests, tenants, keys and accounts, and the trail.
+
+    The first four, and ``TENANT_METADATA_UPDATED``, have the names of DVARA.
+    """
 
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
     HALLUCINATION_DETECTED_STREAMING = "HALLUCINATION_DETECTED_STREAMING"
@@ -29,10 +32,10 @@ class EventType(StrEnum):
     STREAMING_ENFORCEMENT_SUMMARY = "STREAMING_ENFORCEMENT_SUMMARY"
     CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
-    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response was withheld for want of its record
+    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response was withheld: its record was not written
 
     TENANT_CREATED = "TENANT_CREATED"
-    TENANT_METADATA_UPDATED = "TENANT_METADATA_UPDATED"  # DVARA's
+    TENANT_METADATA_UPDATED = "TENANT_METADATA_UPDATED"
     TENANT_POLICY_UPDATED = "TENANT_POLICY_UPDATED"
     TENANT_DELETED = "TENANT_DELETED"
     KEY_CREATED = "KEY_CREATED"
@@ -58,7 +61,7 @@ def moment_text(moment: datetime) -> str:
 def _new_id() -> str:
     """Make a UUID of version 7, which begins with the time.
 
-    An index of such ids grows at its end; random ids would each write another page of it.
+    An index of such ids grows at its end, while each random id would change another page of it.
     """
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
@@ -73,14 +76,14 @@ class AuditEvent:
     """An event of the audit trail.
 
     Attributes:
-        type: What happened.
-        tenant: The tenant.
-        trace_id: The request, as in ``X-Trace-ID``.
+        type: The type of the event.
+        tenant: The id of the tenant, or :data:`NO_TENANT`.
+        trace_id: The id of the request, as in ``X-Trace-ID``; empty without a request.
         payload: The facts of the event, as JSON data.
         id: A UUID.
-        timestamp: When the event was made, in UTC.
-        detail: All findings about an answer, as JSON data. It stands beside the line of the event,
-            and may be kept for a shorter time.
+        timestamp: The moment when the event was made, in UTC.
+        detail: All findings about an answer, as JSON data. It is stored beside the event, and may
+            be kept for a shorter time.
     """
 
     type: EventType
@@ -95,7 +98,7 @@ class AuditEvent:
         object.__setattr__(self, "payload", FrozenMapping(self.payload))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data, without the detail."""
+        """Return the event as JSON data, without the detail."""
         return {
             "id": self.id,
             "timestamp": moment_text(self.timestamp),
@@ -106,5 +109,5 @@ class AuditEvent:
         }
 
     def to_line(self) -> bytes:
-        """Return one line of JSON in ASCII, without control characters or a line break."""
+        """Return the event as one line of JSON in ASCII, without control characters."""
         return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -1,7 +1,7 @@
 """Builds the events about answers and requests.
 
-An answer that is grounded or needed no check makes no event, nor does one for which the policy does
-nothing (action ``none``). Every other answer makes exactly one event.
+An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
+(``none``). Every other answer makes exactly one event.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The largest number of texts in one event; all are counted.
+#: Most claims, and most spans, whose texts are in one event; the event counts all of them.
 MAX_TEXTS = 1000
-#: Characters of all texts that are kept whole in one event; the texts after them are cut.
+#: Most characters of texts that one event keeps whole, together; further texts are cut.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
@@ -31,9 +31,9 @@ _STREAM = "streaming_response"
 
 
 class Disposition(StrEnum):
-    """Ends of a stream whose text was held back until it was judged."""
+    """The ways in which a stream can end whose text was held back until it was judged."""
 
-    DELIVERED = "delivered"  # to its end
+    DELIVERED = "delivered"  # sent to the client, to its end
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
     UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client has
     CANCELLED = "cancelled"  # the client left
@@ -45,7 +45,7 @@ class StreamSummary:
 
     Attributes:
         release: ``sentence`` or ``deferred``.
-        disposition: How it ended.
+        disposition: The way in which the stream ended.
         delivered_chars: Characters of text that went to the client, over all choices.
         withheld_chars: Characters of the upstream's text that did not go to the client.
         code: The code of the refusal, if the stream was refused.
@@ -78,8 +78,8 @@ def response_events(
         answers: All answers of the response. If there are several, each event names its ``choice``.
         tenant: The tenant of the request.
         trace_id: The id of the request.
-        keeping: How much of the answers' texts is kept.
-        model: The model that the client named, as it is to be kept; empty: none.
+        keeping: The settings for how much of the answers' texts is kept.
+        model: The model that the client named, already redacted; empty: no model.
     """
     origin = {"model": model} if model else {}
     return _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
@@ -97,12 +97,12 @@ def stream_events(
     """Build the events of a streamed response.
 
     Args:
-        answers: The answers that were judged; none if the client left before.
+        answers: The answers that were judged; empty if the client left before.
         tenant: The tenant of the request.
         trace_id: The id of the request.
-        keeping: How much of the answers' texts is kept.
-        model: The model that the client named, as it is to be kept; empty: none.
-        summary: Summary of a stream whose text was held back; its event is the last.
+        keeping: The settings for how much of the answers' texts is kept.
+        model: The model that the client named, already redacted; empty: no model.
+        summary: Summary of a stream whose text was held back; it makes the last event.
     """
     origin = {"source": _STREAM} | ({"model": model} if model else {})
     events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
@@ -127,7 +127,7 @@ def grounding_unavailable_event(
     Args:
         tenant: The tenant of the request.
         trace_id: The id of the request.
-        source: The part of the gateway that noticed it.
+        source: The part of the gateway that noticed the missing detector.
     """
     return AuditEvent(
         type=EventType.GROUNDING_UNAVAILABLE,
@@ -159,7 +159,7 @@ def unchecked_endpoint_event(
         path: The path that the client sent; its beginning is kept.
         model: The model that the client named; its beginning is kept.
         decision: ``mark`` (the answer says that it is not checked) or ``refuse``.
-        keeping: What is redacted in path and model.
+        keeping: The settings for what is redacted in path and model.
     """
     name = Quotes(keeping, max_chars=0).name
     return AuditEvent(
@@ -243,7 +243,8 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
     claims = [claim for claim in detection.claims if claim.spans][:MAX_TEXTS]
     spans = detection.spans[:MAX_TEXTS]
     if keeping.text is AuditText.HASH:
-        # A span may be a year or a name alone, whose hash can be guessed by trying: none is kept.
+        # No hashes of spans are kept: a span may be a single year or name, which somebody can find
+        # by trying all of them.
         return {"ungrounded_claim_hashes": tuple(hashed(claim.text) for claim in claims)}
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     answer = quotes.read(detection.answer)
@@ -274,5 +275,5 @@ def _summary_payload(summary: StreamSummary, tenant: str) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Round a number; NaN and infinity, which JSON does not have, become ``None``."""
+    """Round a number for JSON; NaN and infinity, which JSON does not have, become ``None``."""
     return round(value, 6) if isfinite(value) else None

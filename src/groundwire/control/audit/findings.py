@@ -1,4 +1,4 @@
-"""The findings in the answers of a response, for headers and audit events."""
+"""Collects the findings in the answers of a response, for headers and audit events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class AnswerFindings:
     Attributes:
         spans: The texts of the unsupported spans.
         n_contradictions: The number of spans that contradict the evidence, according to the
-            explainer; ``None`` if it judged none.
+            explainer; ``None`` if the explainer judged no span.
         max_severity: The highest severity, 0 to 4; ``None`` if no span is explained.
     """
 

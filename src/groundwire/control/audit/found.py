@@ -1,4 +1,4 @@
-"""A record that was read from the store. It can be shown even if its row was tampered with."""
+"""Records as they are read from the store; they can be shown even if a row was tampered with."""
 
 import json
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ _FIELDS = frozenset({"id", "timestamp", "tenant", "type", "trace_id", "payload"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRecord:
-    """A record of the trail for lists.
+    """A record of the trail, as lists show it.
 
     Attributes:
-        event: What happened, as its line says: ``id``, ``timestamp``, ``tenant``, ``type``,
-            ``trace_id``, ``payload``. If somebody has made something else of the line, the columns
-            beside it, without payload.
-        writer: The id of its chain.
-        seq: Its number there.
-        mac: Its MAC. Whether that is right, ``audit verify`` says.
-        has_detail: Whether its detail is kept.
+        event: The event in the record's line: ``id``, ``timestamp``, ``tenant``, ``type``,
+            ``trace_id``, ``payload``. If the line is no event any more, the values of the columns
+            beside it, with an empty payload.
+        writer: The id of the record's chain.
+        seq: The number of the record in its chain.
+        mac: The MAC of the record, which is not verified here; ``audit verify`` does that.
+        has_detail: Whether the detail of the record is kept.
         detail: The detail, if it was asked for and can be read.
         is_readable: Whether the line is an event.
     """
@@ -69,7 +69,7 @@ def line_of(row: Mapping[Any, Any]) -> bytes:
 
 
 def _object(text: object) -> dict[str, Any]:
-    """Read a JSON object; anything else gives an empty one."""
+    """Read a JSON object; return an empty one if the text is anything else."""
     with suppress(ValueError, RecursionError):
         data = json.loads(str(text), parse_constant=_refuse_constant)
         if isinstance(data, dict):

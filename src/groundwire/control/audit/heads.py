@@ -1,4 +1,4 @@
-"""The ends of chains in the database: one signed row of ``audit_writers`` a chain."""
+"""The stored ends of chains: a signed row of the table ``audit_writers`` for each chain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from groundwire.control.audit.record import Head
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadRow:
-    """A row of ``audit_writers``.
+    """The stored end of a chain: a row of the table ``audit_writers``.
 
     Attributes:
         head: The last record of the chain.
-        started_at: The moment of its first record.
-        ended_at: The moment of its last record, if the process ended in order.
-        signature: The MAC of all of the above.
+        started_at: The moment of its first record, in microseconds since 1970.
+        ended_at: The moment of its last record, if its process ended in order; else ``None``.
+        signature: The MAC of the values above.
     """
 
     head: Head
