@@ -73,7 +73,7 @@ class SpanDetection:
             still be spans.
         spans: The spans, in reading order.
         max_token_score: The highest score of any word piece, flagged or not.
-        flagged_tokens: Number of flagged word pieces, without those of no characters.
+        flagged_tokens: Number of flagged word pieces, without word pieces of zero width.
         response_tokens: Number of all word pieces of the response.
     """
 
@@ -226,7 +226,7 @@ class HallucinationSpanDetector:
 
 
 class ProductionGuard:
-    """Holds a configuration, and the span detector that it describes."""
+    """A configuration, and the span detector that it describes: Director-AI's entry point."""
 
     def __init__(self, config: DirectorConfig | None = None) -> None:
         self.config = config or DirectorConfig()

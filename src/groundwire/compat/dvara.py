@@ -82,7 +82,7 @@ class GroundingDetector:
         max_sources: int = MAX_SOURCES,
         max_source_length: int = MAX_SOURCE_CHARS,
     ) -> None:
-        """Make a detector of one that is loaded already; :meth:`load` loads DVARA's.
+        """Wrap a detector that is loaded already; :meth:`load` loads one that works as DVARA's.
 
         Args:
             detector: The detector that checks answers.

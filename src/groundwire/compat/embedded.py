@@ -1,4 +1,4 @@
-"""The embedded reader for the compatible interfaces, as a model that they can read answers with."""
+"""The embedded reader as a model for the compatible interfaces."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable

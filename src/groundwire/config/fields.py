@@ -121,7 +121,7 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
-    """Return the entries of a table; if the part is no table, add the problem and return none."""
+    """Return the entries of a table, none if the part is no table; then, add the problem."""
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")

@@ -22,7 +22,7 @@ _MAX_WHOLE = 2**53  # larger whole numbers are not exact in all readers of JSON
 _NO_URL = re.compile(r"[^\x21-\x7e]")
 _NULLS = ("null", "~")
 
-#: Keys in JSON Schemas for messages of this module; :meth:`Kind.schema` removes them.
+#: Additional keys in JSON Schemas, from which messages are made; :meth:`Kind.schema` removes them.
 _PRIVATE = ("legal", "aliases")
 
 
@@ -141,7 +141,7 @@ class Kind:
             raise KindError(legal, own.guess if own else self._guess(raw)) from None
 
     def write(self, value: object) -> Any:  # noqa: ANN401 - plain data
-        """Return a value as plain data that :meth:`read` accepts; secrets are hidden."""
+        """Return a value as plain data. :meth:`read` accepts it, unless it is a hidden secret."""
         return written(value)
 
     def _guess(self, raw: object) -> str:
@@ -171,7 +171,7 @@ def _legal(schema: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Number:
-    """Bounds of a number; annotates ``int`` or ``float``."""
+    """An annotation of ``int`` or ``float``: the bounds of a number, and its unit."""
 
     ge: float | None = None
     gt: float | None = None
@@ -214,7 +214,7 @@ class Read:
     """An annotation whose values are read by a function of its own.
 
     Attributes:
-        read: Returns the value, or raises ``ValueError``.
+        read: Function that takes plain data and returns the value, or raises ``ValueError``.
         legal: Description of the possible values.
         schema: Keys of the JSON Schema besides ``type: string``.
     """
@@ -234,7 +234,7 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class OneOrMore:
-    """An annotation of a tuple: a list of one item can be written as the item; none is an error.
+    """An annotation of a tuple of one or more items; a single item need not be in a list.
 
     With a separator, several items can be given as one text, as in an environment variable.
     """

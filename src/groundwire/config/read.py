@@ -183,7 +183,9 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 
 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
-    """Read a configuration from the text of a file, called ``name`` in messages, and variables.
+    """Read a configuration from the text of a file and from environment variables.
+
+    Messages call the file ``name``.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])

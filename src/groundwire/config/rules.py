@@ -36,7 +36,7 @@ KEYS = {
 
 _KEY_OF = {type_: key for key, type_ in KEYS.items()}
 
-#: HaluGate's names for these lists, which are at the top level of its file, and Groundwire's.
+#: HaluGate's names of these lists, which are at the top level of its file, and Groundwire's names.
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
     "keyword_rules": "keywords",
@@ -153,7 +153,7 @@ class RuleReader:
         self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``; after the signals, whose names must be known."""
+        """Read the list ``decisions``, after the signals, which decisions name."""
         decisions = []
         places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):

@@ -135,7 +135,7 @@ def _origin(config: Config, name: str) -> str:
 
 
 def _inline(value: object) -> str:
-    return _visible(json.dumps(value, ensure_ascii=False))  # JSON is YAML
+    return _visible(json.dumps(value, ensure_ascii=False))  # JSON is valid YAML
 
 
 def _visible(text: str) -> str:

@@ -69,7 +69,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Settings of the check: whether answers are checked, and what is done about them.
+    """Settings of the check: whether answers are checked, and what follows from the results.
 
     Attributes:
         preset: Other defaults for the settings of this section. strict: block every answer that is
@@ -229,8 +229,8 @@ class Verify:
     """Settings of the verification of claims with citations.
 
     Attributes:
-        verifier: Who verifies: local, on this machine; openai, any compatible endpoint with
-            logprobs; or service.
+        verifier: The verifier. local: a model on this machine; openai: an endpoint compatible with
+            OpenAI's that gives logprobs; service: a verification service.
         model: The model to ask at the endpoint.
         base_url: The URL of the endpoint of the verifier openai.
         service_url: The URL of the verifier service.

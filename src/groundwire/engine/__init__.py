@@ -1,4 +1,4 @@
-"""Models: graphs, tokenizers, caches. The only room that imports an inference library."""
+"""Models with their graphs, tokenizers and caches. No other package imports inference libraries."""
 
 import os
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-#: Size of BERT's uncased vocabulary. All readers use its ids, whatever ids their base model has.
+#: Size of BERT's uncased vocabulary. All readers use the ids of this vocabulary, even if their base
+#: model has other ids.
 VOCABULARY = 30_522
 #: Number of positions: 256 to 511 for the sentence that is judged, 0 to 255 for all other texts.
 POSITIONS = 512
@@ -63,7 +64,7 @@ class Architecture:
         return cls(**stated) if isinstance(stated, dict) else MINILM
 
 
-#: all-MiniLM-L6-v2, the base of ``reader-small``: 10.6 million weights beside the tables.
+#: all-MiniLM-L6-v2, the base of ``reader-small``: 10.6 million weights without embedding tables.
 MINILM = Architecture(
     layers=6,
     width=384,
@@ -73,7 +74,7 @@ MINILM = Architecture(
     norm_epsilon=1e-12,
     recalls=True,
 )
-#: all-mpnet-base-v2, the base of ``reader-base``: 85.1 million weights beside the tables.
+#: all-mpnet-base-v2, the base of ``reader-base``: 85.1 million weights without embedding tables.
 MPNET = Architecture(
     layers=12, width=768, heads=12, inner=3072, has_relative_bias=True, norm_epsilon=1e-5
 )

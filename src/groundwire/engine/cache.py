@@ -35,7 +35,7 @@ class CacheStats:
 
 
 class _Store(TTLCache[Hashable, V]):
-    """The cache with expiry of cachetools, which here also counts entries dropped to make room."""
+    """A ``TTLCache`` of cachetools that also counts the entries dropped to make room."""
 
     evictions = 0
 
@@ -79,7 +79,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key: the cached one, or else a computed one, which is kept."""
+        """Return the value of a key; if it is not in the cache, compute it and keep it."""
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)
@@ -137,7 +137,7 @@ class ByteCache(Generic[V]):
 
     @property
     def stats(self) -> CacheStats:
-        """The counters, read at one moment."""
+        """The counters and the present contents, all read at the same moment."""
         with self._lock:
             self._store.expire()
             return CacheStats(

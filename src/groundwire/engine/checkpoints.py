@@ -127,8 +127,9 @@ def load_checkpoint(
         max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``);
             the model's own limit, if it is lower, takes precedence. Longer texts are read in
             windows, never cut off.
-        cache_dir: Where fetched and exported files are kept. By default ``GROUNDWIRE_CACHE``, or
-            ``groundwire`` under ``XDG_CACHE_HOME`` or ``~/.cache``, and the hub's own cache.
+        cache_dir: Folder for fetched and exported files. By default, exported files are kept in
+            ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
+            ``~/.cache``; fetched files are kept in the hub's own cache.
 
     Raises:
         UnknownModelError: If ``model`` is neither a folder nor a hub id.

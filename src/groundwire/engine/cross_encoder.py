@@ -53,7 +53,7 @@ class CrossEncoder:
         excerpts: Sequence[Excerpt],
         pieces: WordPieces,
     ) -> RawScores:
-        """Score a claim.
+        """Score a claim that is read together with lines of evidence.
 
         Args:
             claim: Word pieces of the claim, at most 254, shape ``(n,)``.

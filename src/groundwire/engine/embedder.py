@@ -75,7 +75,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralEmbedder:
-    """Embeds texts with the embedded encoder: English texts of like meaning get near vectors."""
+    """Embeds texts with the embedded encoder: English texts of similar meaning are close."""
 
     encoder: Encoder
     pieces: WordPieces
@@ -123,7 +123,8 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths in characters of the parts of a word that are counted; its two ends count as characters.
+#: Lengths in characters of the parts of a word that are counted, with a mark at each end of the
+#: word as a character.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1

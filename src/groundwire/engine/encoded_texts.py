@@ -67,7 +67,7 @@ class EncodedTexts:
         return [results.get(place, job)() for place, job in enumerate(jobs)]
 
     def encode_ahead(self, ids: NDArray[np.int32], *, is_wanted: Callable[[], bool]) -> None:
-        """Encode a passage that is not cached, before an answer asks for it."""
+        """Encode a passage before an answer asks for it, if it is not cached and still wanted."""
         key = self._key(TextRole.SOURCE, ids)
         if self._cache.lacks(key):
             with self._turns.source():

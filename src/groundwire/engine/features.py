@@ -66,7 +66,8 @@ def match_features(
 
         0. The length of the longest run of pieces through this piece that the evidence has word for
            word, 0 to 23. Runs end at the ends of lines and passages.
-        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb, added up.
+        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (the
+           headings above a passage), added up.
         2. The kind of token: 0 word, 1 with a digit, 2 capitalised, 3 punctuation.
         3. Whether the evidence has the quantity that the piece belongs to
            (:class:`.quantities.Match`).
@@ -166,7 +167,8 @@ def line_support(
     near &= places[:, None] != places[None, :]
     around = np.where(near, weights, 0).astype(np.float32)
     total = around.sum(axis=1)
-    shares = holds[:, places] @ around.T / np.maximum(total, 1e-6)  # of lines, by piece
+    # Scores, one row for each line and one column for each piece.
+    shares = holds[:, places] @ around.T / np.maximum(total, 1e-6)
     best = shares.max(axis=0)
     own = np.where(holds[:, places] > 0, shares, -1).max(axis=0)
     known = total > 0
@@ -175,7 +177,11 @@ def line_support(
 
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return codes 1 to 23 for the best scores of all lines and of lines with the piece (or -1)."""
+    """Return a code of 1 to 23 for each piece, by two scores.
+
+    ``best`` is the best score of all lines, ``own`` the best score of the lines that have the
+    piece, or -1 if no line has it.
+    """
     # Rounded, so that the order in which a sum was computed does not change a code.
     best, own = np.round(best, 4), np.round(own, 4)
     there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)

@@ -28,8 +28,8 @@ def row_of(
         claim: Word pieces of the claim, at most 254.
         question: Word pieces of the question; may be empty.
         excerpts: The evidence, in canonical order.
-        cls_id: The piece that begins the sequence.
-        sep_id: The piece that ends each text.
+        cls_id: Id of ``[CLS]``, which begins the sequence.
+        sep_id: Id of ``[SEP]``, which ends each text.
 
     Returns:
         Ids and roles (:class:`TextRole`), both of shape ``(n,)``. The claim's pieces have the

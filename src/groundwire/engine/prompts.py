@@ -52,8 +52,8 @@ class PromptFeatures:
     Attributes:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Values of these components. The values of each kind of feature, before kinds that
-            share a component are added up, form a vector of a fixed length.
+        values: Values of these components: the sums of the counts of their features. The counts of
+            each kind of feature are scaled, as a vector, to a fixed length.
     """
 
     views: Floats
@@ -152,7 +152,7 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about it.
+    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about the latter.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
@@ -171,9 +171,9 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 class PromptHead:
     """The map from a prompt's embedding and features to P(needs a check), calibrated.
 
-    It has three linear maps. The first is trained on prompts that are hard to tell apart, as people
-    write them; the second on public data sets, whose prompts differ in other ways; the third says
-    how much the first counts against the second.
+    It has three linear maps. The first is trained on prompts, as people write them, that are hard
+    to decide about; the second on public data sets, whose prompts differ in other ways. The third
+    gives the weights of the first and the second.
 
     Attributes:
         views: Weights of the embedding for each map and view, shape ``(3, 5, 384)``.
@@ -213,7 +213,7 @@ class PromptHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights to an ``.npz`` file in half precision; equal weights, equal bytes."""
+        """Write the weights to an ``.npz`` file, in half precision; equal heads, equal files."""
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),

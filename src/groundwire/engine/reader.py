@@ -51,7 +51,7 @@ _ALONE_PIECES = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """The embedded model, with its tables, caches and threads.
+    """A reader model, with its tokenizer, tables, caches and threads.
 
     Attributes:
         name: Name of the detector in options and results.

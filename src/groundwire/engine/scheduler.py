@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Turns:
     """Limits how many threads run the model at a time.
 
-    Waiting threads stand in two queues, first answers, then sources that are read ahead; each
-    queue is first come, first served. During a turn a thread must not wait for another turn or for
-    a result of another thread: that thread might itself be waiting for a turn.
+    Waiting threads stand in two queues: one for answers, and one for sources that are read ahead,
+    which is served only while the first is empty. Each queue is first come, first served. During a
+    turn, a thread must not wait for another turn, or for a thread that may be waiting for one.
     """
 
     def __init__(self, n_turns: int) -> None:

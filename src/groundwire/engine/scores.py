@@ -108,7 +108,7 @@ class ClaimScores:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
-            piece, shape ``(n, 3)``, float32: the model's own until :meth:`with_rules`.
+            piece, shape ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
         evidence: The evidence that the claim was checked with, best match first.
         reason: Why the claim was not judged; such a claim has no scores.
         n_unread: Characters of a judged claim that the model could not read.

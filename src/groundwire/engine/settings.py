@@ -41,7 +41,7 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """Refuse settings that an embedded model does not have; warn that it ignores the device.
+    """Refuse settings that an embedded model does not have; warn if a device other than cpu is set.
 
     Raises:
         SettingError: If a revision or a maximum length is given, or the device has no valid name.

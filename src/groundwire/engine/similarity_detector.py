@@ -246,7 +246,7 @@ class SimilaritySession:
 
     def _embed_ahead(self) -> None:
         while self._is_wanted() and (index := self._take()) is not None:
-            # Not found if the answer, which does not wait for this thread, has embedded the unit.
+            # None if the answer's own thread, which does not wait for this one, was faster.
             found = self._judge.vector_ahead(
                 self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
             )

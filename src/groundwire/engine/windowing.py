@@ -209,7 +209,7 @@ class TokenClassifier:
                 is the minimum over windows. (The maximum would flag every fact that only one
                 window states.)
             question: The user's question; ``None`` or blank if there is none.
-            answer: The text to judge. Without visible text the model is not called.
+            answer: The text to judge. If it is blank, the model is not called.
 
         Returns:
             The probability and the character range of every word piece.

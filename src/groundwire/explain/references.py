@@ -24,7 +24,7 @@ class ReferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A reference in an answer; ``answer[start:end] == text``."""
+    """A reference in an answer to a source, a link or a work; ``answer[start:end] == text``."""
 
     start: int
     end: int
@@ -86,7 +86,7 @@ class Library:
         number = int(digits)
         if not letters and number >= 1000:
             return True  # "[2019]" is a year
-        # "[1]" is the first source or the second, "[S1]" the second, "[doc1]" of either kind.
+        # A number counts sources from 0 or from 1, as in "[1]" or "[doc1]"; after "S" from 0 alone.
         last = self._n_sources - (letters == "s")
         is_place = number <= last and (len(letters) != 1 or letters == "s")
         return is_place or f"{letters}{number}" in self._own_ids

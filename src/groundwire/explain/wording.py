@@ -9,9 +9,9 @@ from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
 from groundwire.text.screen import one_line
 
-#: A longer name of a source or of an exception is cut.
+#: The most characters of the name of a source or an exception; a longer name is cut.
 NAME_CHARS = 60
-#: An explanation is never longer: it has at most two quotes, two names, and words between them.
+#: The most characters of an explanation: it has at most two quotes, two names, and words between.
 MAX_TEXT_CHARS = 600
 
 

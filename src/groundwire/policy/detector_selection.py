@@ -73,13 +73,14 @@ class Detectors:
     def point_beside(self, name: str, threshold: float | None) -> str | float:
         """Return the threshold of a detector that a tenant chose without setting a threshold.
 
-        It is ``balanced`` or ``similarity.threshold``. The configured detector's own threshold is
-        not used, because it is for other scores.
+        It is ``similarity.threshold`` if that setting is meant for this detector, or else the
+        operating point ``balanced``. The configured detector's own threshold is not used, because
+        it is for other scores.
 
         Args:
             name: The detector's name, as :meth:`find` returns it.
-            threshold: ``similarity.threshold``. It is for the detector ``similarity``, unless the
-                configured detector is a similarity detector too; then it is for that one.
+            threshold: The setting ``similarity.threshold``, or ``None``. It is meant for the
+                configured detector if that gives similarities, or else for ``similarity``.
         """
         is_meant = name == self.find("similarity") and not self.is_comparing(self.first)
         return threshold if threshold is not None and is_meant else "balanced"

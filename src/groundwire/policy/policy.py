@@ -77,7 +77,7 @@ class Policy:
 class HallucinationPlugin:
     """The policy of a decision. All its settings replace those of the configuration.
 
-    A setting that the decision does not state has its default here, which is HaluGate's.
+    The defaults, for settings that the decision does not state, are HaluGate's.
     """
 
     enabled: bool = False
@@ -269,7 +269,10 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 
 
 def rule(policy: Policy, detection: Detection) -> Ruling:
-    """Return the ruling on a checked answer: the strongest action that a finding leads to."""
+    """Return the ruling on a checked answer.
+
+    For a hallucinated answer, it is the strongest ruling that one of its findings leads to.
+    """
     outcome = detection.outcome
     ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:

@@ -252,7 +252,8 @@ class Signals:
         """
         self.rules = rules
         self._embed, self._identify = embed, identify
-        # Embeddings of descriptions and examples. No lock: two threads compute the same values.
+        # Embeddings of descriptions and examples. Without a lock: if two threads compute the same
+        # embeddings, the results are equal.
         self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
 
     def open(self, request: SignalRequest) -> "SignalValues":
@@ -297,11 +298,14 @@ class SignalValues:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
         self._made: dict[str, object] = {}
-        #: Counts of work: conditions that were evaluated, by type, and texts prepared for them.
+        #: Counts of work: evaluated conditions, by type, and values that were made for them.
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
-        """Return the signals after the check; computed values are kept, except of findings."""
+        """Return the signals of the request after the check of its answer.
+
+        Values that were computed already are kept, except of signals about findings.
+        """
         later = SignalValues(self._signals, replace(self._request, detection=detection))
         later._made = self._made
         later._observed = {

@@ -15,7 +15,7 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: The most sources that a page shows; of the others, it tells the number.
+#: The most sources that a page shows; it gives only the number of the others.
 MAX_SOURCES = 50
 #: Number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240

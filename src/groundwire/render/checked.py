@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: The most sources that are listed; of the others, the report tells the number.
+#: The most sources that the report lists; it gives only the number of the others.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {

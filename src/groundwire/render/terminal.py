@@ -91,7 +91,7 @@ def _coverage_lines(detection: Detection) -> Iterator[str]:
 
 
 def painter(*, color: bool) -> Paint:
-    """Return a function that styles a text with ANSI colours, or without ``color`` changes none."""
+    """Return a function that adds an ANSI style to a text; without ``color``, it adds none."""
     return _paint if color else _plain
 
 

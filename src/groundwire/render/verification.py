@@ -15,12 +15,12 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: The most unverified claims that are listed; of the others, the report tells the number.
+#: The most unverified claims that the report lists; it gives only the number of the others.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
 
-#: Explanation of each status.
+#: Explanation of each status of a claim.
 STATUSES = {
     ClaimStatus.NO_SPANS: "there is no evidence at all",
     ClaimStatus.UNKNOWN_CITATIONS: "it cites an unknown source id",
@@ -139,7 +139,7 @@ def describe_statuses(report: VerificationReport) -> list[str]:
 
 
 def describe_settings(report: VerificationReport) -> str:
-    """Describe the settings of a verification."""
+    """Describe the settings of a verification in one line."""
     setup = report.setup.settings
     required = ", citations required" if setup.require_citations else ""
     gain = f", gain from {setup.min_log_odds_gain:g}" if setup.min_log_odds_gain else ""
