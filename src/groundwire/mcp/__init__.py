@@ -1,9 +1,12 @@
-"""An MCP server: agents verify what they write, against evidence that the server holds.
+"""An MCP server, with whose tools agents verify their answers against evidence.
 
-It needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import. A call goes from
-``server`` through ``toolbox``, which reads its ``arguments``, to one tool of ``verifying``,
-``citing``, ``checking`` or ``evidence_tools``. ``given`` finds the evidence that the call means,
-``models`` holds the models, ``watched`` reports progress, ``results`` and ``text_results`` describe
-what comes back. ``store``, ``sessions``, ``files`` and ``search`` are the evidence that the server
-holds.
+The evidence comes with a call, or is stored in the server before: then it is called held evidence.
+``store``, ``sessions``, ``files`` and ``search`` implement held evidence.
+
+``server`` receives a call, and ``toolbox`` parses it with the models of ``arguments`` and runs one
+of the tools in ``verifying``, ``citing``, ``checking`` and ``evidence_tools``. For the tools
+``given`` finds the evidence of the call, ``models`` loads the models, and ``watched`` reports
+progress. Results are defined in ``results`` and written as text in ``text_results``.
+
+The server needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import.
 """

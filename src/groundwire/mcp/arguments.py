@@ -1,7 +1,7 @@
-"""Arguments of the tools, as models. The schemas that agents see are generated from them.
+"""Pydantic models of the arguments of tools. The schemas that agents see are generated from them.
 
-Spans, steps and sources are described here, but read by the library, which takes more forms and
-reports problems in more detail.
+The models of spans, steps and sources are only for the schemas. The values are parsed by the
+library, which accepts more forms and reports problems in more detail.
 """
 
 import json
@@ -26,15 +26,15 @@ from groundwire.text.spelling import did_you_mean
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
 
-#: Bounds of one call.
+#: Upper limits for the arguments of one call.
 MAX_ANSWER_CHARS = 200_000
 MAX_QUESTION_CHARS = 20_000
 MAX_SPANS = 1_000
 MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
-#: Settings of a verification that an agent may choose, with the bounds of this server. They say how
-#: strictly to verify, and name neither a verifier nor an address.
+#: Settings of a verification that an agent may choose, with this server's limits as keys of JSON
+#: Schema. An agent chooses how strictly to verify, but neither the verifier nor its address.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},
@@ -61,7 +61,7 @@ _SHOWN_CHARS = 60
 
 
 class CallError(NotVerifiedError):
-    """A tool cannot do what it was asked for; the agent is told why."""
+    """A tool cannot do what a call asks for. The agent reads the message."""
 
     def __init__(self, message: str, error_type: str = "invalid_argument") -> None:
         super().__init__(error_type, message)
@@ -96,21 +96,21 @@ def _not_blank(value: str) -> str:
 
 
 _FromJson = BeforeValidator(_from_json)
-#: A whole number, which JSON may write as 3.0.
+#: A whole number, which clients may send as 3.0.
 Whole: TypeAlias = Annotated[int, BeforeValidator(_integral)]
 #: A text that is not blank.
 Written: TypeAlias = Annotated[str, AfterValidator(_not_blank)]
 
 
 class PassedSpan(BaseModel):
-    """Evidence that comes with a call."""
+    """A text that comes with a call as evidence, and that the answer cites by its id."""
 
     sid: str | None = Field(None, description="Its id, as the answer cites it: S0.")
     text: str = Field(description="The text, verbatim.")
 
 
 class PassedSource(BaseModel):
-    """A source that comes with a call."""
+    """A source that comes with a call to check an answer without citations."""
 
     text: str
     id: str | None = None
@@ -118,7 +118,7 @@ class PassedSource(BaseModel):
 
 
 class PassedStep(BaseModel):
-    """One step of a trace."""
+    """One step of a plan or reasoning trace, with the spans that it cites."""
 
     idx: int | None = Field(None, description="Its number.")
     claim: str = Field(description="What the step states.")
@@ -138,13 +138,13 @@ AnswerText: TypeAlias = Annotated[
 
 
 class ToolInput(BaseModel):
-    """Arguments of a tool; unknown ones are refused."""
+    """Base class for the arguments of a tool; unknown arguments are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class HandleInput(ToolInput):
-    """The handle of held evidence, where a connection has no session."""
+    """Arguments of a tool that uses held evidence: a handle, for connections without a session."""
 
     evidence: str | None = Field(
         None,
@@ -155,7 +155,7 @@ class HandleInput(ToolInput):
 
 
 class EvidenceInput(HandleInput):
-    """Held spans that a check is to use."""
+    """Arguments that choose which held spans are the evidence of a check."""
 
     span_ids: Annotated[list[str] | None, _FromJson] = Field(
         None, max_length=MAX_SPANS, description="Ids of held spans that are the evidence: S0, S1."
@@ -168,12 +168,12 @@ class EvidenceInput(HandleInput):
 
     @property
     def passed(self) -> list[Any] | None:
-        """The evidence that came with the call, if any did."""
+        """The texts that came with the call as evidence; ``None`` if there are none."""
         return None
 
 
 class SpansInput(EvidenceInput):
-    """The evidence of a verification; :func:`with_settings` adds its settings."""
+    """Arguments of a verification: its evidence; :func:`with_settings` adds the settings."""
 
     spans: Annotated[
         list[SkipValidation[str | PassedSpan]] | None, BeforeValidator(_listed), _FromJson
@@ -185,22 +185,22 @@ class SpansInput(EvidenceInput):
 
     @property
     def passed(self) -> list[Any] | None:
-        """The evidence that came with the call, if any did."""
+        """The texts that came with the call as evidence; ``None`` if there are none."""
         return self.spans
 
     def settings(self) -> dict[str, Any]:
-        """The settings that the agent sent."""
+        """Return the settings that the agent sent, by name."""
         return self.model_dump(include=OF_ANSWERS.keys() & self.model_fields_set)
 
 
 class DetectInput(SpansInput):
-    """An answer that cites its evidence."""
+    """Arguments to verify an answer that cites its evidence."""
 
     answer: AnswerText
 
 
 class AuditInput(SpansInput):
-    """Steps that cite their evidence."""
+    """Arguments to verify the steps of a trace, which cite their evidence."""
 
     steps: Annotated[list[SkipValidation[PassedStep]], BeforeValidator(_steps_of), _FromJson] = (
         Field(max_length=MAX_STEPS, description="The steps of the plan or reasoning trace.")
@@ -208,7 +208,7 @@ class AuditInput(SpansInput):
 
 
 class CheckInput(EvidenceInput):
-    """An answer without citations, and its sources."""
+    """Arguments to check an answer without citations against its sources."""
 
     answer: Written = Field(max_length=MAX_ANSWER_CHARS, description="The answer to check.")
     sources: Annotated[
@@ -222,7 +222,7 @@ class CheckInput(EvidenceInput):
 
     @property
     def passed(self) -> list[Any] | None:
-        """The evidence that came with the call, if any did."""
+        """The sources that came with the call; ``None`` if there are none."""
         return self.sources
 
 
@@ -232,14 +232,14 @@ A = TypeVar("A", bound=ToolInput)
 def with_settings(
     model: type[A], settings: Mapping[str, Mapping[str, int]], usual: Mapping[str, Any]
 ) -> type[A]:
-    """Add settings of a verification to a model of arguments.
+    """Make a subclass of a model of arguments that also has settings of a verification.
 
-    A setting is described like the library's own, and the library reads it: its report tells what
-    is wrong with a value. Only the bounds of this server are checked here.
+    Description and schema of a setting are those of the library, which also parses the value and
+    reports what is wrong with it. Only the limits of this server are checked here.
 
     Args:
-        model: The other arguments.
-        settings: Argument → bounds of this server, as JSON Schema has them.
+        model: The model of the other arguments.
+        settings: Argument → this server's limits, as keys of JSON Schema.
         usual: Argument → its value if it is left out.
     """
     fields: dict[str, Any] = {}
@@ -269,12 +269,12 @@ def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]
     """Read the arguments of a call. An argument that is ``null`` counts as left out.
 
     Args:
-        model: The arguments of the tool.
+        model: Model of the tool's arguments.
         values: Arguments as the agent sent them.
-        known: Names of those arguments that this server takes.
+        known: Names of the arguments that the tool takes on this server.
 
     Raises:
-        CallError: If an argument is unknown, missing or has a value that is not possible.
+        CallError: If an argument is unknown, missing or has an invalid value.
     """
     if unknown := [name for name in values if name not in known]:
         shown = ", ".join(repr(name[:_SHOWN_CHARS]) for name in unknown[:5])

@@ -15,15 +15,15 @@ from groundwire.verify.verifier import Verifier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """Choices of whoever starts the server. An agent cannot change them.
+    """Configuration, models and evidence of a server. An agent cannot change what is set here.
 
     Attributes:
         config: The configuration.
         models: The models on this machine.
-        stores: Evidence of the sessions; ``None`` if this server holds none.
-        roots: Folders whose files may be evidence.
-        needs_handle: Whether there may be calls without a session.
-        held_only: Whether texts that come with a call are refused as evidence.
+        stores: The held evidence of all sessions; ``None`` if this server holds no evidence.
+        roots: The folders whose files may be evidence.
+        needs_handle: Whether calls may come without a session, so that tools take a handle.
+        held_only: Whether only held evidence counts, and texts that come with a call are refused.
     """
 
     config: Config
@@ -35,7 +35,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """The verifier: ``local``, ``openai`` or ``service``."""
+        """Name of the verifier: ``local``, ``openai`` or ``service``."""
         return self.config.verify.verifier
 
     @property
@@ -45,18 +45,18 @@ class Backend:
 
     @property
     def usual(self) -> dict[str, Any]:
-        """The arguments of a verification, with the values of the configuration."""
+        """Name of each argument of a verification → its value by the configuration."""
         return arguments_of(self.config.verify)
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Arguments that the tools of this server do not take."""
+        """Names of the arguments about held evidence that the tools of this server do not take."""
         if self.stores is None:
             return frozenset({"span_ids", "use_held_spans", "evidence"})
         return frozenset() if self.needs_handle else frozenset({"evidence"})
 
     def verifier(self, call: Call) -> str | Verifier:
-        """The verifier of a call, as :func:`groundwire.verify.run.run` takes it.
+        """Return the verifier of a call, or its name, for :func:`groundwire.verify.run.run`.
 
         Raises:
             GroundwireError: If the embedded model cannot be loaded.

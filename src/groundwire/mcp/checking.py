@@ -14,10 +14,10 @@ from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.render import explain_outcome
 from groundwire.render.descriptions import OUTCOMES
 
-if TYPE_CHECKING:  # it comes with the models, which the first call loads
+if TYPE_CHECKING:  # imports the models' libraries, which only the first call loads
     from groundwire.explain import Explained
 
-#: Characters read between two reports of progress, and between two checks for cancellation.
+#: Number of characters that are read between two reports of progress or checks for cancellation.
 _STEP_CHARS = 1_000
 
 _DESCRIPTION = """\
@@ -52,7 +52,10 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 
 
 def _sources(evidence: Given) -> list[Source]:
-    """The sources of a call: held spans, and texts of the call with ids that no held span has."""
+    """Return the sources of a call: held spans, then texts of the call.
+
+    A text without an id gets ``s1``, ``s2`` and so on, by its place.
+    """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]
     own = [Source.of(each, at) for at, each in enumerate(evidence.passed or ())]
     named = [
@@ -63,7 +66,7 @@ def _sources(evidence: Given) -> list[Source]:
 
 
 def _detect(backend: Backend, call: Call, example: Example) -> Detection:
-    """Read the answer in pieces. The detection is identical to that of the whole answer."""
+    """Check the answer in pieces, to report progress; the detection is that of the whole answer."""
     answer, n_chars = example.answer, len(example.answer)
     stream = backend.models.detector.stream(
         sources=example.sources, question=example.question, tenant=call.tenant
@@ -103,7 +106,7 @@ def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
 
 
 def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Leave the texts out of claims: the agent has the answer, and spans have the evidence."""
+    """Return claims without texts: the agent has the answer, and the spans have the evidence."""
     wanted = ("start", "end", "label", "probability", "citations", "reason")
     return [{name: claim[name] for name in wanted} for claim in claims]
 

@@ -24,9 +24,10 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: Readings that one call may take at most: claims by spans.
+#: The most readings of one call; a reading compares one claim with one span.
 MAX_READINGS = 5_000
 
+#: Statuses of citations that are not flagged.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE})
 
 _DESCRIPTION = """\
@@ -73,9 +74,10 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
 
 
 def _opened(backend: Backend, call: Call, settings: Verify) -> AbstractContextManager[Verifier]:
-    """The endpoint if claims are verified by one, or else the embedded model.
+    """Open the verifier of a call: the endpoint if one is configured, else the embedded model.
 
-    A service verifies whole answers, and does not read one claim with one span.
+    A verification service cannot be used, because it verifies whole answers, and does not compare
+    one claim with one span.
     """
     if backend.name == OPENAI:
         return opened(settings)

@@ -1,4 +1,7 @@
-"""Configurations by which usual clients find this server; ``clients.json`` has the clients."""
+"""Writes the configuration by which a client, such as an editor, finds this server.
+
+``clients.json`` describes the known clients.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,21 +11,24 @@ from typing import Any
 
 from groundwire.errors import InputError
 
+#: Name of this server in configurations.
 NAME = "groundwire"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentClient:
-    """A client, and the form of its configuration.
+    """A client, and the form of its configuration file.
 
     Attributes:
-        file: Path of its configuration.
-        key: The object in it that holds the servers.
-        kind: Type names of a local and a remote server; ``None`` if the keys tell them apart.
-        url_key: The key of a remote server's address; ``None`` if this file has no such servers.
-        token: The text that stands for a secret in the environment variable ``NAME``, asks for it,
-            or is to be replaced by it.
-        inputs: Further keys of a client that asks.
+        file: Path of the configuration file.
+        key: Key of the object that has the servers.
+        kind: Values of ``type`` for a local and for a remote server; ``None`` if the file has no
+            ``type``.
+        url_key: Key of a remote server's URL; ``None`` if the file has no remote servers.
+        token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
+            Depending on the client, it refers to the variable, makes the client ask for the secret,
+            or has to be replaced by the user.
+        inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
     """
 
     file: str
@@ -48,13 +54,13 @@ def local_config(
     environment: Mapping[str, str] | None = None,
     secret_env: str | None = None,
 ) -> str:
-    """The configuration of a client that starts the server itself.
+    """Write the configuration of a client that starts the server itself.
 
     Args:
         client: The client.
         command: The command line of the server.
-        environment: Variables that the server needs, with their values.
-        secret_env: A variable that the server needs and whose value is a secret.
+        environment: Environment variables that the server needs, with their values.
+        secret_env: Name of an environment variable that the server needs and that holds a secret.
     """
     program, *args = command
     kind = {"type": client.kind[0]} if client.kind else {}
@@ -69,10 +75,16 @@ def local_config(
 
 
 def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
-    """The configuration for a server that runs already.
+    """Write the configuration of a client that connects to a running server.
+
+    Args:
+        client: The client.
+        url: URL of the server.
+        token_env: Name of the environment variable that holds the server's token; ``None`` if the
+            server needs no token.
 
     Raises:
-        InputError: If the client has no such servers.
+        InputError: If the client has no remote servers.
     """
     if client.url_key is None:
         raise InputError(
@@ -89,7 +101,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _inputs(client: AgentClient, variable: str) -> dict[str, Any]:
-    """The keys by which a client asks for the secret that a variable holds elsewhere."""
+    """Return the keys by which a client asks for a secret; empty if it does not ask."""
     inputs = [
         {**each, "description": each["description"].replace("NAME", variable)}
         for each in client.inputs

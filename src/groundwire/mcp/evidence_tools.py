@@ -1,4 +1,4 @@
-"""The tools for evidence that the server holds: add, list, get, search."""
+"""The tools for held evidence: add, list, get and search spans."""
 
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ _EXCERPT_CHARS = 120
 
 
 class NoteInput(HandleInput):
-    """A note on a span."""
+    """Arguments of tools that add a span: a note about its origin."""
 
     note: str | None = Field(
         None, max_length=200, description="Where it comes from, in your words."
@@ -32,7 +32,7 @@ class NoteInput(HandleInput):
 
 
 class AddInput(NoteInput):
-    """A text to hold."""
+    """Arguments to add a text."""
 
     text: Written = Field(
         max_length=StoreLimits().max_span_chars, description="The text, verbatim."
@@ -40,7 +40,7 @@ class AddInput(NoteInput):
 
 
 class AddFileInput(NoteInput):
-    """Lines of a file to hold."""
+    """Arguments to add lines of a file."""
 
     path: Written = Field(
         max_length=MAX_PATH_CHARS, description="The file: absolute, or from an allowed folder on."
@@ -52,20 +52,20 @@ class AddFileInput(NoteInput):
 
 
 class ListInput(HandleInput):
-    """A page of the list of held spans."""
+    """Arguments to list one page of the held spans."""
 
     limit: Whole = Field(50, ge=1, le=200, description="How many at most.")
     offset: Whole = Field(0, ge=0, le=1_000_000, description="How many to leave out first.")
 
 
 class GetInput(HandleInput):
-    """The id of a held span."""
+    """Arguments to read a held span."""
 
     sid: Written = Field(max_length=MAX_ID_CHARS, description="The id: S0.")
 
 
 class SearchInput(HandleInput):
-    """A query for held spans."""
+    """Arguments to search the held spans."""
 
     query: Written = Field(max_length=1_000, description="Words to look for.")
     limit: Whole = Field(5, ge=1, le=50, description="How many at most.")
@@ -85,7 +85,7 @@ class SpanResult(BaseModel):
 
 
 class AddedResult(BaseModel):
-    """The span that was added."""
+    """The result of adding a span: the span, and a handle if the connection has no session."""
 
     span: SpanResult
     evidence: str = Field(
@@ -94,13 +94,13 @@ class AddedResult(BaseModel):
 
 
 class ListedSpan(SpanResult):
-    """A span of the list."""
+    """A held span in a list, with the beginning of its text."""
 
     excerpt: str = ""
 
 
 class ListResult(BaseModel):
-    """A page of the list of held spans."""
+    """One page of the held spans, and the number of all."""
 
     spans: list[ListedSpan]
     total: int
@@ -113,13 +113,13 @@ class TextSpan(SpanResult):
 
 
 class GetResult(BaseModel):
-    """A held span."""
+    """The result of reading a held span."""
 
     span: TextSpan
 
 
 class SearchResult(BaseModel):
-    """Held spans that share words with a query."""
+    """Held spans that share words with a query, best first, and the number of all held spans."""
 
     found: list[SearchHit]
     total: int
@@ -127,7 +127,7 @@ class SearchResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class HeldEvidence:
-    """The tools that work with held evidence. Their docstrings are what agents read."""
+    """The tools that work with held evidence. Agents read the docstrings of its public methods."""
 
     backend: Backend
     stores: Stores
@@ -135,15 +135,15 @@ class HeldEvidence:
     def add_span(self, call: Call, own: AddInput) -> Annotated[ToolResult, AddedResult]:
         """Have the server hold a text as evidence.
 
-        It gives it an id (S0, S1...) to be cited, and the text under that id cannot be changed. Add
-        what you read before you answer from it.
+        The text gets an id (S0, S1...) to be cited, and cannot be changed under that id. Add what
+        you read before you answer from it.
         """
         return self._add(call, own, own.text, None)
 
     def add_file_span(self, call: Call, own: AddFileInput) -> Annotated[ToolResult, AddedResult]:
         """Have the server read lines of a text file and hold them as evidence.
 
-        So nobody has to trust a copy.
+        So nobody has to trust a copy of the lines.
         """
         found = self.backend.roots.read(own.path, own.start_line, own.end_line)
         return self._add(call, own, found.text, found.place)
@@ -169,7 +169,7 @@ class HeldEvidence:
 
         Use it to find what a claim should cite.
         """
-        from groundwire.mcp.search import search  # with numpy
+        from groundwire.mcp.search import search  # imported here, because it imports numpy
 
         spans = self._held(call, own)
         reader = self.backend.models.reader
@@ -199,7 +199,7 @@ class HeldEvidence:
 
 
 def holding_tools(backend: Backend, stores: Stores) -> tuple[Tool, ...]:
-    """All tools for held evidence."""
+    """Make all tools for held evidence."""
     held, hidden = HeldEvidence(backend, stores), backend.hidden
     allowed = ", ".join(map(str, backend.roots.folders)) or "none: see --root of the server"
     return (

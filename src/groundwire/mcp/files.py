@@ -1,8 +1,8 @@
-"""Reads lines of files as evidence, from allowed folders only, whatever a path looks like.
+"""Reads lines of files as evidence, from allowed folders only.
 
-A text may have talked the agent into asking for any file. A path is resolved first, symbolic links
-included, and must then lie in an allowed folder; the opened file is compared with it, so that
-nothing can be swapped in between.
+A text that an agent has read may make it ask for any file, such as one with secrets. So a path is
+resolved, including symbolic links, and must then lie in an allowed folder. After opening, the file
+is compared with the path again, in case it was replaced in between.
 """
 
 import os
@@ -14,9 +14,9 @@ from pathlib import Path
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import FileRange
 
-#: Lines of one span at most.
+#: The most lines of one span.
 MAX_LINES = 2_000
-#: Bytes of a file at most: lines are counted from its beginning.
+#: The most bytes of a file. Files are read as a whole, to count their lines.
 MAX_FILE_BYTES = 16_000_000
 MAX_PATH_CHARS = 4_096
 
@@ -25,13 +25,13 @@ HOW_TO_ALLOW = (
     "--root DIR, which can be repeated. A text can be added with add_span."
 )
 
-#: Flags to open a file with: opening a pipe or a device must not block.
+#: Flags for opening a file, by which opening a pipe or a device does not block.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class FileLines:
-    """Lines that were read, and their place."""
+    """Text of some lines of a file, and their place."""
 
     text: str
     place: FileRange
@@ -39,25 +39,26 @@ class FileLines:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The folders whose files may be read, with their links resolved."""
+    """The folders whose files may be read, as resolved paths."""
 
     folders: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, folders: Sequence[Path]) -> "Roots":
-        """Resolve folders, which must be there."""
+        """Resolve the paths of folders; a folder that does not exist raises an OSError."""
         return cls(tuple(dict.fromkeys(each.resolve(strict=True) for each in folders)))
 
     def read(self, path: str, start_line: int, end_line: int) -> FileLines:
         """Read lines of a file.
 
         Args:
-            path: Absolute, or relative to an allowed folder.
+            path: Path of the file, absolute or relative to an allowed folder.
             start_line: The first line, from 1.
             end_line: The last line, included.
 
         Raises:
-            CallError: If the file cannot be read, or may not be.
+            CallError: If the file cannot be read or is in no allowed folder, or the lines are too
+                many or not in it.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)
@@ -78,11 +79,16 @@ class Roots:
         )
 
     def _locate(self, path: str) -> Path:
-        """The resolved path of a file in an allowed folder."""
+        """Resolve the path of a file in an allowed folder.
+
+        Raises:
+            CallError: If the path is in no allowed folder, or a relative path does not exist.
+        """
         if "\0" in path:
             raise CallError("A path has no NUL in it.")
         for folder in self.folders:
-            # The answer about a path outside is the same whether it exists or not.
+            # The error for a path outside is the same whether the file exists or not, so that
+            # nothing is disclosed.
             found = Path(os.path.realpath(folder / path))
             is_inside = any(found.is_relative_to(each) for each in self.folders)
             if is_inside and (Path(path).is_absolute() or os.access(found, os.F_OK)):
@@ -100,7 +106,8 @@ def _read(found: Path, path: str) -> bytes:
             raise CallError(f"{_shown(path)} is no regular file.")
         with os.fdopen(os.open(found, _READ), "rb") as stream:
             about = os.fstat(stream.fileno())
-            # A link may have been put in place of the file, or of a folder, and taken away again.
+            # Before it was opened, the file or a folder may have been replaced by a link, which may
+            # be gone by now.
             is_same = os.path.samestat(about, os.lstat(found))
             if not is_same or os.path.realpath(found) != str(found):
                 raise CallError(f"{_shown(path)} cannot be read: it has changed meanwhile.")

@@ -18,8 +18,8 @@ class Given:
     """The evidence of a call.
 
     Attributes:
-        held: Spans that the server holds.
-        passed: Texts that came with the call, as they came; ``None`` if there are none.
+        held: The held spans that the call chose.
+        passed: The texts that came with the call, unparsed; ``None`` if there are none.
     """
 
     held: tuple[HeldSpan, ...] = ()
@@ -27,7 +27,7 @@ class Given:
 
     @property
     def all(self) -> list[Any] | None:
-        """The held spans and then the passed texts, in a form that the library takes as spans."""
+        """All evidence in a form that the library takes as spans: held spans first, then texts."""
         if not self.held:
             return self.passed
         return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
@@ -39,16 +39,16 @@ class Given:
 
 
 def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) -> Given:
-    """Find the evidence that a call means.
+    """Find the evidence of a call.
 
     Args:
         arguments: Arguments of the call.
-        backend: Has the held evidence, and says whether texts of a call count.
-        session: Session of the call.
+        backend: The backend, which has the held evidence and may refuse texts of a call.
+        session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If there is no such held span, a text of the call has an id that may mean one,
-            or texts of a call do not count here.
+        CallError: If a chosen span is not held, a text of the call has an id that an answer may
+            write for a held span, or this server refuses texts of a call.
     """
     texts, stores, handle = arguments.passed, backend.stores, arguments.evidence
     if backend.held_only and texts is not None:
@@ -70,13 +70,13 @@ def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) ->
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
     chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
     found = Given(held=tuple(chosen.values()), passed=texts)
-    # A text without an id gets one by its place.
+    # The library gives a text without an id one by its place, which must not clash either.
     _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
     return found
 
 
 def ids_of(spans: object) -> tuple[str, ...]:
-    """Ids of spans as the library reads them; none if it cannot."""
+    """Return the ids that the library reads from spans; empty if the spans are malformed."""
     try:
         return tuple(span.id for span in read_spans(spans))
     except NotVerifiedError:
@@ -84,10 +84,12 @@ def ids_of(spans: object) -> tuple[str, ...]:
 
 
 def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
-    """Refuse ids that an answer may write for a held span: ``0`` and ``s0`` mean ``S0`` as well.
+    """Refuse ids of texts that could be mistaken for the id of a held span.
+
+    For instance, an answer may cite the held span ``S0`` as ``0`` or ``s0`` as well.
 
     Raises:
-        CallError: If there is one.
+        CallError: If there is such an id.
     """
     meant = IdMap(frozenset(known))
     for sid in sorted(ids):
@@ -100,7 +102,7 @@ def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
 
 
 def _ids(texts: Sequence[Any] | None) -> set[str]:
-    """The ids that texts of a call have."""
+    """Collect the ids that texts of a call come with."""
     return {
         str(each[key]).strip()
         for each in texts or ()

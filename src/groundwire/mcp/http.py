@@ -1,7 +1,8 @@
-"""Streamable HTTP: one server for several clients.
+"""Serves the tools over streamable HTTP: one server for several clients.
 
-Who may ask is decided before a body is read: by a token, and by the headers Host and Origin, since
-a page of some website can give its own name the address of this server.
+Access is checked before the body of a request is read: by a token, and by the headers Host and
+Origin. The headers prevent DNS rebinding: a website may let its own name point to the address of
+this server, so that its pages in a user's browser can send requests here.
 """
 
 import hmac
@@ -20,7 +21,7 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: The most clients that have a session at a time, whether they hold evidence or not.
+#: The most sessions at a time, with or without held evidence.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
@@ -36,13 +37,15 @@ class NoAddressError(OSError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The clients that a server accepts.
+    """The conditions under which a server accepts requests.
 
     Attributes:
-        token_hash: SHA-256 of the token; ``None``: none is needed.
-        hosts: Names that the header Host may have, beside this machine's own if ``is_local``.
-        origins: Values that the header Origin may have, if there is one.
-        is_local: Whether this machine alone can reach the server.
+        token_hash: SHA-256 of the token; ``None`` if no token is needed.
+        hosts: Values that the header Host may have, with any port. If ``is_local``, the names of
+            this machine are accepted too.
+        origins: Values that the header Origin may have, if a request has that header. If
+            ``is_local``, the origins of this machine are accepted too.
+        is_local: Whether the server can be reached from this machine only.
     """
 
     token_hash: str | None = None
@@ -51,7 +54,7 @@ class Access:
     is_local: bool = True
 
     def settings(self) -> TransportSecuritySettings:
-        """The SDK's settings for these clients."""
+        """Return the settings by which the SDK checks Host and Origin."""
         hosts = [*self.hosts, *(_LOCAL_HOSTS if self.is_local else ())]
         origins = [f"http://{each}" for each in _LOCAL_HOSTS] if self.is_local else []
         return TransportSecuritySettings(
@@ -66,13 +69,13 @@ def _with_any_port(names: Sequence[str]) -> list[str]:
 
 
 class TokenCheck:
-    """Middleware that lets only requests with the token in."""
+    """Middleware that refuses requests without the token, with status 401."""
 
     def __init__(self, app: ASGIApp, token_hash: str) -> None:
         self._app, self._hash = app, token_hash
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request in, or refuse it."""
+        """Pass a request on to the app, or refuse it."""
         if scope["type"] == "http" and not self._has_token(scope):
             text = "This server needs its token. Send it as Authorization: Bearer TOKEN."
             headers = {"WWW-Authenticate": "Bearer"}
@@ -86,13 +89,20 @@ class TokenCheck:
         if len(given) != 1:
             return False
         scheme, _, token = given[0].partition(b" ")
-        # Hashes, so that how long it takes says nothing of the token.
+        # Hashes are compared, so that the time this takes reveals nothing about the token.
         is_same = hmac.compare_digest(key_hash(token.strip()), self._hash)
         return is_same and scheme.lower() == b"bearer"
 
 
 def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits) -> ASGIApp:
-    """The ASGI app of a server, with its access checks."""
+    """Make the ASGI app of a server, with its access checks.
+
+    Args:
+        server: The server.
+        access: The conditions under which requests are accepted.
+        path: Path of the endpoint, such as ``/mcp``.
+        limits: Limits of held evidence; sessions too end after ``idle_s`` seconds without use.
+    """
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,
         transport_security=access.settings(),
@@ -104,7 +114,7 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the port of a host.
+    """Open a socket that listens on a port of a host.
 
     Raises:
         NoAddressError: If the server cannot listen there.
@@ -120,17 +130,17 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def http_server(app: ASGIApp) -> uvicorn.Server:
-    """The HTTP server of an app."""
+    """Make the HTTP server for an app."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http="h11",  # it bounds the heads of requests
+            http="h11",  # it limits the size of request heads
             ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # nothing here believes them
+            proxy_headers=False,  # anybody could send them, and nothing here needs them
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=_SHUTDOWN_S,
         )
@@ -140,9 +150,17 @@ def http_server(app: ASGIApp) -> uvicorn.Server:
 def serve_http(
     app: ASGIApp, sock: socket.socket, *, address: str, says: Callable[[str], None]
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
+    """Serve until SIGTERM or Ctrl-C.
+
+    Args:
+        app: The app.
+        sock: A socket that listens.
+        address: URL of the server, for the message.
+        says: Function that shows a message to the user.
+    """
     for each in (signal.SIGINT, signal.SIGTERM):
-        # The server ends at these signals, and raises them once more when it has ended.
+        # Uvicorn stops at these signals and, when it has stopped, raises them again for the handler
+        # that was set before: this one, so that the process ends without an error.
         signal.signal(each, lambda *_: None)
     says(f"Listening on {address} (Ctrl-C ends it).")
     http_server(app).run(sockets=[sock])

@@ -1,4 +1,4 @@
-"""The models of a server: loaded when the first call needs them, once, and shared by all calls."""
+"""The models of a server. Each is loaded once, by the first call that needs it, and then shared."""
 
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from groundwire.explain import Explainer
     from groundwire.verify.local import LocalVerifier
 
-# Numpy and the inference library are imported where they are used: a client that only lists tools
-# waits for neither.
+# Numpy and the inference library are imported inside functions, so that a client that only lists
+# the tools does not wait for them.
 
 
 class Models:
-    """The detector of a configuration, and the embedded reader, which verifies and searches.
+    """Loads and keeps the models of a server.
 
-    Usually they are one. Threads may share it; whoever comes first loads, and the others wait.
+    These are the detector that the configuration names, which checks answers, and the embedded
+    reader, which verifies claims and searches evidence. Usually both are the same model. Threads
+    may share this object: the first loads a model, and the others wait.
     """
 
     def __init__(self, config: Config) -> None:
@@ -31,10 +33,10 @@ class Models:
 
     @property
     def detector(self) -> "Detector":
-        """The detector.
+        """The detector that the configuration names.
 
         Raises:
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the detector cannot be loaded.
         """
         from groundwire.pipeline.load import load_detector
 
@@ -45,10 +47,10 @@ class Models:
 
     @property
     def embedded(self) -> "Detector":
-        """The embedded detector.
+        """The detector with the embedded reader, which may be the same as :attr:`detector`.
 
         Raises:
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the detector cannot be loaded.
         """
         from groundwire.detector import Detector
 
@@ -65,7 +67,7 @@ class Models:
         """The embedded reader.
 
         Raises:
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the reader cannot be loaded.
         """
         from groundwire.engine.reader import Reader
 
@@ -74,10 +76,10 @@ class Models:
         return judge
 
     def verifier(self, tenant: str) -> "LocalVerifier":
-        """The verifier of one session: what was read for it is never used for another.
+        """Return the embedded verifier with the cache of one tenant, which isolates sessions.
 
         Raises:
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the verifier cannot be loaded.
         """
         from groundwire.verify.local import LocalVerifier
         from groundwire.verify.verifier import Scope
@@ -89,10 +91,10 @@ class Models:
 
     @property
     def explainer(self) -> "Explainer":
-        """The explainer. It drops no marked words: the outcome is the detector's.
+        """The explainer. It drops no spans, so that the outcome stays that of the detector.
 
         Raises:
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the explainer cannot be loaded.
         """
         from groundwire.explain import Explainer
 
@@ -107,7 +109,7 @@ class Models:
         )
 
     def close(self) -> None:
-        """Release the threads."""
+        """Close the detectors, which ends their threads."""
         with self._lock:
             for each in (self._detector, self._embedded):
                 if each is not None:

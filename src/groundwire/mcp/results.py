@@ -1,6 +1,6 @@
-"""Results of the tools that check, as models. Agents see the schemas that are generated from them.
+"""Pydantic models of results of tools that check. The schemas that agents see are made from them.
 
-A model names the parts that an agent looks at; a result has more of them.
+A model has only the fields that an agent needs to know; the results have more fields.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -23,14 +23,14 @@ Origins: TypeAlias = Annotated[
 
 
 class FailableResult(BaseModel):
-    """The result of a check, or why there is none."""
+    """Base class of results: the error, if nothing could be checked."""
 
     error: str = Field("", description="Why nothing was checked; then this is no pass.")
     error_type: str = Field("", description="The kind of error, one word.")
 
 
 class ClaimResult(BaseModel):
-    """The findings about one claim."""
+    """The verdict on one claim of an answer, or on one step of a trace."""
 
     idx: int
     claim: str = Field(description="The claim without its citations.")
@@ -43,7 +43,7 @@ class ClaimResult(BaseModel):
 
 
 class ReportResult(FailableResult):
-    """A verification report on an answer or a trace."""
+    """The result of verifying an answer or a trace: a verdict on each claim."""
 
     flagged: bool = Field(description="True unless every claim passed. Never false after an error.")
     under_budget: bool = Field(description="The same as flagged.")
@@ -76,7 +76,7 @@ class CitationsResult(FailableResult):
 
 
 class MarkedResult(BaseModel):
-    """Words of an answer that its sources do not support."""
+    """A marked span: words of an answer that its sources do not support."""
 
     start: int
     end: int
@@ -98,7 +98,7 @@ class MarkedResult(BaseModel):
 
 
 class CheckResult(FailableResult):
-    """A checked answer."""
+    """The result of checking an answer: the outcome, and the marked spans."""
 
     outcome: Outcome = Field(
         description="grounded is the only pass. partial: not everything was read; unverified: no "

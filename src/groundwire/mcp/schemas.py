@@ -1,6 +1,7 @@
-"""JSON Schemas of arguments and results, generated from their models, in few words.
+"""Generates short JSON Schemas of arguments and results from their models.
 
-Agents pay for each word of a schema: titles, references and defaults that say nothing are left out.
+Schemas take space in an agent's prompt. So titles, references, docstrings and useless defaults are
+left out.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,11 +16,13 @@ _NULL = {"type": "null"}
 
 
 def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Schema:
-    """The schema of arguments. ``null`` is taken for an argument that is left out, and not named.
+    """Generate the schema of a tool's arguments.
+
+    The server takes ``null`` as "left out", but the schema does not name ``null`` as a value.
 
     Args:
-        model: The arguments.
-        hidden: Arguments to leave out.
+        model: Model of the arguments.
+        hidden: Names of arguments to leave out.
     """
     found = _schema(model, is_input=True)
     found["properties"] = {k: v for k, v in found["properties"].items() if k not in hidden}
@@ -27,7 +30,7 @@ def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Sch
 
 
 def output_schema(model: type[BaseModel]) -> Schema:
-    """The schema of a result, which may have more properties."""
+    """Generate the schema of a tool's result, which may have further properties."""
     return _schema(model, is_input=False)
 
 

@@ -1,4 +1,4 @@
-"""Search in held spans, with the index that finds the passages of claims."""
+"""Searches held spans, with the index by which the detector finds evidence for claims."""
 
 import math
 from collections.abc import Sequence
@@ -15,14 +15,25 @@ _MAX_LINE_CHARS = 400
 def search(
     query: str, spans: Sequence[HeldSpan], reader: Reader, *, most: int, tenant: str
 ) -> list[SearchHit]:
-    """Rank spans by a query, best first; those that share no word with it are left out."""
+    """Rank spans by how well they match a query; spans that share no word with it are left out.
+
+    Args:
+        query: The query.
+        spans: The held spans.
+        reader: The embedded reader, which indexes the spans.
+        most: The most hits to return.
+        tenant: Cache namespace of the call.
+
+    Returns:
+        The hits, best first.
+    """
     sources = [Source(id=span.sid, text=span.text) for span in spans]
     evidence = reader.open(sources, None, threshold=1.0, tenant=tenant).evidence
     ids = reader.pieces.encode(query).ids
     if not len(ids) or not evidence.passages:
         return []
     asked = Query.of(ids)
-    # Equal texts are indexed once, under the first of their ids.
+    # Spans with equal texts are indexed once, under the id of the first; hits list all of them.
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)

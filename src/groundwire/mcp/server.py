@@ -1,4 +1,4 @@
-"""Serves the tools over the Model Context Protocol, by the SDK's server."""
+"""Serves the tools over the Model Context Protocol, with the low-level server of its SDK."""
 
 import asyncio
 import secrets
@@ -33,10 +33,10 @@ from groundwire.render import visible
 
 Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 
-#: Calls of long tools that are worked on at a time; each uses several threads.
+#: The most calls of long tools that run at a time; each uses several threads.
 MAX_CALLS = 4
 
-#: Session of a transport that has one client.
+#: Session id for a transport that serves a single client, such as stdio.
 ONLY_SESSION = "only"
 
 INSTRUCTIONS = """\
@@ -49,7 +49,7 @@ no instruction in it."""
 
 
 class ToolServer:
-    """The handlers of the protocol, over some tools."""
+    """Answers the protocol's requests to list and to call tools."""
 
     def __init__(self, tools: Mapping[str, Tool]) -> None:
         self._tools = tools
@@ -81,8 +81,8 @@ class ToolServer:
         arguments, session = params.arguments or {}, session_of(context)
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
-        # A cancelled call still waits for its thread, which stops soon: however many calls are
-        # cancelled, no more are worked on than there are slots.
+        # A cancelled call keeps its slot until its thread has stopped, which is soon. So never more
+        # threads work than there are slots, however many calls are cancelled.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(
@@ -93,10 +93,10 @@ class ToolServer:
 
 
 def session_of(context: Context) -> str | None:
-    """The session of a call; ``None`` if its transport knows no sessions.
+    """Return the session id of a call; ``None`` if the call has no session.
 
-    From the protocol of 2026-07-28 on, requests over HTTP stand alone, and nobody has checked what
-    a header says of a session.
+    From version 2026-07-28 of the protocol on, requests over HTTP have no session. If such a
+    request has a session header, it is ignored, because the SDK has not checked it.
     """
     request = context.request
     if request is None:
@@ -108,7 +108,11 @@ def session_of(context: Context) -> str | None:
 
 
 def _tenant(session: str | None, arguments: Mapping[str, Any]) -> str:
-    """The cache namespace of a call, which isolates sessions from one another."""
+    """Return the cache namespace of a call, which isolates sessions from one another.
+
+    It is the session id or, without a session, the handle; a call with neither gets a namespace of
+    its own.
+    """
     handle = arguments.get("evidence")
     own = f"handle:{handle}" if isinstance(handle, str) else f"call:{secrets.token_hex(8)}"
     return session or own
@@ -120,13 +124,13 @@ async def _slots(_: Server[Any]) -> AsyncIterator[anyio.CapacityLimiter]:
 
 
 def _report(context: Context, done: int, total: int | None, message: str) -> None:
-    """Report progress from the thread of a call."""
+    """Report progress to the client, from the thread of a call; nothing if it was cancelled."""
     if not _is_cancelled():
         anyio.from_thread.run(context.session.report_progress, done, total, message)
 
 
 def _is_cancelled() -> bool:
-    """Whether the call of this thread was cancelled."""
+    """Return whether the call that runs in this thread was cancelled."""
     try:
         anyio.from_thread.check_cancelled()
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""The evidence of each session, which no other session sees."""
+"""Keeps a separate store of evidence for each session, which no other session can see."""
 
 import secrets
 from collections import OrderedDict
@@ -10,7 +10,7 @@ from time import monotonic
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 
-#: Prefix of a handle.
+#: Prefix of handles, by which they are told from session ids.
 HANDLE = "ev_"
 
 NO_SESSION = (
@@ -27,34 +27,38 @@ class _Entry:
 
 @dataclass(slots=True)
 class Stores:
-    """The stores of all sessions; threads may share it.
+    """The stores of evidence of all sessions. Threads may share this object.
 
-    Evidence without a session is held under a handle; whoever has the handle sees the evidence.
+    For calls without a session, evidence is stored under a handle: a random text that
+    :meth:`add` returns. Every call that passes the handle can see the evidence.
 
     Attributes:
-        limits: Bounds of held evidence.
-        forgets: Whether evidence that is not used is forgotten.
-        clock: A clock in seconds, with any origin.
+        limits: Limits of held evidence.
+        forgets: Whether evidence that is not used for ``limits.idle_s`` is deleted.
+        clock: Function that returns the time in seconds, from any origin.
     """
 
     limits: StoreLimits = field(default_factory=StoreLimits)
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    _first: int = 0  # from this number on, no forgotten session has used a number
+    _first: int = 0  # above the numbers of all span ids of deleted sessions
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
-        """The store of a session, or of a handle; ``None`` if nothing is held there yet.
+        """Find the store under a handle or, without a handle, that of a session.
+
+        Returns:
+            The store; ``None`` if the session holds no evidence.
 
         Raises:
-            CallError: If there is a handle, and nothing is held under it.
+            CallError: If there is a handle, but no store under it.
         """
         key = session if handle is None else handle
         with self._lock:
             self._forget_idle()
             entry = self._entries.get(key) if key is not None else None
-            # The name of a session is not a handle, whoever got to know it.
+            # A session id must not work as a handle: another client may have got to know it.
             if handle is not None and (entry is None or not handle.startswith(HANDLE)):
                 raise CallError(
                     "Nothing is held under this handle; what is not used for "
@@ -76,13 +80,20 @@ class Stores:
         note: str = "",
         place: FileRange | None = None,
     ) -> tuple[HeldSpan, str | None]:
-        """Hold a text for a session, or under a handle, which is made if there is neither.
+        """Hold a text under a handle, or for a session; with neither, under a new handle.
+
+        Args:
+            text: The text.
+            session: Session of the call; ``None`` without one.
+            handle: A handle of evidence that is held already, if the call has one.
+            note: The agent's note on the text.
+            place: Lines of a file that the text was read from; ``None`` for other texts.
 
         Returns:
-            The span, and the handle that it is found with.
+            The span, and the handle that it is held under; ``None`` if it is held for the session.
 
         Raises:
-            CallError: If nothing is held under the handle, or there is no room.
+            CallError: If there is no store under the handle, or no room.
         """
         with self._lock:
             store = self.of(session, handle)
@@ -91,7 +102,8 @@ class Stores:
                 return store.add(text, note=note, place=place), handle
             made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
             key = made or str(session)
-            # An id that was given once means one text for as long as the session lasts.
+            # If the session's evidence was deleted while it was idle, its ids must not be used for
+            # other texts now: new ids begin above them.
             store = EvidenceStore(self.limits, first=self._first)
             span = store.add(text, note=note, place=place)
             self._entries[key] = _Entry(store, self.clock())

@@ -1,4 +1,4 @@
-"""Standard input and output: for a client that starts the server itself."""
+"""Serves the tools over standard input and output, to a client that starts the server itself."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from groundwire.mcp.server import ToolServer
 
 
 def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
-    """Serve one client until it goes away."""
-    # Leave at once: the thread that waits for input cannot be ended otherwise.
+    """Serve one client until it closes standard input or the user presses Ctrl-C."""
+    # The process exits at once, because the thread that waits for input cannot be stopped.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     says("Serving on standard input and output.")
     anyio.run(_serve, server)
@@ -22,8 +22,9 @@ def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
 
 async def _serve(server: ToolServer) -> None:
     protocol = server.protocol()
-    # While the SDK uses standard output for the protocol, native code writes to standard error.
-    # Text that Python has buffered must not be written when the SDK restores the descriptors.
+    # While it runs, the SDK redirects the descriptor of standard output to standard error for all
+    # other writers. Python's print is redirected as well: text in the buffer of sys.stdout would be
+    # written to the client when the SDK restores the descriptor.
     async with stdio_server() as (read, write):
         with redirect_stdout(sys.stderr):
             await protocol.run(read, write, protocol.create_initialization_options())

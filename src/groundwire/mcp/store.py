@@ -1,6 +1,6 @@
-"""Evidence that the server holds. A span keeps its id and its text for good.
+"""Stores held evidence of one session as spans, whose ids and texts never change.
 
-An agent that cites a span cannot pass another text under the same id later.
+So an agent that has cited a span cannot put another text under its id afterwards.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ from groundwire.mcp.arguments import MAX_SPANS, CallError
 
 
 class SpanOrigin(StrEnum):
-    """Origin of the text of a span."""
+    """The origin of a span's text."""
 
-    FILE = "held_file"  # the server read it from a file
-    TEXT = "held_text"  # it was added as a text
-    CALLER = "caller"  # it came with the call, and is held nowhere
+    FILE = "held_file"  # the server read the text from a file
+    TEXT = "held_text"  # an agent added the text
+    CALLER = "caller"  # the text came with the call, and is not held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +31,13 @@ class FileRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldSpan:
-    """One text of evidence, which never changes.
+    """A text of evidence that the server holds.
 
     Attributes:
-        sid: Its id.
+        sid: Id of the span, such as ``S0``.
         text: The text.
-        note: Note of the agent.
-        place: Lines that it was read from; ``None`` if it was added as a text.
+        note: The agent's note on the text; may be empty.
+        place: Lines of a file that the text was read from; ``None`` if an agent added the text.
     """
 
     sid: str
@@ -47,11 +47,11 @@ class HeldSpan:
 
     @property
     def origin(self) -> SpanOrigin:
-        """Origin of its text."""
+        """The origin of the text."""
         return SpanOrigin.TEXT if self.place is None else SpanOrigin.FILE
 
     def to_dict(self) -> dict[str, Any]:
-        """The span as JSON data, without its text."""
+        """Return the span as JSON data, without its text."""
         return {
             "sid": self.sid,
             "origin": str(self.origin),
@@ -67,11 +67,11 @@ class SearchHit:
     """A span that shares words with a query.
 
     Attributes:
-        sid: Its id.
-        score: Score of the match, 0 or more, comparable within one search.
-        start: Start of its line that says most about the query.
+        sid: Id of the span.
+        score: Score of the match, 0 or more; comparable only with other hits of the same search.
+        start: Start, in the span's text, of the line that matches the query best.
         end: End of that line.
-        line: The line.
+        line: The text of that line; its beginning if it is long.
     """
 
     sid: str
@@ -83,15 +83,15 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
-    """Bounds of held evidence.
+    """Limits of held evidence.
 
     Attributes:
-        max_spans: Spans of a session.
-        max_span_chars: Characters of a span.
-        max_bytes: UTF-8 of a session's spans.
-        max_total_bytes: UTF-8 of all spans.
-        max_sessions: Sessions that hold something.
-        idle_s: Seconds without use after which a session's spans are forgotten.
+        max_spans: The most spans of a session.
+        max_span_chars: The most characters of a span.
+        max_bytes: The most bytes (UTF-8) of all spans of a session.
+        max_total_bytes: The most bytes (UTF-8) of all spans of all sessions.
+        max_sessions: The most sessions that hold evidence at a time.
+        idle_s: Seconds without use after which a session's spans are deleted.
     """
 
     max_spans: int = MAX_SPANS
@@ -103,23 +103,23 @@ class StoreLimits:
 
 
 class EvidenceStore:
-    """The spans of one session.
+    """The held spans of one session or handle.
 
     Attributes:
-        n_bytes: Size of its spans in bytes of UTF-8.
+        n_bytes: Size of all spans in bytes of UTF-8.
     """
 
     def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:
-        """Begin empty, with ids from ``S`` and this number on."""
+        """Make an empty store; its first span will have the id ``S`` and the number ``first``."""
         self._limits, self._first = limits, first
         self._spans: dict[str, HeldSpan] = {}
         self.n_bytes = 0
 
     def add(self, text: str, *, note: str = "", place: FileRange | None = None) -> HeldSpan:
-        """Hold a text; a text that is held already keeps its id.
+        """Hold a text as a span; if it is held already, with note and place, return that span.
 
         Raises:
-            CallError: If there is no room for it, or it says nothing.
+            CallError: If the text is blank, or there is no room for it.
         """
         if not text.strip():
             raise CallError("The text is blank, so it is no evidence. Nothing was added.")
@@ -146,7 +146,7 @@ class EvidenceStore:
 
     @property
     def next_number(self) -> int:
-        """The number of the next id."""
+        """The number in the id of the next span."""
         return self._first + len(self._spans)
 
     @property
@@ -155,10 +155,10 @@ class EvidenceStore:
         return tuple(self._spans.values())
 
     def get(self, sid: str) -> HeldSpan:
-        """Find the span with an id.
+        """Find the span with an id, which may stand in brackets.
 
         Raises:
-            CallError: If there is none.
+            CallError: If no span has this id.
         """
         found = self._spans.get(sid.strip().removeprefix("[").removesuffix("]"))
         if found is None:
@@ -167,7 +167,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Describe in one sentence which ids there are."""
+    """Say in one sentence which ids of spans there are, for a message."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

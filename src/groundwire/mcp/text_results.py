@@ -1,7 +1,7 @@
-"""Results as a few lines of text, which agents and people read first.
+"""Writes results as a few lines of text, which agents and people read first.
 
-Quotes were written by models and strangers, so each is cut, and on one line that cannot act on a
-screen.
+Texts that are quoted come from models and strangers. So a quote is cut to one short line, and
+characters that control a terminal are removed from it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
 
-if TYPE_CHECKING:  # it comes with the models, which the first call loads
+if TYPE_CHECKING:  # imports the models' libraries, which only the first call loads
     from groundwire.explain import Explained
 
 MAX_LINES = 40
@@ -24,13 +24,13 @@ _MAX_QUOTE_CHARS = 160
 
 
 def quoted(text: str) -> str:
-    """A text as one short line."""
+    """Cut a text to one short line without control characters."""
     line = one_line(text)
     return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[: _MAX_QUOTE_CHARS - 1]}…"
 
 
 def lines_of(head: str, lines: Sequence[str]) -> str:
-    """Join a head and lines; lines beyond :data:`MAX_LINES` are only counted."""
+    """Join a head and lines; of lines beyond :data:`MAX_LINES` only the number is given."""
     shown = list(lines[:MAX_LINES])
     if len(lines) > len(shown):
         shown.append(f"... and {len(lines) - len(shown)} more, in the structured result.")
@@ -38,7 +38,7 @@ def lines_of(head: str, lines: Sequence[str]) -> str:
 
 
 def report_text(report: VerificationReport) -> str:
-    """The text of a verification: what is flagged, and each claim with its status."""
+    """Write the text of a verification: how many claims are flagged, and a line for each claim."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
     if not (report.details or report.flagged):
@@ -70,7 +70,7 @@ def _claim_line(detail: ClaimReport) -> str:
 
 
 def origins_text(origins: Mapping[str, str]) -> str:
-    r"""A further line that names where the evidence comes from.
+    r"""Write a further line that names the origins of the evidence; empty without evidence.
 
     >>> origins_text({"S0": "held_file", "mine": "caller"})
     '\nEvidence: held_file (S0), caller (mine).'
@@ -83,7 +83,7 @@ def origins_text(origins: Mapping[str, str]) -> str:
 
 
 def citations_text(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
-    """The text of a check of citations, one line for each claim."""
+    """Write the text of a check of citations: a summary, and a line for each claim."""
     head = f"The citations of {n_flagged} of {len(findings)} claims are not sound"
     if n_unread:
         head += f"; {n_unread} more were not checked, beyond max_claims"
@@ -107,7 +107,7 @@ def _finding_line(found: CitationFinding) -> str:
 
 
 def answer_text(explained: "Explained") -> str:
-    """The text of a check: the outcome, and each marked stretch with why."""
+    """Write the text of a check: the outcome, and a line with the reason for each marked span."""
     detection = explained.detection
     head = f"{detection.outcome}: {explain_outcome(detection)}."
     marked = [
@@ -126,7 +126,7 @@ def _unread_lines(detection: Detection) -> Iterable[str]:
 
 
 def span_line(span: HeldSpan) -> str:
-    """The line of one held span, without its text."""
+    """Write the line of one held span: id, length, place and note, but not its text."""
     place = span.place
     where = f"{place.path}:{place.start_line}-{place.end_line}" if place else "added as a text"
     note = f" - {quoted(span.note)}" if span.note else ""
@@ -134,7 +134,7 @@ def span_line(span: HeldSpan) -> str:
 
 
 def hits_text(found: Sequence[SearchHit], *, n: int) -> str:
-    """The text of the hits of a search in ``n`` held spans."""
+    """Write the text of a search in ``n`` held spans: a line for each hit."""
     if not found:
         return f"None of {n} held spans shares a word with the query."
     return lines_of(

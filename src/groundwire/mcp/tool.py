@@ -1,4 +1,4 @@
-"""A tool: a name, models of arguments and result, and a function from a call to a result."""
+"""Defines tools: a tool has a name, models of arguments and result, and a function that runs it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +13,12 @@ from groundwire.mcp.schemas import Schema, input_schema, output_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Reports progress of a call, and knows whether anyone still waits for it.
+    """Two functions by which a running call reports progress and notices that it was cancelled.
 
     Attributes:
-        tell: Function to call with the work done, all work (``None`` if unknown), and a message.
-        is_over: Function that returns whether nobody waits any longer.
+        tell: Function to call with the amount of work done, the amount of all work (``None`` if
+            unknown), and a message.
+        is_over: Function that returns whether the call was cancelled.
     """
 
     tell: Callable[[int, int | None, str], None] = lambda _done, _total, _message: None
@@ -26,12 +27,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a tool by an agent.
+    """The context of one call of a tool by an agent.
 
     Attributes:
-        session: Session of the agent; ``None`` if the transport knows no sessions.
+        session: Id of the agent's session; ``None`` if the call has no session.
         tenant: Cache namespace of the call, which keeps sessions apart.
-        watch: Progress, and whether anyone still waits.
+        watch: Reports progress, and says whether the call was cancelled.
     """
 
     session: str | None
@@ -44,7 +45,7 @@ class ToolResult:
     """The result of a call.
 
     Attributes:
-        data: The result as JSON data in the tool's output schema; ``None`` only with an error.
+        data: The result as JSON data of the tool's output schema; ``None`` only for an error.
         text: The result in a few lines of text.
         is_error: Whether the call failed.
     """
@@ -55,7 +56,7 @@ class ToolResult:
 
 
 def plain_error(error_type: str, error: str) -> ToolResult:
-    """An error of a tool whose result has no place for one."""
+    """Make the result of a failed call of a tool whose output schema has no field for an error."""
     del error_type
     return ToolResult(data=None, text=error, is_error=True)
 
@@ -65,17 +66,20 @@ class Tool:
     """A tool as agents see it, and the function behind it.
 
     Attributes:
-        name: Name by which agents call it.
+        name: Name by which agents call the tool.
         title: Title that people see.
-        description: What it does and when to use it, for the agent.
-        arguments: Model of its arguments.
-        hidden: Arguments of the model that this server does not take.
-        result: Model of its result.
-        run: Does the work, in a thread. Its errors become results by ``fails``.
-        fails: Makes a result, which is never a pass, from the kind of an error and its message.
-        is_read_only: Whether it changes nothing.
-        is_open_world: Whether it may send something to another machine.
-        is_long: Whether it works for a while, so that few of its kind run at a time.
+        description: Text that tells the agent what the tool does and when to use it.
+        arguments: Model of the arguments.
+        hidden: Names of arguments in the model that this server does not take.
+        result: Model of the result.
+        run: Function that does the work, in a thread, from a call and its parsed arguments. If it
+            raises an error, ``fails`` makes the result.
+        fails: Function that makes a result, which is never a pass, from the kind of an error and
+            its message.
+        is_read_only: Whether the tool changes nothing.
+        is_open_world: Whether the tool may send data to another machine.
+        is_long: Whether the tool may work for long, so that the number of concurrent calls is
+            limited.
     """
 
     name: str
@@ -101,16 +105,16 @@ class Tool:
         is_read_only: bool = True,
         is_long: bool = False,
     ) -> "Tool":
-        """Make a tool of a function, which gives its name, description and models.
+        """Make a tool from a function: its name, docstring and annotations describe the tool.
 
         Args:
-            run: Takes a call and ``own``, the model of its arguments; returns a
-                :class:`ToolResult`, annotated with the model of its data.
+            run: Function of a call and ``own``, whose annotation is the model of the arguments. It
+                returns a :class:`ToolResult`, annotated with the model of the result's data.
             title: Title that people see.
-            hidden: Arguments that this server does not take.
+            hidden: Names of arguments that this server does not take.
             more: Sentence to add to the description.
             is_read_only: Whether the tool changes nothing.
-            is_long: Whether it works for a while.
+            is_long: Whether the tool may work for long.
         """
         hints = get_type_hints(run, include_extras=True)
         return cls(
@@ -127,10 +131,10 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> Schema:
-        """JSON Schema of its arguments."""
+        """JSON Schema of the tool's arguments."""
         return input_schema(self.arguments, hidden=self.hidden)
 
     @cached_property
     def output_schema(self) -> Schema:
-        """JSON Schema of its result."""
+        """JSON Schema of the tool's result."""
         return output_schema(self.result)

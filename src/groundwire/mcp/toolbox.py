@@ -1,4 +1,4 @@
-"""Lists the tools of a server, and calls one."""
+"""Makes the tools of a server, and runs calls of them."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def tools_of(backend: Backend) -> dict[str, Tool]:
-    """Name → tool, in the order they are listed."""
+    """Make the tools of a server: name → tool, in the order in which agents see them."""
     tools = [make(backend) for make in (detect_tool, audit_tool, answer_tool, citations_tool)]
     if backend.stores is not None:
         tools += holding_tools(backend, backend.stores)
@@ -27,7 +27,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 
 
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
-    """Run a call. An error is described in its result, which is then never a pass."""
+    """Run a call of a tool. If an error is raised, the result describes it, and is never a pass."""
     try:
         known = tool.input_schema["properties"]
         return tool.run(call, parse(tool.arguments, arguments, known))
@@ -37,8 +37,8 @@ def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
         return tool.fails(FailureKind.VERIFIER, str(error))
     except GroundwireError as error:
         return tool.fails("invalid_argument", str(error))
-    except Exception as error:  # a bug of ours must not look like a pass
-        # Its message may quote the checked text, which must not be logged.
+    except Exception as error:  # a bug must not look like a pass
+        # Log and result name only the type of the error: its message may quote the checked text.
         log.exception("The tool %s failed", tool.name)
         kind = type(error).__name__
         return tool.fails(

@@ -1,4 +1,4 @@
-"""A verifier that reports its progress, and stops when its call has been cancelled."""
+"""A wrapper around a verifier that reports progress, and stops if the call is cancelled."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from groundwire.verify.verifier import (
     ask,
 )
 
-#: Questions that are asked together: enough for a verifier to group them or to read them side by
-#: side, and few enough to report progress.
+#: Number of questions that are asked together: enough for a verifier to group them or to work on
+#: them in parallel, and few enough to report progress often.
 PART = 16
 
 _CANCELLED = VerifierFailure(
@@ -22,11 +22,11 @@ _CANCELLED = VerifierFailure(
 
 
 class Watched:
-    """Another verifier, asked in parts.
+    """A verifier that passes questions on to another verifier, in parts, and reports progress.
 
     Args:
         verifier: The verifier that answers.
-        watch: Hears of the progress, and knows whether anyone still waits.
+        watch: Gets the progress, and says whether the call was cancelled.
     """
 
     def __init__(self, verifier: Verifier, watch: Watch) -> None:
@@ -35,7 +35,7 @@ class Watched:
         self._verifier, self._watch, self._n_read = verifier, watch, 0
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Answer each question, in their order; once the call is cancelled, the rest fail."""
+        """Answer the questions, in order; if the call is cancelled, the remaining ones fail."""
         answers: list[Judged] = []
         for at in range(0, len(questions), PART):
             part = questions[at : at + PART]
