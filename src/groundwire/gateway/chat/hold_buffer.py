@@ -289,7 +289,7 @@ class HeldStream:
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """The end of a stream in which the upstream sent an error."""
-        return [error_event(event, chunk), DONE]
+        return [error_event(event, chunk)]
 
     def refusal(
         self,
