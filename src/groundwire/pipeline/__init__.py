@@ -1,13 +1,13 @@
-"""From a chat request and its response to what is done about it: all stages, joined.
+"""The pipeline: all stages of a check, from a chat request and its response to the action.
 
-A request is opened before its answer exists; what comes of that is one frozen context that carries
-question, evidence, what the gate said, the decision and the policy to the time of the response.
-Then answers are checked against it, at rest or while they arrive.
+A request is opened before its answer exists. The result is one frozen context with the question,
+the evidence, the result of the gate, the decision and the policy. Answers are checked against this
+context, complete or while they arrive.
 
-``context`` and ``checked`` have the values that are known of a request and of its answers.
-``policy_resolver`` says which policy holds, ``explaining`` calls the explainer, ``answer_stream``
-checks an answer that arrives, ``concluding`` makes its result, ``pipeline`` joins the stages,
-``load`` makes them from a configuration.
+``context`` has the values about a request, and ``checked`` those about its checked answers.
+``policy_resolver`` finds the decision and the policy, ``explaining`` calls the explainer,
+``answer_stream`` checks an answer while it arrives, ``concluding`` makes the result, ``pipeline``
+joins the stages, and ``load`` makes them from a configuration.
 """
 
 from groundwire.pipeline.answer_stream import Flow, Review

@@ -16,23 +16,25 @@ class Checked:
     """The result for one answer.
 
     Attributes:
-        context: The context of its request. Choice and policy are final: decisions that depend on
-            findings are settled.
-        answer: The text, and the kind of the answer.
-        ruling: The outcome, and the action that follows.
+        context: The context of the request. Its choice and policy are final: decisions that depend
+            on findings have been made.
+        answer: The answer, with its text and kind.
+        ruling: The outcome of the check, and the action that the policy requires.
         detection: The findings, without those that the explainer dropped; ``None`` if nothing was
             checked or the check failed.
-        explanations: One for each span of the detection, in order; empty if the policy wants none.
-        dropped: Explanations of spans that were dropped, for the evidence supports them.
+        explanations: One explanation for each span of the detection, in order; empty if the policy
+            asks for no explanations.
+        dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
             the detector failed on a claim, ``not_factual`` if the gate says that no check is
             needed, or the kind of an answer without statements (``tool_calls``, ``refusal``,
             ``empty``, ``structured``, ``unread_answer``); else ``None``.
-        pointers: The JSON Pointers of the spans of a ``structured`` answer, in their order; empty
-            for one in its prose.
-        unexplained: The class name of what kept the explainer from judging, or ``None``.
-        timings_ms: Wall time by stage, those of the request included, in milliseconds; no part of
-            equality, nor of the hash.
+        pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
+            spans; an empty text for a span in its prose.
+        unexplained: The class name of the error because of which findings have no explanation, or
+            ``None``.
+        timings_ms: Wall time by stage in milliseconds, including stages of the request. It does not
+            count for equality and hash.
     """
 
     context: RequestContext
@@ -56,7 +58,7 @@ class Checked:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome."""
+        """The outcome of the check."""
         return self.ruling.outcome
 
     @property
@@ -66,24 +68,24 @@ class Checked:
 
     @property
     def n_clear(self) -> int:
-        """How many characters of the answer, from its beginning, may be shown.
+        """The number of characters, from the beginning of the answer, that may be shown.
 
-        All of them, unless the action is ``block``; then the claims before the first that asks for
-        it.
+        All of them, unless the action is ``block``; then those before the first claim for which the
+        policy requires to block.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
-            return 0  # lost evidence may have been about any claim
+            return 0  # an answer may be blocked for lost evidence, which may concern any claim
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
-        # Half of a JSON document is of no use.
+        # Of a structured answer only prose can be shown in part: half a JSON document is no use.
         return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, without the request."""
+        """Return the result as JSON data, without the context of the request."""
         ruling, detection = self.ruling, self.detection
         return {
             "index": self.answer.index,
@@ -129,17 +131,17 @@ class CheckedResponse:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of its answers."""
+        """The worst outcome of the answers."""
         return worst(checked.outcome for checked in self.answers)
 
     @property
     def action(self) -> Action:
-        """The strongest that any of its answers asks for."""
+        """The strongest action that an answer requires; ``none`` without answers."""
         actions = (checked.action for checked in self.answers)
         return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        """Return the results as JSON data, as ``detection/schemas/checked.schema.json`` says."""
         return {
             "outcome": str(self.outcome),
             "action": str(self.action),

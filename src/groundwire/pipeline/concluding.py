@@ -23,12 +23,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Makes results of detections.
+    """Makes the result for an answer from its detection: explains findings, applies the policy.
 
     Attributes:
-        decider: Settles decisions that depend on what was found.
+        decider: Makes the decisions that depend on findings.
         explainer: Explains findings; ``None``: they are not explained.
-        ignores_short: Whether sentences that are too short to be compared count for nothing.
+        ignores_short: Whether an answer counts as grounded although some of its sentences are too
+            short to be compared with the sources.
     """
 
     decider: Decider
@@ -36,7 +37,7 @@ class Concluder:
     ignores_short: bool
 
     def of(self, context: RequestContext) -> Conclude:
-        """A function that makes the results for one answer, also while it arrives."""
+        """Return a function that makes the results for one answer, the final and earlier ones."""
         explainer = None if self.explainer is None else Remembered(self.explainer)
         return partial(self._conclude, context, explainer)
 
@@ -99,7 +100,7 @@ class Concluder:
 
 
 def _placed(checked: Checked, structured: StructuredText) -> Checked:
-    """The result for a structured answer, with the places of its findings in the raw answer."""
+    """Return the result for a structured answer, with its findings moved to the raw answer."""
     assert checked.detection is not None
     placed = structured.place(checked.detection, checked.explanations)
     return replace(
@@ -120,12 +121,12 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 
 
 def _outcome(context: RequestContext, answer: Answer, found: CheckResult) -> Outcome:
-    """The outcome of an answer without a detection."""
+    """Return the outcome of an answer without a detection."""
     if context.path not in DUE:
         return Outcome.SKIPPED
     if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
         return Outcome.UNAVAILABLE
-    # Sound or images may say what no text does.
+    # Parts that were skipped, such as sound or images, may make statements too.
     return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
 
 

@@ -14,11 +14,11 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """Whether an answer is checked, and if not, why. It is known before the answer."""
+    """Whether an answer is checked, and if not, why. This is known before the answer exists."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
-    NO_EVIDENCE = "no_evidence"  # a check is due, and there is no evidence
+    NO_EVIDENCE = "no_evidence"  # a check is due, but there is no evidence
     CHECKED = "checked"  # the answer is compared with the evidence
 
 
@@ -27,11 +27,11 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Whether the gate was asked about a request, and why not."""
+    """Whether the gate was asked about a request, and if not, why."""
 
     ASKED = "asked"
-    BYPASSED = "bypassed"  # the request holds evidence, and so wants a check
-    NO_PROMPT = "no_prompt"  # there is no question that could be read
+    BYPASSED = "bypassed"  # the request has evidence, so its answer is checked in any case
+    NO_PROMPT = "no_prompt"  # no question was found in the request
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway
 
@@ -42,9 +42,10 @@ class GateReport:
 
     Attributes:
         status: Whether the gate was asked.
-        result: Its decision, with confidence; ``None`` unless it was asked and answered. For a
-            request that bypasses the gate, only decisions read it.
-        reason: The class name of the error that it raised, or ``None``.
+        result: The gate's decision, with confidence; ``None`` if the gate was not asked or failed.
+            For a request that bypasses the gate, the result does not decide about the check, but
+            decisions can depend on it.
+        reason: The class name of the error that the gate raised, or ``None``.
     """
 
     status: GateStatus
@@ -59,13 +60,13 @@ class GateReport:
 
     @property
     def needs_fact_check(self) -> bool | None:
-        """Whether a check is due, for signals; ``None`` if the gate did not say."""
+        """The value of the gate's signal: whether a check is due; ``None`` if it is unknown."""
         if self.result is not None:
             return self.result.needs_fact_check
         return True if self.status is GateStatus.BYPASSED else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the report as JSON data."""
         result = self.result
         return {
             "status": str(self.status),
@@ -78,24 +79,25 @@ class GateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """Everything known of a request before its answer.
+    """Everything that is known about a request before its answer exists.
 
     Attributes:
         conversation: The question, and the evidence with its origin.
         gate: The result of the gate.
         choice: The decision that applies, and why. Decisions that depend on findings are unsettled
             until the check.
-        policy: The policy that holds.
-        limits: The limits of evidence that hold.
-        path: Whether the answer is checked.
-        tenant: The tenant; sources read for one tenant are never used for another.
+        policy: The policy that applies.
+        limits: The limits of evidence that apply.
+        path: Whether the answer is checked, and if not, why.
+        tenant: Id of the tenant; sources read for one tenant are never used for another.
         overrides: The tenant's own settings.
         detector: The name of the detector in metrics; empty if the tenant's own is not possible.
-        request: The wishes of the request beyond the policy.
-        timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
-        readings: The signals read so far; ``None`` if none had to be read.
-        failure: The class name of what kept the request from being read; its answers are
-            ``unavailable``. ``None`` if it was read.
+        request: Settings that the request asks for; they count where they are stricter than the
+            policy.
+        timings_ms: Wall time by stage, in milliseconds. It does not count for equality and hash.
+        readings: The signals that were read so far; ``None`` if no signal had to be read.
+        failure: The class name of the error because of which the request could not be read; its
+            answers are then ``unavailable``. ``None`` if the request was read.
     """
 
     conversation: Conversation
@@ -116,7 +118,7 @@ class RequestContext:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        """Return the context as JSON data, the ``request`` of ``checked.schema.json``."""
         conversation, decision = self.conversation, self.choice.decision
         return {
             "path": str(self.path),

@@ -1,4 +1,4 @@
-"""The detectors of a pipeline: the configured one, and those that tenants have in its place."""
+"""The detectors of a pipeline: the configured one, and those that tenants use in its place."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,15 +11,15 @@ from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Chosen, Detectors
 from groundwire.policy.policy import Overrides
 
-#: Makes a detector beside the configured one, by its name.
+#: A function that loads another detector than the configured one, by its name.
 Make = Callable[[str], Detector]
 
 
 class Judges:
-    """The configured detector, and embedded ones beside it, each loaded when it is first needed.
+    """A pool of the configured detector and embedded ones, each loaded when it is first needed.
 
-    They share threads and cache, so that each costs no more than its weights. Tenants that differ
-    in the threshold alone share a detector.
+    The detectors share threads and cache, so that each costs no more memory than its weights.
+    Tenants that differ only in the threshold share a detector.
     """
 
     def __init__(
@@ -28,10 +28,10 @@ class Judges:
         """Make a pool of one detector; another is loaded when a tenant first asks for it.
 
         Args:
-            first: The configured detector; all others are closed with it.
+            first: The configured detector; the others use its threads, and are closed with it.
             known: The names that tenants may use; by default those of the embedded detectors and
                 of the first.
-            make: Loads another; by default :meth:`groundwire.Detector.beside` does.
+            make: Loads another detector; by default :meth:`groundwire.Detector.beside`.
         """
         self.first = first
         self.known = known or Detectors(
@@ -42,14 +42,14 @@ class Judges:
         }
 
     def get(self, name: str) -> Detector:
-        """A detector, loaded if need be.
+        """Return the detector with a name; load it if necessary.
 
         Args:
-            name: As :meth:`choose` gives it.
+            name: The name, as :meth:`choose` returns it.
 
         Raises:
             UnknownModelError: If there is no detector of that name.
-            GroundwireError: If it cannot be loaded.
+            GroundwireError: If the detector cannot be loaded.
         """
         if name == self.known.first:
             return self.first
@@ -58,7 +58,7 @@ class Judges:
         return self._others[name].get()
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """The detector and operating point of a tenant.
+        """Return the names of the detector and the operating point of a tenant.
 
         Raises:
             ConfigError: If the tenant's own settings are not possible here.
@@ -66,10 +66,10 @@ class Judges:
         return self.known.choose(own)
 
     def check(self, own: Overrides) -> None:
-        """Refuse settings that no detector here can have; no model is loaded.
+        """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
-            ConfigError: If they are not possible; the message says what is.
+            ConfigError: If they do not; the message says which settings are possible.
         """
         chosen = self.choose(own)
         points = self._points(chosen.detector)
@@ -88,7 +88,7 @@ class Judges:
             )
 
     def _points(self, name: str) -> tuple[str, ...]:
-        """The named thresholds of a detector."""
+        """Return the names of the operating points of a detector."""
         if name == self.known.first:
             return tuple(self.first.judge.operating_points)
         if name == "similarity":

@@ -29,27 +29,27 @@ class LazyExplainer:
     """
 
     def __init__(self, load: Callable[[], AnyExplainer]) -> None:
-        """Load nothing yet."""
+        """Keep the function that loads the explainer; nothing is loaded yet."""
         self._loaded = Lazy(load)
 
     def get(self) -> AnyExplainer:
-        """The explainer itself, loaded if need be."""
+        """Return the explainer itself; load it if necessary."""
         return self._loaded.get()
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Load the explainer if need be, and explain."""
+        """Load the explainer if necessary, and explain the spans of a detection."""
         return self.get().explain(detection, sources)
 
 
 class Remembered:
-    """The explainer of one answer: no claim is explained twice.
+    """Wraps the explainer for one answer, so that no claim is explained twice.
 
-    A streamed answer is reviewed again and again. Explaining all of it each time would take time
-    that grows with the square of its findings.
+    A streamed answer is reviewed again and again. If all of it were explained each time, the time
+    would grow with the square of the number of findings.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:
-        """Begin without any explanation."""
+        """Wrap an explainer; no claim is explained yet."""
         self._explainer = explainer
         self._claims: dict[int, Claim] = {}
         self._explanations: tuple[Explanation, ...] = ()
@@ -57,7 +57,7 @@ class Remembered:
         self._reason: str | None = None
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain the claims that were not explained before; the others stay as they were."""
+        """Explain claims that were not explained before, and return these and earlier ones."""
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:
             said = self._explainer.explain(replace(detection, claims=fresh), sources)
@@ -79,10 +79,10 @@ class Remembered:
 
 
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
-    """The detection with the labels and severities of its explanations, which the policy reads.
+    """Return the detection with the labels and severities of its explanations, for the policy.
 
     A span that stays marked although it is entailed (``drops_entailed: false``) keeps the
-    detector's label, for a span is never ``supported``; its severity is 0.
+    detector's label, because the label of a span is never ``supported``; its severity is 0.
     """
     known = {(each.start, each.end): each for each in explanations}
 

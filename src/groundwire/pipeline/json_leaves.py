@@ -1,4 +1,4 @@
-"""The leaves of a JSON document with their places, and the part of a JSON Schema for each."""
+"""Finds the leaves of a JSON document, their places, and what a JSON Schema says about them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,15 @@ from groundwire.text.records import DataField, fields_of
 #: The keys and indexes that lead to a leaf.
 Path: TypeAlias = tuple[str | int, ...]
 
-#: Schemas looked at for one leaf: references may go in a circle.
+#: The most schemas that are examined for one leaf, since references may form a circle.
 _MAX_SCHEMAS = 200
 
 
 class Leaf(NamedTuple):
-    """One leaf: its place in the text, its path, and its value; empty containers have ``None``."""
+    """One leaf of a JSON document: its place in the text, its path, and its value.
+
+    An empty list or object is a leaf too, with the value ``None``.
+    """
 
     place: DataField
     path: Path
@@ -22,15 +25,18 @@ class Leaf(NamedTuple):
 
 
 def leaves_of(document: str) -> list[Leaf] | None:
-    """Read the leaves of an object or a list, in reading order; ``None`` if it is neither."""
+    """Return the leaves of a document in reading order.
+
+    ``None`` if the document is not valid JSON, is no object or list, or has a key twice.
+    """
     try:
-        data = json.loads(document, parse_int=float)  # an int of Python has a limited length
+        data = json.loads(document, parse_int=float)  # int() refuses thousands of digits
         places = fields_of(document)
     except (ValueError, RecursionError):
         return None
     values = list(_walk(data))
     if places is None or len(places) != len(values):
-        return None  # with a key twice, readers differ in what the document says
+        return None  # a key stands twice: parsers differ in which of its values counts
     pairs = zip(places, values, strict=True)
     return [Leaf(place, path, value) for place, (path, value) in pairs]
 
@@ -60,9 +66,9 @@ def pointer_of(path: Path) -> str:
 
 
 def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
-    """The values that a schema lists for a leaf, by ``enum`` or ``const``; none if it lists none.
+    """Return the values that a schema lists for a leaf, by ``enum`` or ``const``.
 
-    Where other values are possible as well, it lists none.
+    The list is empty if the schema lists no values, or allows other values as well.
     """
     choices: list[object] = []
     for each in _schemas_at(schema, path):
@@ -75,7 +81,7 @@ def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
 
 
 def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
-    """Whether a schema names the key at the end of a path; otherwise the model chose it."""
+    """Return whether a schema names the key at the end of a path; if not, the model chose it."""
     parents = _schemas_at(schema, path[:-1])
     named = [each.get("properties") for each in parents]
     names = _expanded([each.get("propertyNames") for each in parents], schema)
@@ -84,7 +90,7 @@ def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
 
 
 def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]]:
-    """Return the part of a schema that describes the value at a path."""
+    """Return the parts of a schema that describe the value at a path."""
     found = _expanded([schema], schema)
     for each in path:
         found = _expanded([child for one in found for child in _children(one, each)], schema)
@@ -92,7 +98,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schemas that say something themselves: references and alternatives are followed."""
+    """Return the schemas to which references and alternatives (such as ``anyOf``) lead."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

@@ -12,7 +12,7 @@ RETRY_S = 30.0
 
 
 class Lazy(Generic[_T]):
-    """A value that is made once, however many threads ask for it at a time."""
+    """A value that is made when it is first needed, and once even if several threads need it."""
 
     def __init__(
         self,
@@ -21,12 +21,12 @@ class Lazy(Generic[_T]):
         retry_s: float = RETRY_S,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make nothing yet.
+        """Keep the function that makes the value; it is not called yet.
 
         Args:
             make: Makes the value.
-            retry_s: Seconds until it is tried again after a failure.
-            timer: Gives the time in seconds.
+            retry_s: Seconds after a failure before ``make`` is called again.
+            timer: Returns the time in seconds.
         """
         self._make, self._retry_s, self._timer = make, retry_s, timer
         self._lock = Lock()
@@ -35,10 +35,10 @@ class Lazy(Generic[_T]):
         self._failed_at = 0.0
 
     def get(self) -> _T:
-        """The value.
+        """Return the value; make it if necessary.
 
         Raises:
-            Exception: The error that making it raised, now or less than ``retry_s`` ago.
+            Exception: The error that ``make`` raised, now or less than ``retry_s`` ago.
         """
         with self._lock:
             if self._made:

@@ -1,4 +1,4 @@
-"""Build the stages of a pipeline from a configuration; each setting is used or refused."""
+"""Builds the stages of a pipeline from a configuration; each setting is used or refused."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,15 @@ _EMBEDDED = "embedded"
 def load_stages(
     config: Config, *, tenants: Mapping[str, Overrides] | None = None
 ) -> dict[str, Any]:
-    """The arguments of :class:`groundwire.Pipeline`.
+    """Load the stages of a configuration, and return them as arguments of the pipeline.
 
     Args:
         config: The configuration.
-        tenants: Own settings of tenants, if these may change later; ``None``: those of the
-            configuration.
+        tenants: The own settings of tenants by id, if these may change later; ``None``: those of
+            the configuration.
+
+    Returns:
+        The arguments of :class:`groundwire.Pipeline` by name.
 
     Raises:
         ConfigError: If a setting does not suit its model; the error names its line.
@@ -64,17 +67,17 @@ def load_stages(
         _check_tenants(config, judges)
         explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:
-        detector.close()  # otherwise its threads would stay
+        detector.close()  # otherwise its threads would keep running
         raise
     return stages | {"detector": detector, "judges": judges, "explainer": explainer}
 
 
 def load_detector(config: Config) -> Detector:
-    """The detector that a configuration names.
+    """Load the detector that a configuration names.
 
     Raises:
-        ConfigError: If a setting does not suit it; the error names its line.
-        GroundwireError: If it cannot be used.
+        ConfigError: If a setting does not suit the detector; the error names its line.
+        GroundwireError: If the detector cannot be used.
     """
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
@@ -114,7 +117,7 @@ def load_detector(config: Config) -> Detector:
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     """Load an embedded detector that a tenant uses instead of the configured one.
 
-    It gets the filters of the configuration that apply to it.
+    The filters of the configuration, such as ``min_words``, apply to it as far as they suit it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -129,7 +132,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:
-    """Refuse settings that a tenant of the configuration cannot have, and name their lines."""
+    """Refuse impossible settings of tenants in the configuration, with the lines of the tenants."""
     wrong = []
     for id_, own in config.tenants.items():
         try:
@@ -167,7 +170,11 @@ def _load_gate(config: Config) -> Gate | None:
 def _explainer(
     config: Config, judges: Judges, *, tenants: Mapping[str, Overrides], may_change: bool
 ) -> AnyExplainer | None:
-    """Load the explainer if a policy asks for explanations, or later may."""
+    """Return the explainer; ``None`` if no policy can ask for explanations.
+
+    If tenants may change, it is loaded only when a policy asks for explanations, unless it shares
+    the weights of the detector and so costs nothing.
+    """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
     wanted = [config.explain.enabled, *(plugin.explain for plugin in plugins if plugin)]
@@ -189,7 +196,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
     with _naming(config, "explain"):
         if own.model == _EMBEDDED:
             check_for_embedded(revision=own.revision, device=own.device, max_length=None)
-            # The weights are the same: a second copy would only take memory.
+            # The embedded detector has the weights of the explainer: share them to save memory.
             reader = judges.first.judge
             if not isinstance(reader, Reader):
                 reader = judges.get(DEFAULT_MODEL).judge
@@ -207,7 +214,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
 
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
-    """Load the embedder of prompts if signals need one: the gate's, or else one of its own."""
+    """Return the embedder of prompts if signals need one: that of the gate, or else a new one."""
     if not config.signals.domains and not config.signals.embeddings:
         return None
     if gate is not None:
@@ -220,7 +227,13 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
 
 @contextmanager
 def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Name the setting and its line in errors about an argument of a stage."""
+    """Turn errors about an argument of a stage into errors that name the setting and its line.
+
+    Args:
+        config: The configuration.
+        section: The section of the configuration that the stage belongs to.
+        names: Argument → name of its setting, where this is not ``section.argument``.
+    """
     try:
         yield
     except SettingError as error:

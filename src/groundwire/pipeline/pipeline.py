@@ -51,9 +51,10 @@ log = logging.getLogger(__name__)
 
 
 class UnusableOverridesError(DetectionError):
-    """A tenant's own settings are not possible here, so its answers cannot be checked.
+    """A tenant's own settings are impossible in this pipeline, so its answers cannot be checked.
 
-    They were possible when they were set, or nobody called :meth:`Pipeline.check_overrides`.
+    Either another pipeline supported them when they were set, or they were not passed to
+    :meth:`Pipeline.check_overrides`.
     """
 
     def __str__(self) -> str:
@@ -89,21 +90,22 @@ class Pipeline:
             gate: Tells whether a prompt calls for a check; without one, every prompt does.
             signals: The signals that decisions can depend on.
             decisions: The decision rules, in order.
-            policy: The policy where no decision and no tenant says otherwise.
-            limits: The limits of evidence where a tenant has none of its own.
+            policy: The policy, as far as neither a decision nor a tenant overrides it.
+            limits: The limits of evidence for tenants without limits of their own.
             explainer: Explains findings; without one, they are not explained.
             tenants: The own settings of tenants, by id. The mapping is read for each request, so it
                 may change; a request keeps the settings that it began with.
             judges: The detector and those that tenants may choose in its place; ``None``: the
                 embedded ones.
-            bypasses_gate: Whether the gate is not asked about requests that name sources.
+            bypasses_gate: Whether answers to requests that name sources are checked without asking
+                the gate.
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
                 it decides first, as in HaluGate.
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
-            evidence_names: Names of evidence in prompts, beside those that are known.
-            ignores_short: Whether sentences that are too short to be compared count for nothing, as
-                under DVARA's names.
+            evidence_names: Names of evidence in prompts, beside the built-in ones.
+            ignores_short: Whether an answer counts as grounded although some of its sentences are
+                too short to be compared with the sources, as in DVARA.
         """
         self._judges = judges or Judges(detector)
         self._gate, self._explainer = gate, explainer
@@ -123,7 +125,7 @@ class Pipeline:
     def load(
         cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
     ) -> Self:
-        """Load the stages of a configuration; without one, the defaults.
+        """Load the stages of a configuration; without one, those of the default configuration.
 
         Args:
             config: The configuration.
@@ -131,7 +133,7 @@ class Pipeline:
                 may change while the pipeline is in use.
 
         Raises:
-            ConfigError: If a setting is not possible for the models it is about, with its line.
+            ConfigError: If a setting does not suit its model; the error names its line.
             GroundwireError: If a model cannot be used.
         """
         from groundwire.config import Config
@@ -141,7 +143,7 @@ class Pipeline:
 
     @property
     def detector(self) -> Detector:
-        """The detector of tenants that have no other."""
+        """The configured detector, for tenants that have chosen no other."""
         return self._judges.first
 
     @property
@@ -155,20 +157,20 @@ class Pipeline:
         return self._explainer
 
     def limits(self, tenant: str = "") -> SourceLimits:
-        """The limits of evidence that hold for a tenant."""
+        """Return the limits of evidence that apply to a tenant."""
         return resolve_limits(self._limits, self._tenants.get(tenant))
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Refuse settings that no tenant can have here, before it has them.
+        """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If there is no such detector, or a threshold means nothing to it; the
-                message says what is possible.
+            ConfigError: If the detector does not exist, or does not have the threshold; the message
+                says what is possible.
         """
         self._judges.check(overrides)
 
     def overrides(self, tenant: str) -> Overrides:
-        """The own settings of a tenant now, to be kept for all steps of one request."""
+        """Return the present settings of a tenant; a request uses them for all of its steps."""
         return self._tenants.get(tenant) or Overrides()
 
     # A request.
@@ -180,12 +182,12 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
+        """Return whether an answer of a tenant could be checked; if not, do not open its requests.
 
         Args:
             tenant: The tenant.
             overrides: As for :meth:`open`.
-            request: The wishes of the request beyond the policy.
+            request: As for :meth:`open`.
         """
         return self._decider.may_check(self._own(tenant, overrides), request)
 
@@ -205,12 +207,13 @@ class Pipeline:
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
             tenant: The tenant of the request.
-            overrides: The tenant's own settings; ``None``: those of the configuration.
-            request: The wishes of the request beyond the policy.
+            overrides: The tenant's own settings; ``None``: those in ``tenants`` of the pipeline.
+            request: Settings that the request asks for; they count where they are stricter than
+                the policy.
 
         Raises:
             InvalidConversationError: If the body is not a chat request.
-            InvalidTextError: If its question or evidence is not valid text.
+            InvalidTextError: If the question or the evidence has half a surrogate pair.
         """
         timings: dict[str, float] = {}
         own = self._own(tenant, overrides)
@@ -257,13 +260,13 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> RequestContext:
-        """The context of a request that :meth:`open` failed to read, or not in time.
+        """Return the context of a request that :meth:`open` could not read, or not in time.
 
-        Every decision may apply, so the strictest policy of all holds. Its answers are
-        ``unavailable``.
+        Its answers are ``unavailable``. The policy is the strictest one, because it is unknown
+        which decision applies.
 
         Args:
-            failure: The class name of what failed.
+            failure: The class name of the error.
             tenant: As for :meth:`open`.
             overrides: As for :meth:`open`.
             request: As for :meth:`open`.
@@ -287,10 +290,13 @@ class Pipeline:
         try:
             return self._judges.choose(own).detector
         except ConfigError:
-            return ""  # the check itself reports it
+            return ""  # the check itself reports the error
 
     def _prepare(self, own: Overrides | None, policy: Policy) -> str:
-        """Load the models of the check now; if one cannot be loaded, the check reports it."""
+        """Load the models that the check will need, and return the name of the detector.
+
+        If a model cannot be loaded, the check reports the error.
+        """
         name = self._named(own)
         with suppress(Exception):
             self._judges.get(name)
@@ -329,7 +335,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> RequestContext:
-        """:meth:`open` in a thread, for it may ask a model."""
+        """Run :meth:`open` in a thread, because it may run a model."""
         return await asyncio.to_thread(
             self.open, body, tenant=tenant, overrides=overrides, request=request
         )
@@ -342,9 +348,9 @@ class Pipeline:
         tenant: str = "",
         overrides: Overrides | None = None,
     ) -> RequestContext:
-        """The context of an answer that comes with its sources and without a conversation.
+        """Return the context of an answer that comes with its sources, without a conversation.
 
-        Its check is due: no gate is asked, and no decision applies.
+        Its check is due in any case: the gate is not asked, and no decision applies.
 
         Args:
             sources: The sources; those over the limits are left out and counted.
@@ -399,10 +405,10 @@ class Pipeline:
         Args:
             context: A context of :meth:`open_answer`.
             answer: The text of the answer.
-            operating_point: Overrides that of the detector and of the tenant.
+            operating_point: Used in place of the operating point of the tenant or the detector.
 
         Raises:
-            GroundwireError: If it cannot be checked.
+            GroundwireError: If the answer cannot be checked.
         """
         conversation = context.conversation
         detector, own_point = self._chosen(context.overrides)
@@ -428,7 +434,7 @@ class Pipeline:
         """Refuse an operating point that a tenant's detector does not have.
 
         Args:
-            operating_point: The name, or a number.
+            operating_point: The name of an operating point, or a threshold.
             overrides: The tenant's own settings.
 
         Raises:
@@ -439,7 +445,7 @@ class Pipeline:
         detector.info_at(operating_point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """The detector of a tenant, and its operating point.
+        """Return the detector of a tenant, and the tenant's operating point, if it has one.
 
         Raises:
             UnusableOverridesError: If the tenant's own settings are not possible here.
@@ -455,7 +461,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer. A check that fails raises nothing: the outcome is ``unavailable``."""
+        """Check one answer. A failed check is no exception: the outcome is ``unavailable``."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}
@@ -468,7 +474,7 @@ class Pipeline:
             return flow.finish(answer)
 
     async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """:meth:`check` in a thread, for code that must not block its event loop."""
+        """Run :meth:`check` in a thread, for code that must not block its event loop."""
         return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
@@ -487,18 +493,18 @@ class Pipeline:
     def stream(self, context: RequestContext) -> Flow:
         """Begin to check an answer that is still being written.
 
-        The evidence is indexed now, and the passages that rank best for the question are read in
-        the background. Nothing is read on the paths ``off`` and ``not_factual``.
+        The evidence is indexed at once, and the passages that rank best for the question are read
+        in the background. On the paths ``off`` and ``not_factual`` the detector is not used.
         """
         return self._flow(context, reads_ahead=True)
 
     def unavailable(self, context: RequestContext, answer: Answer | str, reason: str) -> Checked:
-        """The result for an answer whose check was due and is given up, as for want of time.
+        """Return the result for an answer whose check is given up, for example after a time-out.
 
         Args:
-            context: The context of its request. Where no check is due, the answer is ``skipped``.
+            context: The context of the request. If no check was due, the answer is ``skipped``.
             answer: The answer, as far as it is known.
-            reason: The class name of the error, or a word; it reaches logs and metrics.
+            reason: The class name of the error, or a word; it appears in logs and metrics.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)

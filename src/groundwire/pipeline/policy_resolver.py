@@ -16,7 +16,7 @@ class Decider:
     Attributes:
         signals: The signals.
         decisions: The decisions, in the order of the file.
-        base: The policy where no decision and no tenant says otherwise.
+        base: The policy, as far as neither a decision nor a tenant overrides it.
     """
 
     signals: Signals
@@ -24,7 +24,10 @@ class Decider:
     base: Policy
 
     def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
-        """Whether any decision could lead to a check: if none can, no model need be asked."""
+        """Return whether an answer could be checked, whatever decision applies.
+
+        If not, no model needs to be asked about the request.
+        """
         if request is not None and request.enabled:
             return True
         if tenant is not None and tenant.enabled is not None:
@@ -43,7 +46,11 @@ class Decider:
     def decide(
         self, prompt: str, needs_fact_check: bool | None
     ) -> tuple[ChosenDecision, SignalValues]:
-        """The decision that applies before there is an answer, and the signals it was read from."""
+        """Choose the decision that applies before the answer exists.
+
+        Returns:
+            The choice, and the signals that it depends on.
+        """
         readings = self.signals.open(
             SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)
         )
@@ -52,16 +59,16 @@ class Decider:
     def policy(
         self, choice: ChosenDecision, *, tenant: Overrides | None, request: Request | None
     ) -> Policy:
-        """The policy of a request."""
+        """Return the policy of a request with a choice of decision."""
         return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)
 
     def strictest(self, *, tenant: Overrides | None, request: Request | None) -> Policy:
-        """The policy of a request to which any decision may apply, or none."""
+        """Return the strictest policy of a request, as it is unknown which decision applies."""
         plugins = (None, *(decision.plugin for decision in self.decisions))
         return resolve(self.base, plugins=plugins, tenant=tenant, request=request)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Decide again if a decision depends on findings."""
+        """Choose again if a decision depends on findings, and return the changed context."""
         if context.readings is None or not self._reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))

@@ -1,7 +1,7 @@
-"""Structured answers as statements: each leaf of a JSON document can be checked alone.
+"""Turns structured answers into statements, so that each leaf of a JSON document can be checked.
 
-A detector reads ``built: 1950``. Its findings are moved back to the value in the raw JSON, and have
-the JSON Pointer of their leaf.
+For ``{"built": 1950}`` the detector reads ``built: 1950``. Its findings are moved back to the value
+in the raw JSON, and get the JSON Pointer of their leaf.
 """
 
 import re
@@ -23,13 +23,13 @@ from groundwire.pipeline.json_leaves import (
 )
 from groundwire.text.records import Decoded, decode, words_of_key
 
-#: Stands between statements, so that each is a claim of its own.
+#: Separates statements, so that each is a claim of its own.
 _BREAK = "\n\n"
 #: Words in keys of numbers with which a model grades its own answer.
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
-#: Keys of values that only name a record.
+#: Keys of values that only identify a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
-#: Words in keys of labels that a model gives.
+#: Words in keys whose values are labels that the model assigns, such as a category.
 _CLASSES = frozenset(
     (
         *("action", "category", "categories", "class", "classification", "decision", "department"),
@@ -40,9 +40,9 @@ _CLASSES = frozenset(
         *("types", "unit", "units", "urgency", "verdict"),
     )
 )
-#: One lower-case word, or several joined: how labels are written, such as ``refund_request``.
+#: The form of labels: lower-case words, joined if they are several, such as ``refund_request``.
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
-#: Characters that names often have, and labels seldom.
+#: Characters that names often have, and labels seldom have.
 _NAME = re.compile(r"[A-Z0-9]")
 #: Values that deny the statement of their key.
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
@@ -50,7 +50,7 @@ _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null",
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")
 _SEVERAL_WORDS = re.compile(r"\S\s+\S")
 _SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
-#: A string that speaks for itself.
+#: A string that is a whole sentence, so that no key needs to precede it.
 _PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
 _DATE = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3][0-9])"
@@ -64,19 +64,19 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One leaf of the data, as a statement.
+    """A statement made from one leaf of the data, with places in the checked text and the raw one.
 
     Attributes:
-        start: Where the statement begins in the text that is checked.
-        value_start: Where its value begins there.
-        end: Where both end.
-        raw_start: Where the leaf begins in the raw answer, with its key.
-        raw_value: The range of its value there, without quotes.
-        raw_end: Where the leaf ends there, with its quote.
+        start: Offset of the statement in the checked text.
+        value_start: Offset of its value in the checked text.
+        end: End of the statement and its value in the checked text.
+        raw_start: Offset of the leaf, with its key, in the raw answer.
+        raw_value: The range of the value in the raw answer, without quotes.
+        raw_end: End of the leaf in the raw answer, behind a closing quote.
         pointer: The JSON Pointer of the leaf.
-        decoded: The characters of the value, if they are those of a string in a document.
-        base: Where that document begins in the raw answer.
-        is_verbatim: Whether the statement has the value as it was written.
+        decoded: The decoded characters of the value, if it is a string in the document.
+        base: Offset of the JSON document in the raw answer.
+        is_verbatim: Whether the statement has the value as in the document, not rewritten.
     """
 
     start: int
@@ -91,7 +91,10 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a stretch of the statement stands in the raw value; all of it for a key."""
+        """Return the range in the raw answer of a stretch of the statement.
+
+        For a stretch of the key, and if the value was rewritten, that is the range of the value.
+        """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
             return self.raw_value
@@ -118,7 +121,7 @@ class StructuredText:
     statements: tuple[Statement, ...]
 
     def of(self, answer: Answer) -> Answer:
-        """An answer as the structured one that it is."""
+        """Return an answer marked as structured, with the raw prose and JSON as its text."""
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 
@@ -127,7 +130,7 @@ class StructuredText:
 
         Args:
             found: A detection of the text.
-            explanations: One for each of its spans, or none.
+            explanations: One explanation for each span of the detection, or none at all.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
@@ -135,7 +138,7 @@ class StructuredText:
             spans: list[Span] = []
             for span in sorted(claim.spans, key=self._is_in_key):
                 start, end = self._range(span.start, span.end)
-                # A finding in the key is one in the value, which may have one already.
+                # A finding in the key is moved to the value, unless that has a finding already.
                 is_new = all(end <= each.start or each.end <= start for each in spans)
                 if is_new:
                     moved = replace(span, start=start, end=end, text=self.raw[start:end])
@@ -152,13 +155,13 @@ class StructuredText:
         )
 
     def placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
-        """Explanations of spans of the text, with their offsets in the raw answer."""
+        """Return explanations of spans of the text, with offsets in the raw answer."""
         ranges = [self._range(each.start, each.end) for each in explanations]
         pairs = zip(explanations, ranges, strict=True)
         return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)
 
     def _at(self, start: int, end: int) -> Statement | None:
-        """The first statement that a stretch of the text touches."""
+        """Return the first statement that a stretch of the text overlaps."""
         place = bisect_right(self.statements, start, key=lambda each: each.end)
         found = self.statements[place : place + 1]
         return found[0] if found and found[0].start < end else None
@@ -180,7 +183,7 @@ class StructuredText:
         if statement is None:
             return claim.start, claim.end
         start, end = statement.raw_range(claim.start, claim.end)
-        # The first claim of a leaf has its key, the last one its closing quote.
+        # If a leaf has several claims, the first includes its key, the last its closing quote.
         start = statement.raw_start if claim.start <= statement.value_start else start
         return start, statement.raw_end if claim.end >= statement.end else end
 
@@ -191,8 +194,8 @@ class PlacedFindings:
 
     Attributes:
         detection: The detection of the raw answer.
-        explanations: One for each of its spans, or none.
-        pointers: The JSON Pointer of each of its spans; empty for one in prose.
+        explanations: One explanation for each span of the detection, or none at all.
+        pointers: The JSON Pointer of each span; an empty text for a span in prose.
     """
 
     detection: Detection
@@ -203,17 +206,17 @@ class PlacedFindings:
 def read_structured(
     answer: Answer, form: AnswerForm, sources: Sequence[Source] = ()
 ) -> StructuredText | None:
-    """Read the structured data of an answer.
+    """Read the structured data of an answer as statements.
 
-    JSON that cannot be parsed is checked as the text that it is.
+    A document that is not valid JSON becomes one statement: its text.
 
     Args:
         answer: The answer.
-        form: The form that its request asks for.
+        form: The form of the answer that its request asks for.
         sources: The evidence.
 
     Returns:
-        ``None`` if the answer has no structured data.
+        The statements; ``None`` if the answer has no structured data.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
         return _read("", [(answer.text, form.schema)], sources)
@@ -267,7 +270,7 @@ def _unparsed(document: str, start: int, *, base: int, pointer: str) -> Statemen
 def _stated(
     document: str, leaf: Leaf, start: int, *, base: int, prefix: str
 ) -> tuple[str, Statement]:
-    """Write a leaf as a statement, which begins at ``start`` of the text."""
+    """Return the text of a leaf's statement, and the statement, which begins at ``start``."""
     place = leaf.place
     is_key = leaf.value is None or leaf.value is True or not str(leaf.value).strip()
     is_string = place.kind == "string" and not is_key
@@ -295,7 +298,7 @@ def _stated(
 
 
 def _as_written(value: str) -> str:
-    """A value as texts have it, if it is a month, a day or a point in time."""
+    """Return a date or time as texts write it, such as "5 May 1950"; other values unchanged."""
     if (date := _DATE.fullmatch(value)) is None:
         return value
     day = f"{int(date['day'])} " if date["day"] else ""
@@ -304,7 +307,11 @@ def _as_written(value: str) -> str:
 
 
 def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
-    """Whether evidence could speak of a leaf: names, grades and labels are the model's own."""
+    """Return whether evidence could support a leaf.
+
+    Ids, grades and labels are no claims: the model makes them up itself. A leaf without a value of
+    its own is a claim if its key states something.
+    """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
     if value is None or isinstance(value, bool) or not str(value).strip():
@@ -314,7 +321,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     choices = choices_at(schema, leaf.path)
     is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
-        # Without a schema, nobody says that it is one of a list.
+        # Without a schema, only the form of the value tells whether it is one of a list of labels.
         is_listed |= not schema and _is_label(value, words)
         if is_listed and value.lower() not in _DENIALS:
             is_listed = not _stating_key(leaf.path, schema)
@@ -324,14 +331,17 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
 
 
 def _is_label(value: str, key: Sequence[str]) -> bool:
-    """Whether a value is written as a label, and its key says that it is one if it may be none."""
+    """Return whether a value looks like a label: lower-case words, joined if they are several.
+
+    A single word is a label only if it is a denial, such as "none", or if its key names a class.
+    """
     is_joined = "_" in value or "-" in value
     is_told = is_joined or value in _DENIALS or not _CLASSES.isdisjoint(key)
     return is_told and _LABEL.fullmatch(value) is not None
 
 
 def _is_named(choice: object, sources: Sequence[Source]) -> bool:
-    """Whether the evidence has a listed value that is a name, such as ``Paris`` or ``EUR``."""
+    """Return whether a listed value is a name, such as ``Paris``, that the evidence contains."""
     if not isinstance(choice, str) or len(choice) < 2 or not _NAME.search(choice):
         return False
     if choice.lower() in (*_DENIALS, "yes", "true"):
@@ -341,12 +351,13 @@ def _is_named(choice: object, sources: Sequence[Source]) -> bool:
 
 
 def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
-    """Whether a key states something that no schema asks for.
+    """Return whether a key on the path to a leaf states something, and the schema does not name it.
 
     Args:
-        path: The keys that lead to a leaf.
+        path: The keys that lead to the leaf.
         schema: The schema of the document.
-        is_true: Whether the leaf says that it holds; else only a whole sentence states something.
+        is_true: Whether the value affirms or denies the key. If not, as the value is empty, only a
+            key that is a whole sentence states something.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(

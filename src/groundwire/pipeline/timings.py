@@ -7,7 +7,7 @@ from time import perf_counter
 
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    """Measure the time of the block, and keep it under the name of its stage."""
+    """Measure how long the block takes, and store the milliseconds under the name of its stage."""
     started = perf_counter()
     try:
         yield
@@ -16,5 +16,5 @@ def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def with_total(timings: Mapping[str, float]) -> dict[str, float]:
-    """The stages, and their sum as ``total``."""
+    """Return the timings of the stages, and their sum as ``total``."""
     return {**timings, "total": round(sum(timings.values()), 3)}

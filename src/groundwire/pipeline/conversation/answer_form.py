@@ -8,22 +8,23 @@ from typing import Any, TypeAlias
 from groundwire.detection.values import FrozenMapping
 from groundwire.text.records import words_of_key
 
-#: A JSON Schema; an empty one says nothing.
+#: A JSON Schema; empty if none is known.
 Schema: TypeAlias = Mapping[str, Any]
 
-#: Tools by which frameworks return the final output: of pydantic-ai (with a suffix if there are
-#: several), smolagents, Google's ADK, LiteLLM.
+#: Names of tools whose arguments frameworks take as the final output: pydantic-ai (with a suffix
+#: if there are several), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
-#: What frameworks say of such tools: pydantic-ai, Strands, instructor, the AI SDK.
+#: Phrases in the descriptions of such tools by pydantic-ai, Strands, instructor and the AI SDK.
 _FINAL_DESCRIPTION = re.compile(
     r"final response which ends this conversation|StructuredOutputTool should only be invoked as"
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: How frameworks name the tool for a type of output: after its class (LangChain, Strands,
-#: LlamaIndex, instructor), or, without a name, as LangChain does.
+#: Names of tools that stand for a type of output. Frameworks use the name of its class (LangChain,
+#: Strands, LlamaIndex, instructor); for a type without a name, LangChain uses response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
-#: What is named after one of these is a function, though it is written as a class.
+#: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function and
+#: no type of output, although its name looks like that of a class.
 _VERBS = frozenset(
     (
         *("add", "ask", "book", "browse", "calculate", "call", "cancel", "check", "close"),
@@ -36,10 +37,10 @@ _VERBS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form of an answer. Structured data in it is checked leaf by leaf.
+    """The form of the answer that a request asks for. Structured data is checked leaf by leaf.
 
     Attributes:
-        is_json: Whether the text of the answer is JSON, by ``response_format``.
+        is_json: Whether the text of the answer must be JSON, because of ``response_format``.
         schema: The schema of that JSON.
         final_tools: The schemas of the tools whose arguments are the final output, by name. Calls
             of other tools are no answers.
@@ -78,14 +79,14 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
-    """The tools that are defined: the name of each, and the schema of its arguments."""
+    """Yield the tools that are defined: the name of each, and the schema of its arguments."""
     for name, own in _defined(body):
-        # The messages interface calls it input_schema.
+        # Anthropic's Messages API names the schema input_schema.
         yield name, _mapping(own.get("parameters") or own.get("input_schema"))
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tools that are defined: the name of each, and all that is said of it."""
+    """Yield the tools that are defined: the name of each, and its whole definition."""
     for key in ("tools", "functions"):
         for said in map(_mapping, _items(body.get(key))):
             own = _own(said)
@@ -94,10 +95,10 @@ def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
-    """The tools whose calls are the output, since the model has to call one.
+    """Yield the tools whose calls are the final output, because the model has to call a tool.
 
-    It is the tool that the request names. Where it may be any, that is certain of the only one, if
-    none was called before, and of those that are named after a type of output.
+    If the request names a tool, it is this one. If any tool may be called, it is the only tool,
+    unless a tool was called before; and each tool that is named after a type of output.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
@@ -117,7 +118,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
 
 
 def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is said of a function or a custom tool, in its own object or beside its type."""
+    """Return the definition of a function or a custom tool: an inner object, or the tool itself."""
     return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
 
 
@@ -128,7 +129,10 @@ def _is_output_type(name: str) -> bool:
 
 
 def _has_results(body: Mapping[str, Any]) -> bool:
-    """Whether a tool was called before: then the only one that there is may be called for more."""
+    """Return whether a tool was called before.
+
+    Then even the only tool may be called for more data, and not for the final output.
+    """
     for message in map(_mapping, _items(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in _items(message.get("content"))}
         if message.get("role") in ("tool", "function") or "tool_result" in types:

@@ -1,4 +1,4 @@
-"""Questions that a prompt answers itself: examples for the model, and lists in its evidence."""
+"""Finds questions that a prompt answers itself: examples for the model, and FAQs in evidence."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -12,9 +12,10 @@ from groundwire.pipeline.conversation.wording import states_something
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question that a prompt answers itself, before it asks another.
+    """The range of a question and its answer in a prompt, before the question that it really asks.
 
-    ``has_context`` tells whether it comes with a context of its own, as an example does.
+    ``has_context`` tells whether the range includes a context of its own, as that of an example
+    does.
     """
 
     start: int
@@ -23,16 +24,16 @@ class Pair:
 
 
 class AnsweredQuestions:
-    """All questions of a prompt that it answers itself."""
+    """All pairs of a question and its answer in one prompt."""
 
     def __init__(self, text: str, names: Names, material: PastedMaterial) -> None:
         self._pairs = list(_answered_questions(text, names, material)) if ":" in text else []
         self._starts = [pair.start for pair in self._pairs]
-        #: Where the last of them ends.
+        #: Offset at which the last pair ends; 0 if there is none.
         self.end = self._pairs[-1].end if self._pairs else 0
 
     def at(self, position: int) -> Pair | None:
-        """The one that a position is in."""
+        """Return the pair whose range contains a position; ``None`` if there is none."""
         i = bisect_right(self._starts, position) - 1
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
@@ -61,7 +62,10 @@ def _answered_questions(text: str, names: Names, material: PastedMaterial) -> It
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Whether the first of two labels of evidence names the sources of the answer before it."""
+    """Return whether the first of two labels of evidence only names sources of the answer before.
+
+    The second label then belongs to the next context.
+    """
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
     line = text[labels[0].value : text.find("\n", labels[0].value)].lower().split()
@@ -69,7 +73,7 @@ def _cites(text: str, labels: list[Label]) -> bool:
 
 
 def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[Label]:
-    """The lines that begin with the label of a question, an answer or a context."""
+    """Yield the labels of questions, answers and contexts that stand at the beginning of lines."""
     position = 0
     while position < len(text):
         if (pasted := material.at(position)) is not None:

@@ -1,4 +1,4 @@
-"""What a message may hold: a text, a list of parts, tool results, documents, JSON data."""
+"""Reads the content of messages: a text, a list of parts, tool results, documents, JSON data."""
 
 import base64
 import json
@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeGuard
 
-#: A longer name is none: it would crowd out the words of the source it stands before.
+#: Longer names are ignored. A model reads the name before the text of its source, so a long name
+#: would leave less room for the text.
 _MAX_NAME_CHARS = 200
 
-# The kinds of parts that the chat, responses and messages interfaces know, each with the keys of
-# which it has one. Without such a key it is data that happens to have a ``type``: a tool that lists
-# a folder returns ``[{"type": "file", "name": "a.py"}]``.
+# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with
+# keys of which such a part has at least one. An object without any of them is data that happens to
+# have a ``type``: a tool that lists a folder returns ``[{"type": "file", "name": "a.py"}]``.
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "text": ("text",),
     "input_text": ("text",),
@@ -35,14 +36,14 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "query": ("text",),
 }
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
-#: Parts that the model reads as it reads documents.
+#: Types of parts that the model reads like documents.
 _DOCUMENTS = (
     *("document", "search_result", "file", "input_file", "image", "image_url", "input_image"),
 )
 
-#: Files of these kinds are texts, as are all of ``text/``.
+#: Media types of files that are texts, besides those that begin with ``text/``.
 _TEXT_FILES = ("application/json", "application/xml", "application/yaml", "application/x-yaml")
-#: Where documents have their text.
+#: Keys for the title and for the text of a document, in the order in which they are tried.
 _NAMES = ("title", "name", "filename", "url")
 _DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "body", "passage")
 
@@ -50,22 +51,22 @@ _DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "bo
 class Skipped(StrEnum):
     """Kinds of content of a request that a check does not read."""
 
-    MESSAGE = "message"  # a message of a role, or an item of a type, that nobody has defined
-    PART = "part"  # a sound or unknown part of what a user or the system says
-    DOCUMENT = "document"  # an image or a file in it, or a document without text: evidence
-    RESULT_PART = "result_part"  # the same in a tool result: evidence that cannot be read
+    MESSAGE = "message"  # a message with an unknown role, or an item of an unknown type
+    PART = "part"  # a part of a message with sound, or of an unknown type
+    DOCUMENT = "document"  # an image, a file or a document without text in a message: evidence
+    RESULT_PART = "result_part"  # such a part in a tool result: evidence that cannot be read
     SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One text of a request.
+    """One text of a request, with its place.
 
     Attributes:
-        text: The text, with visible characters.
-        place: Where it stands, such as ``messages[3].content[0]``.
-        id: What names it in the request, or empty. Other pieces may have the same.
-        title: What it is about, such as the name of the tool.
+        text: The text, which is not blank.
+        place: The place of the text in the request, such as ``messages[3].content[0]``.
+        id: The id that the request gives the text, or empty. Other pieces may have the same id.
+        title: The title of a document, or the name of the tool that returned the text.
     """
 
     text: str
@@ -79,12 +80,12 @@ class Content:
     """The content of one message, sorted by its kind.
 
     Attributes:
-        says: Running text: a question, an instruction, what a template fills in.
+        says: Running text: questions, instructions, and texts that a template has filled in.
         asks: Parts that are questions by their type.
         documents: Parts that are documents by their type.
         grounding: Parts that are sources by their type.
         results: Results of tool calls.
-        skipped: What could not be read.
+        skipped: The number of things that could not be read, by kind.
     """
 
     says: list[Piece] = field(default_factory=list)
@@ -96,12 +97,12 @@ class Content:
 
 
 def read_content(content: object, place: str, tools: Mapping[str, str]) -> Content:
-    """Read what a user or the system says.
+    """Read the content of a message of a user, the system or the assistant.
 
     Args:
         content: The ``content`` of the message, of any type.
-        place: Where it stands.
-        tools: The name of the tool that each call id calls.
+        place: The place of the content in the request.
+        tools: Id of a tool call → name of the tool.
     """
     found = Content()
     for part, where in _parts(content, place):
@@ -133,7 +134,7 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """The text and the name of a file that is sent along in base64; ``None`` if it is no text."""
+    """Return the text and the name of a file that is sent in base64; ``None`` if it is no text."""
     file = part.get("file") if part["type"] == "file" else part
     if part["type"] not in ("file", "input_file") or not isinstance(file, Mapping):
         return None
@@ -149,13 +150,13 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 
 
 def read_documents(documents: object, place: str, found: Content) -> None:
-    """Add the documents that a request holds beside its messages, or that a search has found.
+    """Read documents that a request has beside its messages, or that a search has found.
 
     Args:
-        documents: A list of texts and objects, with the text under ``text``, ``content``,
-            ``snippet``... or within ``data``.
-        place: Where it stands.
-        found: What is added to.
+        documents: A list of texts and objects. An object has its text in a field such as ``text``,
+            ``content`` or ``snippet``, or within ``data``.
+        place: The place of the documents in the request.
+        found: The content to which they are added.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -179,16 +180,16 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 
 
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
-    """Add what a tool returned to what was found: each text of its own, data as JSON.
+    """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
     A list of known parts, or of strings, is a list of texts; any other list or object is data.
 
     Args:
-        content: What the tool returned, of any type.
-        place: Where it stands.
-        found: What is added to.
-        call_id: The call that it answers, or empty.
-        tool: The tool's name, or empty.
+        content: The result, of any type.
+        place: The place of the result in the request.
+        found: The content to which the pieces are added.
+        call_id: The id of the call that the tool answers, or empty.
+        tool: The name of the tool, or empty.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
     if content is None or content in ([], {}, ()):
@@ -216,14 +217,14 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
 
 
 def usable_name(value: object) -> str:
-    """An id, a title or a tool's name that results can be named by; else the empty string."""
+    """Return an id, a title or the name of a tool, if it is a short printable text; else ``""``."""
     if isinstance(value, str) and len(value) <= _MAX_NAME_CHARS and value.isprintable():
         return value.strip()
     return ""
 
 
 def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
-    """The texts of a part that is a document or a search result; none if it holds no text."""
+    """Yield the texts of a part that is a document or a search result; none if it has no text."""
     title = usable_name(part.get("title")) or None
     inside: object = part.get("content")
     if part["type"] == "document":
@@ -238,7 +239,7 @@ def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """The parts of a content, each with its place; a content that is no list is one part."""
+    """Yield the parts of a content, each with its place; a content that is no list is one part."""
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:
@@ -246,7 +247,7 @@ def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
 
 
 def _is_part(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether it is a part of a kind that an interface defines."""
+    """Return whether a value is a part of a type that one of the APIs defines."""
     if not isinstance(value, Mapping):
         return False
     kind = value.get("type")
@@ -260,17 +261,17 @@ def _is_list_of_parts(content: object) -> bool:
 
 
 def _text_of(part: object) -> object:
-    """The text of a text part; of anything else nothing."""
+    """Return the text of a text part; ``None`` for any other value."""
     return part["text"] if _is_part(part) and part["type"] in _TEXTS else None
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """One piece, or none if a tool returned nothing: ``[]``, ``{}``, ``null``, as JSON or not."""
+    """Yield a tool's text as a piece; nothing if it says nothing, as ``[]``, ``{}`` or ``null``."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 
 
 def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[Piece]:
-    """One piece, or none if there is nothing to see in the text."""
+    """Yield a text as a piece; nothing if the text is blank."""
     if text.strip():
         yield Piece(text=text, place=place, id=id_, title=title)

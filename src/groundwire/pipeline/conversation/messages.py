@@ -1,4 +1,4 @@
-"""Who says what: the messages of a request, in the order in which they stand."""
+"""Reads the messages of a request, in order: who says each, and what kinds of text it has."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
@@ -16,23 +16,24 @@ from groundwire.pipeline.conversation.content import (
 )
 
 _SYSTEM = ("system", "developer")
-#: Roles in which some clients and chat templates put what was retrieved.
+#: Roles of messages in which some clients and chat templates put retrieved texts.
 _EVIDENCE = ("context", "document", "documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message, read.
+    """One message of a request, with its texts sorted by their kind.
 
     Attributes:
-        is_system: Whether it instructs (``system``, ``developer``), or holds evidence alone.
+        is_system: Whether its role is for instructions (``system``, ``developer``), or for evidence
+            alone (``context``, ``document``).
         is_user: Whether a user says it.
         is_assistant: Whether the model says it.
-        says: Its running text; that of a tool is not read as such.
+        says: Its running text; empty for the message of a tool.
         asks: Its parts that are questions by their type.
         documents: Its parts that are documents by their type.
         grounding: Its parts that are sources by their type.
-        results: The tool results that it carries.
+        results: The tool results in the message.
     """
 
     is_system: bool
@@ -46,25 +47,28 @@ class Message:
 
     @property
     def begins_turn(self) -> bool:
-        """Whether a user speaks; one that only carries tool results goes on with the turn."""
+        """Whether a turn of the user begins here.
+
+        A user's message that has only tool results continues the turn before.
+        """
         return self.is_user and bool(self.says or self.asks or not self.results)
 
 
 def read_messages(
     body: Mapping[str, object], *, final_tools: Container[str] = ()
 ) -> tuple[list[Message], Counter[Skipped]]:
-    """Read ``messages`` (or ``input``, as the responses interface calls them) of a request.
+    """Read the field ``messages`` of a request (``input`` in OpenAI's Responses API).
 
     Args:
         body: The body of the request.
-        final_tools: Tools that return the final output. What is replied to their calls, such as
-            an error of validation, is no evidence.
+        final_tools: Tools whose arguments are the final output. Replies to their calls, such as
+            validation errors, are no evidence.
 
     Returns:
-        The messages, and how many things in them could not be read.
+        The messages, and the number of things in them that could not be read, by kind.
 
     Raises:
-        InvalidConversationError: If there are none, they are no list, or one is no object.
+        InvalidConversationError: If the messages are missing or no list, or one is no object.
     """
     skipped: Counter[Skipped] = Counter()
     tools: dict[str, str] = {}
@@ -86,7 +90,7 @@ def read_messages(
             id_ = usable_name(item.get("call_id"))
             read_result(item.get("output"), f"{place}.output", content, id_, tools.get(id_, ""))
         elif role == "system" and str(item.get("name", "")).startswith("example_"):
-            pass  # as OpenAI's guides mark what is an example
+            pass  # an example for the model: OpenAI's guides give examples such names
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
             content = read_content(item.get("content"), where, tools)
@@ -116,8 +120,8 @@ def read_messages(
 
 
 def _items(body: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], str]]:
-    """The objects that are read as messages, each with its place."""
-    for key in ("system", "instructions"):  # where the messages and responses interfaces put it
+    """Yield the objects that are read as messages, each with its place."""
+    for key in ("system", "instructions"):  # the system prompt in the Messages and Responses APIs
         if body.get(key) is not None:
             yield {"role": "system", "content": body[key]}, key
     key = "messages" if "messages" in body or "input" not in body else "input"
@@ -139,7 +143,7 @@ def _items(body: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], s
 
 
 def _calls(item: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The tool calls of a message: the id of each, and the name of the tool."""
+    """Yield the tool calls of a message: the id of each call, and the name of the tool."""
     calls, content = item.get("tool_calls"), item.get("content")
     for call in calls if isinstance(calls, (list, tuple)) else ():
         own = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None

@@ -11,11 +11,12 @@ class Part:
     """One part of a prompt.
 
     Attributes:
-        does: What it does.
-        start: Where it begins.
-        end: Where it ends.
-        is_marked: Whether structure says so, and not its wording alone.
-        attributes: Of the tag that it stands in.
+        does: Whether the part asks, instructs or informs.
+        start: Offset of the part in the prompt.
+        end: End of the part in the prompt.
+        is_marked: Whether the structure of the prompt, such as a label, tells what the part does,
+            and not only its wording.
+        attributes: The attributes of the tag in which the part stands; empty without a tag.
     """
 
     does: Wording
@@ -26,7 +27,7 @@ class Part:
 
 
 def joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
-    """Neighbours of one kind with nothing between them are one part."""
+    """Join neighbouring parts of the same kind that only white space separates."""
     last: Part | None = None
     for part in parts:
         if last is not None and _belong_together(text, last, part):

@@ -1,4 +1,4 @@
-"""The passages of a block of evidence: one a document, each with the id and title of its tags."""
+"""Divides a block of evidence in a prompt into passages, one for each document in it."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedPassage:
-    """One passage of a block: its text, and the id and title that its tag gives it."""
+    """One passage of a block: its text, with the id and the title from its tags."""
 
     text: str
     id: str = ""
@@ -29,9 +29,14 @@ class MarkedPassage:
 
 
 def passages_of(inside: str, attributes: str) -> Iterator[MarkedPassage]:
-    """Divide a block at its items: ``<document>``, ``<source>``... if it begins with one.
+    """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    What stands between items is a passage as well: it is within the markers.
+    A block that does not begin with an item is one passage. Text between items is a passage too,
+    because it is within the marks of the block.
+
+    Args:
+        inside: The text of the block.
+        attributes: The attributes of the block's own tag.
     """
     first = _ITEM.match(inside)
     if first is None:
@@ -46,7 +51,7 @@ def passages_of(inside: str, attributes: str) -> Iterator[MarkedPassage]:
 
 
 def _passage(text: str, attributes: str) -> Iterator[MarkedPassage]:
-    """One passage, or none if there is nothing to see; its tags say what it is about."""
+    """Yield one passage, with an id and a title from its tags; none if the text is blank."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start = 0
     while about := _ABOUT.match(text, start):

@@ -1,4 +1,4 @@
-"""A request → what is known before its answer: the question, and the sources with their origin."""
+"""Reads a chat request: the question, and the sources with their origin."""
 
 import json
 from collections import Counter
@@ -28,15 +28,15 @@ _METADATA_KEY = "grounding.sources"
 class SourceOrigin(StrEnum):
     """The origins of a source. If the caller names sources, they alone are the evidence."""
 
-    METADATA = "metadata"  # metadata["grounding.sources"]: who sends sources wants a check
-    DOCUMENTS = "documents"  # the field of that name, and parts typed grounding_source
+    METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
+    DOCUMENTS = "documents"  # the field ``documents``, and parts of the type grounding_source
     TOOL = "tool"  # the result of a tool or a function
-    CONTEXT = "context"  # what a message informs of: retrieved passages, facts of a system prompt
+    CONTEXT = "context"  # information in a message: retrieved passages, facts of a system prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedSource:
-    """One source, where it comes from, and where it stands in the request.
+    """A source in a request, with its origin and its place.
 
     ``place`` is a path such as ``messages[3].content`` or ``metadata["grounding.sources"][0]``.
     """
@@ -48,21 +48,24 @@ class OfferedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What a request says about the answer to come; kept until the answer is there.
+    """The content of a request that a check needs: the question, the evidence, the answer's form.
 
     Attributes:
-        question: What the user says last, without retrieved context; ``None`` if nothing.
-        previous: What the user said in the turn before, likewise: a short question may be about it.
+        question: The text of the user in the last turn, without retrieved context; ``None`` if
+            there is none.
+        previous: The text of the user in the turn before, likewise; a short question may refer to
+            it.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, within the limits or not.
         has_tools: Whether tools or functions are defined. Definitions are no evidence: without a
-            result the answer is ``unverified``, with or without them.
-        unused: Sources of each origin that were not used, since an earlier origin had some.
-        skipped: What could not be read, and how often.
-        reasons: How many sources the limits left out, as ``dropped_long`` and
-            ``dropped_over_cap``: coverage has the same names.
-        dropped_chars: Characters of these sources.
-        form: The form of the answer that it asks for.
+            tool's result, the answer is ``unverified`` all the same.
+        unused: The number of sources by origin that were not used, because an origin that comes
+            before theirs had sources.
+        skipped: The number of things that could not be read, by kind.
+        reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
+            ``dropped_over_cap``, as in the coverage of a detection.
+        dropped_chars: The number of characters of these sources.
+        form: The form of the answer that the request asks for.
     """
 
     question: str | None
@@ -92,9 +95,10 @@ class Conversation:
 
     @property
     def lost(self) -> Mapping[Reason, int]:
-        """Evidence that was offered and is not read, by reason: coverage has the same names.
+        """The number of pieces of evidence that were offered but not read, by reason.
 
-        What origins that are not used hold is not lost.
+        The reasons are those in the coverage of a detection. Evidence of origins that are not used
+        does not count.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
@@ -105,11 +109,11 @@ class Conversation:
         return FrozenMapping({**self.reasons, **unread})
 
     def example(self, answer: Answer | str) -> Example:
-        """Put the answer beside its question and sources.
+        """Return an answer with the question and the sources, as an example for a detector.
 
         Raises:
-            EmptyAnswerError: If the answer has no visible text, as one that only calls tools.
-            InvalidTextError: If it holds a lone surrogate.
+            EmptyAnswerError: If the answer has no visible text, for example if it only calls tools.
+            InvalidTextError: If the answer has half a surrogate pair.
         """
         text = answer if isinstance(answer, str) else answer.text
         return Example.of(sources=self.sources, answer=text, question=self.question)
@@ -128,18 +132,17 @@ def read_request(
 
     Args:
         body: The body of the request, as :func:`json.loads` gives it.
-        max_sources: At most so many sources are used, the most relevant ones; 0 or less is no
-            limit.
-        max_source_chars: A source of more characters is left out as a whole, before sources are
-            counted; 0 or less is no limit.
+        max_sources: The most sources that are used, the most relevant ones; 0 or less: no limit.
+        max_source_chars: The most characters of a source. A longer source is left out as a whole,
+            before sources are counted; 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
-        InvalidConversationError: If it is no request: no object, without a list of messages, with
-            a message or metadata that is no object, or sources that are neither list nor text.
-        InvalidTextError: If the question or a source holds a lone surrogate.
+        InvalidConversationError: If the body is no object or has no list of messages, if a message
+            or the metadata is no object, or if the sources are neither a list nor a text.
+        InvalidTextError: If the question or a source has half a surrogate pair.
     """
     if not isinstance(body, Mapping):
         problem = f"its type is {type(body).__name__}"
@@ -154,7 +157,7 @@ def read_request(
     found = [named_sources]
     if metadata_only:
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
-            skipped[Skipped.PART] += skipped.pop(kind, 0)  # there, it is no evidence
+            skipped[Skipped.PART] += skipped.pop(kind, 0)  # with metadata_only it is no evidence
     else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
         results = _latest_turn_first(messages)
@@ -192,7 +195,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
-    """The sources that the caller names. What is no text among them is counted, and ignored."""
+    """Return the sources that the caller names. Entries that are no texts are counted only."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -217,9 +220,9 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
 
 
 def _sources_in_text(text: str) -> list[str]:
-    """The sources in a text: the elements of a JSON list, else the text itself.
+    """Return the sources in a text: the elements of a JSON list, else the text itself.
 
-    OpenAI's clients allow nothing but texts in ``metadata``.
+    OpenAI's clients allow only texts in ``metadata``, so a list has to be sent as a text.
     """
     try:
         found = json.loads(text)
@@ -235,7 +238,7 @@ def _sources_in_text(text: str) -> list[str]:
 
 
 def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
-    """All tool results: those of the last turn first, within a turn as they stand."""
+    """Return all tool results: those of the last turn first, within a turn in their order."""
     turns: list[list[Piece]] = [[]]
     for message in messages:
         if message.begins_turn:
@@ -247,11 +250,11 @@ def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
 def _asked_and_context(
     messages: Sequence[Message], names: Names
 ) -> tuple[list[str], list[Piece], list[Piece]]:
-    """What the user says in the last turn and the one before; the evidence, latest first.
+    """Find the questions of the last two turns, and the evidence in messages, latest first.
 
     Returns:
-        What is asked; the evidence; and the sentences of the last turn that are evidence if there
-        is no other.
+        The questions of the last turn and the turn before; the evidence; and sentences of the last
+        turn that are evidence only if there is no other.
     """
     asked: list[str] = []
     context: list[Piece] = []
@@ -260,7 +263,8 @@ def _asked_and_context(
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
         if message.is_assistant and i:
-            # An earlier answer supports nothing; one that is begun may hold evidence.
+            # Earlier answers of the model are no evidence. But an application may let the model
+            # "say" evidence: before the user's first message, or where results were asked for.
             place = len(messages) - 1 - i
             if place < n_before_user:
                 context += handed_over(message, names)
@@ -289,7 +293,7 @@ def _first_place(message: Message) -> str:
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """The documents beside the messages, and the parts that are sources by their type."""
+    """Return the documents beside the messages, and parts of messages that are sources by type."""
     found = Content()
     if isinstance(documents := body.get("documents"), (list, tuple)):
         read_documents(documents, "documents", found)
@@ -304,7 +308,7 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
     """Make sources of pieces, each with an id of its own: a second ``call_1`` is ``call_1#2``.
 
     Raises:
-        InvalidTextError: If a text holds a lone surrogate.
+        InvalidTextError: If a text has half a surrogate pair.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
     sources = []
@@ -318,7 +322,7 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
 
 
 def _with_ids(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
-    """Each piece with the id that it has in the request, made its own; or with none."""
+    """Yield each piece with its id, changed if another piece has it; an empty id stays empty."""
     taken: set[str] = set()
     n_seen: Counter[str] = Counter()
     for piece in pieces:

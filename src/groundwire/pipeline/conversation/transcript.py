@@ -1,4 +1,4 @@
-"""One file with both sides of a conversation → its request and its response."""
+"""Divides a file with both sides of a conversation into a request and its response."""
 
 from collections.abc import Mapping
 
@@ -11,17 +11,17 @@ _REMEDY = (
 
 
 def divide_transcript(data: object) -> tuple[object, object]:
-    """Tell the request from the response.
+    """Divide a conversation into its request and its response.
 
     Args:
         data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the
             assistant: it becomes the only choice of the response.
 
     Returns:
-        The bodies of both, of which nothing is known but that they are there.
+        The bodies of the request and the response. They are not validated yet.
 
     Raises:
-        InvalidConversationError: If it is neither.
+        InvalidConversationError: If the data has neither of these forms.
     """
     place = "the conversation"
     if not isinstance(data, Mapping):
