@@ -1,4 +1,4 @@
-"""A message → what it asks, and what it informs of, each piece of evidence with its place."""
+"""Divides the text of a message into its question and its evidence, each piece with its place."""
 
 import json
 import re
@@ -19,16 +19,17 @@ from groundwire.pipeline.conversation.wording import (
 )
 from groundwire.text.cues import common_words, plain, words
 
-#: Half a surrogate pair is no valid text; where it matters, it is refused with its place. Tokens of
-#: chat templates say nothing.
+#: Characters that are replaced by spaces before a text is divided: tokens of chat templates, and
+#: half a surrogate pair, which is no valid text. A question or source with one is refused later.
 _NOISE = re.compile(
     "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: Sentences that stand in instructions, or around a question, inform from so many words on.
+#: The least number of words of unmarked sentences to be evidence: in a system message (among its
+#: instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The same, if the question is about what they state.
+#: The least number of words in a user's message if the question is about what the sentences state.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: An object of JSON that begins a line.
@@ -44,13 +45,13 @@ _IN_THIS_CHAT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageParts:
-    """The parts of what a message says.
+    """The parts of a message's text.
 
     Attributes:
-        asks: What is asked: the text of a message without evidence, else the question in it.
-        evidence: What it informs of.
-        loose: Sentences around a question that state something. They are evidence if there is no
-            other: beside evidence they belong to the question, which supports nothing.
+        asks: The question: the whole text if the message has no evidence, else the question in it.
+        evidence: The pieces of evidence.
+        loose: Sentences around a question that state something. They are evidence only if the
+            message has no other; otherwise they belong to the question.
     """
 
     asks: str
@@ -59,7 +60,12 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message, by the names that are known."""
+    """Divide the running text of a message.
+
+    Args:
+        message: The message.
+        names: Tells the roles of parts by their names.
+    """
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
@@ -77,9 +83,9 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """What an assistant's message informs of, if it is nothing but evidence with a name.
+    """Return the evidence in an assistant's message that has nothing but named evidence.
 
-    An application writes such a message before any user has asked; no model answers so.
+    An application writes such a message before the user's first one; a model does not answer so.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -94,22 +100,26 @@ def _without_noise(text: str) -> str:
 
 
 def asks_for_result(message: Message) -> bool:
-    """Whether a user asks for a search result, which an application then lets the model say."""
+    """Return whether a user asks to be given results.
+
+    Some applications then put the results of a search into the assistant's next message.
+    """
     return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
 
 def speaks_of_results(message: Message) -> bool:
-    """Whether a user speaks of search results "in this chat"."""
+    """Return whether a user refers to results or documents "in this chat"."""
     return message.is_user and any(_IN_THIS_CHAT.search(each.text) for each in message.says)
 
 
 def _told(
     message: Message, text: str, parts: Iterable[Part], *, is_beside_marks: bool
 ) -> list[Part]:
-    """The sentences without a mark that state something, if they are evidence.
+    """Return the unmarked sentences that state something, if they are evidence.
 
-    Beside marked evidence, a system message instructs: only a sentence with a figure is a fact.
-    What a user tells counts if it is long, or if the question is about it.
+    In a system message with marked evidence, unmarked sentences are mostly instructions, so only
+    those with a figure count. A user's sentences count if they are long, or if the question is
+    about them.
     """
     if message.is_assistant:
         return []
@@ -136,16 +146,17 @@ def _told(
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
-    """The beginnings of all words that tell what texts are about."""
+    """Return the first letters of all words that tell what texts are about."""
     found = {word for text in texts for word in words(plain(text))}
     found = found.difference(*common_words().values())
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}
 
 
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
-    """Divide a message that ends with a JSON object: a question, evidence, and instructions.
+    """Divide a message that ends with a JSON object whose fields are named as parts of a prompt.
 
-    Each has a field of its own, and none has the answer: that would show the form of an answer.
+    ``None`` if it is no such message. With a question and evidence there must be no field for an
+    answer: such an object would be an example of an answer.
     """
     if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None
@@ -188,7 +199,10 @@ def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: b
 
 
 def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterator[Piece]:
-    """Parts as pieces, each with its place; what stands in two parts of a message is two."""
+    """Yield parts of the text as pieces with their places.
+
+    The text is joined from several pieces of the message: a part across two of them becomes two.
+    """
     spans, start = [], 0
     for piece in pieces:
         spans.append((piece, start, start + len(piece.text)))

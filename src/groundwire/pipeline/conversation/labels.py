@@ -1,4 +1,4 @@
-"""Headings and labels of a prompt: ``Context:``, ``## Rules``, ``[[ ## question ## ]]``."""
+"""Finds headings and labels in a prompt: ``Context:``, ``## Rules``, ``[[ ## question ## ]]``."""
 
 import re
 from collections.abc import Iterator
@@ -10,24 +10,24 @@ from groundwire.pipeline.conversation.wording import is_judged
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
-#: What a name says in brackets: "Sources (do not mention them):".
+#: A remark in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
-#: How far behind a line a question stands that asks whether it is true.
+#: Characters after a line in which a question such as "Is that true?" is looked for.
 _JUDGED_CHARS = 40
 _CLAIM_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A heading or a label.
+    """A heading or a label in a prompt.
 
     Attributes:
-        start: Where it begins.
-        value: Where the text behind it begins.
-        role: The role that it gives to what follows.
-        name: Its words.
-        is_heading: Whether it stands alone on its line, as a heading does.
+        start: Offset of the label.
+        value: Offset of the text behind the label.
+        role: The role that the label gives to the text behind it.
+        name: The words of the label.
+        is_heading: Whether the label stands alone on its line, as a heading does.
     """
 
     start: int
@@ -38,13 +38,13 @@ class Label:
 
 
 def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
-    """The heading or label that a line begins with.
+    """Return the heading or label with which a line begins; ``None`` if there is none.
 
     Args:
         text: The prompt.
-        start: Of the line, behind its indentation.
-        end: Of the line.
-        names: The names that are known.
+        start: Start of the line, behind its indentation.
+        end: End of the line.
+        names: Tells the roles of parts by their names.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
@@ -53,7 +53,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
         name = line.strip(_DECORATION)
         role = names.role_of(name)
         if role is None or not names.is_plain(name):
-            # A heading that is none of ours begins something else.
+            # A heading whose name has no known role begins a part of unknown role.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
@@ -75,7 +75,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 
 
 def is_labelled(text: str, names: Names) -> bool:
-    """Whether a text begins with the label of a part that is no evidence."""
+    """Return whether a text begins with the label of a part that is no evidence."""
     start = len(text) - len(text.lstrip())
     line_end = text.find("\n", start)
     label = label_at(text, start, len(text) if line_end < 0 else line_end, names)
@@ -83,19 +83,19 @@ def is_labelled(text: str, names: Names) -> bool:
 
 
 def level_of(text: str, label: Label) -> int:
-    """The level of a heading with signs of number, such as 2 of ``## Rules``; else 0."""
+    """Return the level of a Markdown heading, such as 2 of ``## Rules``; 0 for other labels."""
     line = text[label.start : label.value]
     return len(line) - len(line.lstrip("#"))
 
 
 def introduction_before(text: str, label: int) -> int:
-    """The start of the line before a label, if that introduces the label by a colon at its end."""
+    """Return the start of the line before a label if it ends with a colon, else of the label."""
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 
 
 def is_heading(line: str, names: Names) -> bool:
-    """Whether a line is decorated as a heading: ``## Context``, ``**Context**``, ``[CONTEXT]``."""
+    """Return whether a line is a heading: ``## Context``, ``**Context**`` or ``[CONTEXT]``."""
     if len(line) > 100:
         return False
     bare = line.strip(_DECORATION)
@@ -111,14 +111,14 @@ def is_heading(line: str, names: Names) -> bool:
 
 
 def is_in_capitals(line: str) -> bool:
-    """Whether a line is a few words in capitals, as a heading beside others of that kind."""
+    """Return whether a line is a few words in capital letters, as some headings are."""
     bare = line.strip(_DECORATION)
     has_figure = any(map(str.isdigit, bare))
     return bare.isupper() and len(bare) > 3 and not has_figure and len(words_of(bare)) <= 4
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
-    """Labels within a paragraph, each behind the end of a sentence or a line."""
+    """Yield the labels within a paragraph: names with a colon that begin a sentence or a line."""
     colon = text.find(":", start, end)
     while colon >= 0:
         if colon + 1 < end and text[colon + 1].isspace():
@@ -130,7 +130,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
             elif (
                 name
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
-                # "I read this: ... Is it true?" gives a claim to judge.
+                # In "I read this: ... Is it true?" the text is a claim to judge, no evidence.
                 and not is_judged(
                     text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
                 )
@@ -142,7 +142,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """The start of the clause before a colon, at most a name's length before it."""
+    """Return the start of the clause before a colon, at most a name's length before the colon."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     last = max(window.rfind(mark) for mark in ".!?,>\n")
@@ -150,7 +150,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
 
 
 def is_filled(text: str, label: Label, names: Names) -> bool:
-    """Whether something stands behind a label, on its line or the next."""
+    """Return whether text follows a label, on its line or on the next line."""
     line_end = text.find("\n", label.value)
     line_end = len(text) if line_end < 0 else line_end
     if text[label.value : line_end].strip(" \t\r*_"):

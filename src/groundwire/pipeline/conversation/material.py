@@ -1,8 +1,8 @@
-"""Material that a user pastes without any mark: records, configuration, logs, quotes, transcripts.
+"""Finds material that users paste without marks: records, configuration, logs, transcripts.
 
-A person sees by its shape that such lines are no words to the model: each begins with a key, a
-time, the sign of a quote, or the name of who speaks. A template has lines of that shape too
-(``Question: ...``); there, most of the keys are names of parts.
+Such lines are recognised by their shape: each begins with a key, a time, the sign of a quote, or
+the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most
+of their keys are names of parts.
 """
 
 import re
@@ -29,9 +29,10 @@ _MAX_BESIDE = 300
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Some whole lines of a prompt.
+    """The range of some pasted lines in a prompt.
 
-    ``is_draft`` tells that somebody may want it changed, as a configuration: no log is.
+    ``is_draft`` tells whether the user may want the material changed. A configuration may be such a
+    draft, but a log is not.
     """
 
     start: int
@@ -52,7 +53,7 @@ class _Line:
 
 
 class PastedMaterial:
-    """All material of one prompt."""
+    """All pasted material of one prompt."""
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
@@ -61,12 +62,12 @@ class PastedMaterial:
         self._starts = [each.start for each in self._found]
 
     def at(self, position: int) -> Material | None:
-        """The material that begins with the line here."""
+        """Return the material that begins at this position, which is the start of a line."""
         i = bisect_left(self._starts, position)
         return self._found[i] if self._starts[i : i + 1] == [position] else None
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Lines with keys or times that follow one another, with those that continue them."""
+        """Yield groups of successive lines: with keys, times or quotes, or continuing such a line."""
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.is_timed or line.is_quoted or bool(line.key)
@@ -95,12 +96,12 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """A group without the label of the template above it, and from the next one on."""
+        """Return a group without the labels of a template above it, and without its next part."""
         first = 0
         while first < len(group) and (group[first].is_blank or self._is_above(group, first)):
             first += 1
         seen: set[str] = set()
-        last = first  # behind the lines whose keys come again
+        last = first  # the end of the lines whose keys are repeated
         for i, line in enumerate(group):
             last = i + 1 if line.key in seen else last
             seen.update([line.key] if line.key else [])
@@ -111,14 +112,14 @@ class PastedMaterial:
         return group[first:last]
 
     def _begins_another_part(self, line: _Line) -> bool:
-        """Whether a line is the label of a question or an order behind the material."""
+        """Return whether a line is the label of a question or an order after the material."""
         if not line.key or line.indent or self._role_of(line.key) is None:
             return False
         is_prose = len(line.value.split()) > _MIN_PROSE or line.value.rstrip().endswith("?")
         return self._names.ends_evidence(line.key) and (is_prose or not line.value.strip())
 
     def _is_above(self, group: list[_Line], i: int) -> bool:
-        """Whether a line is the label of what follows, or a question about it."""
+        """Return whether a line is the label of the material after it, or a question about it."""
         line = group[i]
         if not line.key or line.indent:
             return False
@@ -132,7 +133,10 @@ class PastedMaterial:
         return self._roles[key]
 
     def _is_transcript(self, lines: Sequence[_Line]) -> bool:
-        """Whether lines are what several speakers say in turn; the last says something."""
+        """Return whether lines are a conversation of several speakers, who speak in turn.
+
+        The last line must have words: an empty one, such as "Assistant:", is for the model to fill.
+        """
         turns = [line for line in lines if line.key and not line.indent]
         speakers = {line.key for line in turns}
         is_in_turn = 1 < len(speakers) < len(turns)
@@ -141,7 +145,7 @@ class PastedMaterial:
         if sum(len(line.value.split()) >= _MIN_PROSE for line in turns) * 2 < len(turns):
             return False
         if all(self._role_of(name) is not None for name in speakers):
-            # A chat with a model is no evidence, unless it is what is to be summarized.
+            # A chat with a model is no evidence, unless the user asks to summarize it, or similar.
             start, end = lines[0].start, lines[-1].end
             beside = self._text[max(0, start - _MAX_BESIDE) : start]
             beside += self._text[end : end + _MAX_BESIDE]

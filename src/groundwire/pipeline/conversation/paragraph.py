@@ -1,15 +1,15 @@
-"""A paragraph that nothing names: what its sentences do, and from when on it is evidence."""
+"""Judges a paragraph without a label: what its sentences do, and whether it may be evidence."""
 
 from collections.abc import Iterator
 
 from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording, goes_on, sentences_of, wording_of
 
-#: A paragraph that only states something is evidence from so many words on.
+#: The least number of words of a paragraph that only states something, for it to be evidence.
 _OWN_WORDS = 8
-#: Such a paragraph with a figure in it counts from so many words on.
+#: The least number of words of such a paragraph if it has a figure.
 _OWN_WORDS_WITH_FIGURE = 5
-#: Such a paragraph below a heading of a user counts from so many words on.
+#: The least number of words of such a paragraph if it stands below a heading that a user wrote.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 
@@ -17,13 +17,16 @@ _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 def wordings_of(
     text: str, names: Names, *, is_user: bool, is_claim: bool
 ) -> tuple[list[tuple[int, int, Wording]], Role | None]:
-    """What each sentence of a paragraph does, and the role that one gives to what follows.
+    """Return what each sentence of a paragraph does, and the role announced for the next part.
 
     Args:
         text: The paragraph.
-        names: The names of parts that are known.
-        is_user: Whether a user says it.
-        is_claim: Whether it is asked if what it states is true.
+        names: Tells the roles of parts by their names.
+        is_user: Whether the paragraph is in a user's message.
+        is_claim: Whether the user asks if the paragraph is true.
+
+    Returns:
+        Start, end and wording of each sentence; and the role, if a sentence announces one.
     """
     announced: Role | None = None
     wordings: list[tuple[int, int, Wording]] = []
@@ -43,7 +46,7 @@ def wordings_of(
 
 
 def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
-    """The number of words from which a paragraph that states something is evidence."""
+    """Return the least number of words with which a paragraph that states something is evidence."""
     if not is_user:
         return _OWN_WORDS
     if is_structured:
@@ -52,7 +55,7 @@ def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
 
 
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
-    """Whether sentences may be the question, or orders, beside the evidence."""
+    """Return whether none of some sentences informs: they are questions or orders."""
     wordings = (wording_of(text[first:last], is_user=is_user) for first, last in ranges)
     return all(each is not Wording.INFORMS for each in wordings)
 
@@ -60,12 +63,12 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
 def told(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
-    """Runs of sentences of evidence, and single ones between them that speak to the model.
+    """Yield runs of sentences of evidence, and single sentences between them that instruct.
 
     Args:
-        start: Where the first run begins.
-        ranges: The sentences.
-        of_task: Whether each speaks to the model.
+        start: Offset at which the first run begins.
+        ranges: The ranges of the sentences.
+        of_task: For each sentence, whether it speaks to the model about its task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

@@ -1,4 +1,4 @@
-"""The role of a part of a prompt by the name that its tag, heading or label gives it."""
+"""Finds the role of a part of a prompt by its name in a tag, a heading or a label."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from groundwire.text.word_lists import read_lists
 
 @cache
 def listed(name: str) -> frozenset[str]:
-    """The words of a list in ``words.txt``."""
+    """Return the words of a list in ``words.txt``."""
     return frozenset(_lists()[name].split())
 
 
@@ -21,7 +21,7 @@ def _lists() -> dict[str, str]:
 
 
 class Role(StrEnum):
-    """What a named part of a prompt is for."""
+    """The purposes of the named parts of a prompt."""
 
     INFORM = "inform"  # evidence
     ASK = "ask"
@@ -29,21 +29,21 @@ class Role(StrEnum):
     ANSWER = "answer"
     EXAMPLE = "example"
     HISTORY = "history"  # earlier turns, with the model's own answers
-    OPEN = "open"  # anything: its wording tells
+    OPEN = "open"  # any purpose: the wording of the part tells which
 
 
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
-#: Kana and the signs of Chinese, which stand without spaces between words.
+#: Japanese kana and Chinese characters, which are written without spaces between words.
 _UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
-#: A word of a name, in any script; those of European languages end before a capital letter.
+#: A word of a name, in any script. In Latin script, a capital letter begins another word.
 _WORD = re.compile(rf"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+|[{_UNSPACED}]+|[^\W\d_A-Za-zÀ-ÿ{_UNSPACED}]+")
 _MAX_NAME_WORDS = 10
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case: ``userQuestion`` and ``user_question`` have two.
+    """Return the words of a name in lower case: ``userQuestion`` and ``user_question`` have two.
 
-    Chinese and Japanese are divided into the words that the lists have, and single signs.
+    Chinese and Japanese are divided into words of the lists, and otherwise into single characters.
     """
     words: list[str] = []
     for word in _WORD.findall(name):
@@ -64,13 +64,13 @@ def _roles_of_words() -> dict[str, Role]:
 
 
 class Names:
-    """Tells the roles of parts by their names: those of ``words.txt``, and names of one's own."""
+    """Tells the roles of parts by their names: names in ``words.txt``, and names of a user."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """Add names to those that are known.
+        """Add names of evidence to the built-in ones.
 
         Args:
-            names: Further names of evidence, as they stand in prompts: ``<kb_hit>``, ``Vorgang:``.
+            names: The names as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
         """
         own = {tuple(words_of(name)) for name in names} - {()}
         #: Names of several words count as one word.
@@ -87,7 +87,7 @@ class Names:
         return words
 
     def role_of(self, name: str) -> Role | None:
-        """The role that a name gives; ``None`` if it says nothing about it."""
+        """Return the role of a part with this name; ``None`` if the name tells none."""
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
             return None
@@ -96,7 +96,7 @@ class Names:
         for first in (Role.EXAMPLE, Role.HISTORY):
             if first in roles:
                 return first
-        # "Context of the question" is named by what stands before "of".
+        # In "Context of the question" the words before "of" tell the role.
         head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
         named = [known[word] for word in words[:head] if word in known]
         role = named[-1] if named else next(iter(roles), None)
@@ -106,25 +106,25 @@ class Names:
         return role
 
     def is_plain(self, name: str) -> bool:
-        """Whether all words of a name are words of roles, so that it is unlikely to be prose."""
+        """Return whether a name has only words that names of parts have, and so is hardly prose."""
         known, beside = self._roles, listed("beside names")
         return all(word in known or word in beside for word in self._words(name))
 
     def ends_evidence(self, name: str) -> bool:
-        """Whether a label ends a section of evidence that nothing else ends."""
+        """Return whether a label with this name ends a section of evidence without an end mark."""
         ends = listed("end evidence")
         return self.is_plain(name) and any(word in ends for word in self._words(name))
 
     def announced_role(self, sentence: str, *, points: bool = False) -> Role | None:
-        """The role that a sentence gives to what comes next.
+        """Return the role that a sentence announces for the text after it, or ``None``.
 
-        "Use the following pieces of context", "answer from the documents below", "here are the
-        rules".
+        Examples: "Use the following pieces of context", "answer from the documents below", "here
+        are the rules".
 
         Args:
             sentence: One sentence, or one line.
-            points: Whether it has to point at what comes next; else it may end with a name and a
-                colon.
+            points: Whether the sentence must have a word such as "following" or "below". If not, a
+                name and a colon at its end are enough.
         """
         has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
         lowered = sentence.lower()
@@ -140,7 +140,7 @@ class Names:
             elif pointer in listed("ahead") or (pointer in listed("here") and has_colon):
                 is_clause = words[i][-1] not in ",.;"
                 named = list(self._roles_near(words[i + 1 : i + 10], stops=True)) * is_clause
-                # "Here is what I found:" and "Using this:" name nothing, and give something.
+                # "Here is what I found:" and "Using this:" name no role, but announce evidence.
                 gives = pointer.startswith("here") or (
                     i == len(words) - 1
                     and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
@@ -160,13 +160,13 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Whether a history is none of a chat: "Order history", "the patient's history"."""
+        """Return whether "history" is not that of a chat: "Order history", "patient's history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
-        """The first role that the words name; ``stops`` at the end of a clause."""
+        """Yield the first role that a word names; with ``stops``, only within the first clause."""
         for word in words:
             role = self._roles.get(word.strip(".,:;()*_'\"`").lower())
             if role is not None and role is not Role.ANSWER:

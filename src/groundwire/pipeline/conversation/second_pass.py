@@ -1,4 +1,4 @@
-"""What the parts of a prompt are for, where only the whole prompt tells."""
+"""Corrects what parts of a prompt do, where only the whole prompt tells it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ from groundwire.pipeline.conversation.wording import (
 def settle_asides(
     parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
 ) -> None:
-    """A section of evidence ends: questions and orders at its edges are no evidence.
+    """At the end of a section of evidence, take questions and orders at its edges for no evidence.
 
     Args:
         parts: All parts so far; changed in place.
-        asides: Which of them ask or order.
-        section_start: Where the section begins among them.
-        first: Whether no evidence stands before the section.
+        asides: Indexes of the parts that ask or order.
+        section_start: Index of the first part of the section.
+        first: Whether there is no evidence before the section.
     """
     if not asides:
         return
@@ -42,7 +42,10 @@ def settle_asides(
 
 
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
-    """Take for evidence what "the context above" speaks of, where nothing else marks any."""
+    """Take for evidence the parts before a phrase such as "the context above".
+
+    Nothing is changed if the prompt has evidence that is marked in another way.
+    """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
     for i, part in enumerate(parts):  # noqa: B007 - the walk back begins there
@@ -61,11 +64,11 @@ def _may_be_pointed_at(part: Part, text: str) -> bool:
 
 
 def close_gaps(parts: list[Part], text: str) -> None:
-    """Take all that stands between a question and the end of the material for material.
+    """Take everything between the user's question and the end of the material for evidence.
 
-    Where a user asks in the first or the last paragraph, and what is between them states
-    something, then a question and a heading in it belong to it too. What speaks to the model does
-    not.
+    If the prompt asks in its first paragraph, the material begins after that; if it asks in its
+    last one, the material ends before that. Questions and headings in the material become part of
+    it. Nothing is changed if a part inside speaks to the model, or if most of it is no evidence.
     """
     marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
@@ -91,17 +94,17 @@ def close_gaps(parts: list[Part], text: str) -> None:
 
 
 def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
-    """Take a configuration or a program for evidence if it is to be reported on.
+    """Take a configuration or a program for evidence if the user asks about it.
 
-    "Which port is it?" and "explain this" ask for what stands there. "Fix this" and "write a test
-    for it" ask for something new. A program counts only where something asks for a report, or
-    where other material stands beside it.
+    "Which port is it?" and "explain this" ask about the material. "Fix this" and "write a test for
+    it" ask for something new. A program counts only if the user asks about it, or if there is other
+    evidence.
 
     Args:
         parts: All parts; changed in place.
         text: The prompt.
-        drafts: Which of them are configurations and records.
-        code: Which of them are programs.
+        drafts: Indexes of the parts that are configurations and records.
+        code: Indexes of the parts that are programs.
     """
     if not drafts and not code:
         return
@@ -123,7 +126,10 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
 
 
 def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
-    """The parts; a question that the prompt answers itself is an example, with its context."""
+    """Yield the parts, with examples as instructions.
+
+    An example is a question that the prompt answers itself, with a context of its own, if any.
+    """
     for part in parts:
         pair = pairs.at(part.start)
         is_evidence = part.is_marked and part.does is Wording.INFORMS

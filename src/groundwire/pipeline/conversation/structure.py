@@ -1,7 +1,7 @@
-"""The structure of a prompt: where its tags, fences, rules, quotes and marked blocks end.
+"""Finds the blocks of a prompt: between tags, fences, rules, quotes and marks such as [END].
 
-All of it is found in a few passes over the text, before it is read from the top: whatever a prompt
-holds, looking for the end of a block takes a binary search.
+All marks are found in a few passes over the text, before it is divided from the top. So finding the
+end of a block takes a binary search only, whatever the prompt contains.
 """
 
 import json
@@ -43,17 +43,17 @@ _CODE_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a prompt between two marks.
+    """A part of a prompt between an opening and a closing mark.
 
     Attributes:
-        start: Where its opening mark begins.
-        inner: Where its text begins.
-        inner_end: Where its text ends.
-        end: Behind its closing mark.
-        role: The role that its name gives it, or ``None``.
-        attributes: Of its tag.
-        is_tag: Whether it is between tags: its text may have structure of its own.
-        is_code: Whether it says that it is a program.
+        start: Offset of the opening mark.
+        inner: Start of the text between the marks.
+        inner_end: End of the text between the marks.
+        end: End of the closing mark.
+        role: The role that the name of the block tells, or ``None``.
+        attributes: The attributes of its tag; empty without a tag.
+        is_tag: Whether the marks are tags: the text may then have blocks of its own.
+        is_code: Whether the opening fence names a programming language.
     """
 
     start: int
@@ -67,7 +67,7 @@ class Block:
 
 
 class Structure:
-    """Finds blocks in one text."""
+    """Finds the blocks that begin at a position of one prompt."""
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
@@ -75,7 +75,7 @@ class Structure:
         if "</" in text:
             for match in _CLOSING_TAG.finditer(text):
                 self._closings[match[1].lower()].append(match.span())
-        # Where tags that hold a question or instructions are closed, and tags that hold evidence.
+        # Offsets of the closing tags of questions, of instructions and of evidence.
         self._closings_of: dict[Role, list[int]] = {
             role: sorted(
                 start
@@ -101,14 +101,14 @@ class Structure:
 
     @staticmethod
     def is_head_of_mail(text: str) -> bool:
-        """Whether lines are the head of an e-mail, behind which the mail itself stands."""
+        """Return whether all lines of a text are header fields of an e-mail, with a subject."""
         fields = [_MAIL_FIELD.match(line) for line in text.strip().splitlines()]
         return (
             all(fields) and len(fields) > 1 and any(field and field["subject"] for field in fields)
         )
 
     def tag_at(self, position: int) -> Block | None:
-        """The block of the tag that begins here, if it is closed and holds something."""
+        """Return the block of a tag that begins here, if the tag is closed and not empty."""
         match = _TAG.match(self._text, position)
         if match is None:
             return None
@@ -125,7 +125,10 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Whether a block of evidence by its name holds a question or instructions beside it."""
+        """Return whether a block named as evidence has tags of evidence and of other parts inside.
+
+        The other parts are a question or instructions.
+        """
         if block.role is not Role.INFORM:
             return False
         n_within = {
@@ -135,23 +138,24 @@ class Structure:
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
-        """Whether a block is XML for a program: tags within tags, none of them named as a part."""
+        """Return whether a block is XML data: it has tags inside, none with the name of a part."""
         inside = self._text[block.inner : block.inner_end]
         names = _CLOSING_TAG.findall(inside)
         return bool(names) and all(self._names.role_of(name) is None for name in names)
 
     def closing_tag_at(self, position: int) -> int | None:
-        """The end of the closing tag that begins here."""
+        """Return the end of a closing tag that begins here, or ``None``."""
         match = _CLOSING_TAG.match(self._text, position)
         return None if match is None else match.end()
 
     def fence_at(self, position: int) -> Block | None:
-        """The fenced or quoted block that begins here."""
+        """Return the block between fences or triple quotes that begins here, or ``None``."""
         text = self._text
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # Twice at most: what is closed is passed over, and what is not ends the search.
+                # The text is searched twice at most: a closed block is skipped as a whole, and if
+                # no closing quotes are found, there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
                 return Block(position, position + 3, end, end + 3)
@@ -166,7 +170,10 @@ class Structure:
         return Block(match.start(), match.end(), *closing, role, is_code=word in listed("programs"))
 
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
-        """The end of the rule that this line is, and the block to the next equal one."""
+        """Return the end of the rule on this line, and the block up to the next equal rule.
+
+        ``None`` if the line is no rule, such as ``---``.
+        """
         rule = self._rule_at.get(line_start)
         if rule is None:
             return None
@@ -179,7 +186,7 @@ class Structure:
         return end, block
 
     def marked_at(self, line_start: int, line_end: int) -> Block | None:
-        """The block that a line such as ``[BEGIN CONTEXT]`` opens, up to ``[END CONTEXT]``."""
+        """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``."""
         line = self._text[line_start:line_end]
         if len(line) > 80 or not self._ends:
             return None
@@ -195,12 +202,12 @@ class Structure:
 
 
 def is_salutation(text: str) -> bool:
-    """Whether a text begins as a letter does, with a line such as "Dear Ms Vogt,"."""
+    """Return whether a text begins like a letter, with a line such as "Dear Ms Vogt,"."""
     return _SALUTATION.match(text.lstrip()) is not None
 
 
 def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Lines that end a marked block: ``[END CONTEXT]``, ``CONTEXT END``, ``[/CONTEXT]``."""
+    """Yield name and range of each end mark: ``[END CONTEXT]``, ``CONTEXT END``, ``[/CONTEXT]``."""
     for match in _END_LINE.finditer(text):
         words = words_of(match[0])
         if "end" in words or "[/" in match[0]:
@@ -209,13 +216,13 @@ def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:
-    """The first span from a position on."""
+    """Return the first span at or behind a position, or ``None``."""
     i = bisect_left(spans, (position, 0))
     return spans[i] if i < len(spans) else None
 
 
 def is_data(text: str) -> bool:
-    """Whether a text is JSON with something in it, or a table."""
+    """Return whether a text is JSON that is neither empty nor a JSON Schema, or a table."""
     bare = text.strip()
     if bare[:1] in "{[" and bare[-1:] in "}]":
         try:
@@ -233,7 +240,7 @@ def is_data(text: str) -> bool:
 
 
 def _is_separated(lines: list[str], separator: str) -> bool:
-    """Whether lines are rows of a table with a separator, as in CSV."""
+    """Return whether lines are rows of a table with this separator, as in CSV."""
     n_columns = {line.count(separator) for line in lines}
     is_regular = len(n_columns) == 1 and n_columns != {0}
     if not is_regular or any(line.rstrip()[-1:] in ".!?:," for line in lines):
@@ -242,6 +249,6 @@ def _is_separated(lines: list[str], separator: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is a program: a third of its lines look like one."""
+    """Return whether a text is a program: more than a third of its lines look like code."""
     lines = text.splitlines()
     return sum(bool(_CODE_LINE.match(line)) for line in lines) * 3 > len(lines)

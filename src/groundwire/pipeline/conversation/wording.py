@@ -1,4 +1,4 @@
-"""Whether a sentence of a prompt asks, instructs or informs, by its wording alone."""
+"""Tells whether a sentence of a prompt asks, instructs or informs, by its wording alone."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import re2
 
 from groundwire.pipeline.conversation.roles import listed
 
-#: What is said to a model about its task, and hardly ever in a text that informs.
+#: Phrases that speak to a model about its task, and hardly ever stand in evidence.
 _OF_THE_TASK = re2.compile(
     r"(?i)(?:\bthe above\b|\babove[- ](?:context|information|documents?|passages?|sources?"
     r"|text|mentioned|is the)|\b(?:information|context|documents|sources|passages|text) above\b"
@@ -38,13 +38,13 @@ _OF_THE_TASK = re2.compile(
     r"(?:context|data|documents?|sources?|passages?|information)\b"
     r"|\b(?:tell|show|give) me\b|\b(?:this|the|following) question\b|\bstep[- ]by[- ]step\b)"
 )
-#: What speaks of evidence that stands before it.
+#: Phrases that refer to evidence before them.
 _POINTS_BACK = re2.compile(
     r"(?i)(?:\b(?:the|this) above\b|\babove (?:context|information|documents?|passages?|sources?"
     r"|text|data|article)|\b(?:context|information|documents?|passages?|sources?|text|data|article)"
     r"(?: \w+){0,3} above\b)"
 )
-#: What asks whether something is true: what stands before it is a claim then, and no evidence.
+#: Phrases that ask whether something is true. The text before them is then a claim, no evidence.
 _JUDGES = re2.compile(
     r"(?i)\b(?:is|are|was|were) (?:this|that|it|he|she|they|these|those)"
     r"(?: claim| statement| sentence)? (?:really |actually )?"
@@ -58,24 +58,25 @@ _JUDGES = re2.compile(
 _ENDS_QUOTING = re2.compile(r"[:：]\s*[\"“„«][^\"”“»]{20,}[\"”“»]\s*$")
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
-#: Where a sentence begins to ask: "It opens at 9, when does it close?", "..., tell me when".
+#: The place where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
 _ASKING_CLAUSE = re.compile(
     r"(?i)(?:[,;–—-]+|\n)\s+(?=(?:(?:and|so|then|but)\s)?"
     r"(?:(?:who|what|when|where|why|which|whose|how|is|are|does|did|can)\b[^.!?\n]*\?\W*$"
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: A longer sentence is not divided at a clause, nor is a shorter line the first of a sentence.
+#: The most characters of a sentence that is divided at a clause, and the least characters of a line
+#: after which a sentence may go on in the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
-#: What stands for something that is to be filled in: ``<source>``, ``${index}``, ``{{name}}``, [1].
+#: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
-#: What may precede an order that is put as a question or a wish.
+#: Words that may precede the verb of an order, in questions and wishes: "could you", "I want to".
 _ASKING_FOR = frozenset({"can", "could", "would", "you", "i", "want", "need", "to", "me", "help"})
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
 class Wording(StrEnum):
-    """The acts of a sentence: to ask, to instruct, to state."""
+    """The things that a sentence of a prompt can do: ask, instruct the model, or inform it."""
 
     ASKS = "asks"
     INSTRUCTS = "instructs"
@@ -83,7 +84,7 @@ class Wording(StrEnum):
 
 
 def concerns_the_task(text: str) -> bool:
-    """Whether a text speaks to the model about its task: "answer from the context above"."""
+    """Return whether a text speaks to the model of its task: "answer from the context above"."""
     return _concerns_the_task(text, _words(text))
 
 
@@ -98,23 +99,23 @@ def _concerns_the_task(text: str, words: list[str]) -> bool:
 
 
 def points_back(text: str) -> bool:
-    """Whether a text speaks of evidence before it: "given the context above"."""
+    """Return whether a text refers to evidence before it: "given the context above"."""
     return _POINTS_BACK.search(text) is not None
 
 
 def is_judged(text: str, following: str) -> bool:
-    """Whether a text, or the beginning of the next, asks if it is true: "Is that so?"."""
+    """Return whether a text, or the start of the next, asks if the text is true: "Is it so?"."""
     asks = "?" in text or "?" in following
     return asks and (bool(_JUDGES.search(text)) or bool(_JUDGES.match(following.lstrip())))
 
 
 def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
-    """What a sentence does, by its wording; ``None`` if it says nothing.
+    """Return what a sentence does, by its wording; ``None`` if it has no words.
 
     Args:
         sentence: One sentence, or one line.
-        is_user: Whether a user says it. What is said in the first person belongs to what is asked;
-            a system may say "we" of the company whose facts it gives.
+        is_user: Whether a user says it. A user's sentences in the first person belong to the
+            question; a system message may say "we" in facts about a company.
     """
     return _wording(sentence, _words(sentence), is_user=is_user)
 
@@ -145,7 +146,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     if words[0] in ("current", "today", "today's") and ":" in sentence:
         return Wording.INSTRUCTS  # the date, for the model to know
     if not listed("I").isdisjoint(words):
-        # "I read this: ..." quotes what others say.
+        # In "I read this: ..." a user quotes somebody else.
         return Wording.INFORMS if is_user and _ENDS_QUOTING.search(sentence) else Wording.ASKS
     if is_user and speaks_of_us(words) and not has_figure(words):
         return Wording.ASKS
@@ -153,12 +154,12 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
 
 
 def has_figure(words: list[str]) -> bool:
-    """Whether a word begins with a digit, and is no number of a list: ``2.``."""
+    """Return whether a word begins with a digit and is no number of a list item, such as ``2.``."""
     return any(word[0].isdigit() and (len(word) > 3 or word[-1] not in ".)") for word in words)
 
 
 def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
-    """Whether an order stands behind a condition: "When asked, say that it is new"."""
+    """Return whether an order follows a condition: "When asked, say that it is new"."""
     if words[0] not in listed("before clauses") or "," not in sentence:
         return False
     clauses = (_words(clause) for clause in sentence[:_MAX_CLAUSES].split(",")[1:])
@@ -166,12 +167,12 @@ def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
 
 
 def speaks_of_us(words: list[str]) -> bool:
-    """Whether words in lower case are said in the first person plural."""
+    """Return whether words, in lower case, have one of the first person plural, such as "we"."""
     return not listed("we").isdisjoint(words)
 
 
 def is_form(text: str) -> bool:
-    """Whether a short text only shows a form: placeholders, and names that say nothing of them."""
+    """Return whether a short text is only a form: placeholders, and a few words beside them."""
     if len(text) > _MAX_CLAUSES or "</" in text or ("{" not in text and "<" not in text):
         return False
     rest, n = _PLACEHOLDER.subn(" ", text)
@@ -180,20 +181,20 @@ def is_form(text: str) -> bool:
 
 
 def instructs_the_model(text: str) -> bool:
-    """Whether more than half of the sentences of a text speak to a model about its task."""
+    """Return whether more than half of a text's sentences speak to a model about its task."""
     sentences = [text[start:end] for start, end in sentences_of(text)]
     said = [each for each in sentences if any(map(str.isalnum, each))]
     return sum(map(concerns_the_task, said)) * 2 > len(said)
 
 
 def goes_on(sentence: str) -> bool:
-    """Whether a sentence is about whoever the one before it is about: "She is 300 years old"."""
+    """Return whether a sentence continues the one before it: "She is 300 years old"."""
     first = sentence.lower().split(maxsplit=1)[:1]
     return not listed("go on").isdisjoint(first)
 
 
 def is_imperative(words: list[str]) -> bool:
-    """Whether these words, in lower case, begin with an order."""
+    """Return whether words, in lower case, begin with an order."""
     while len(words) > 1 and words[0] in listed("before orders"):
         words = words[1:]
     first = words[0]
@@ -203,9 +204,9 @@ def is_imperative(words: list[str]) -> bool:
 
 
 def informs_as_block(text: str) -> bool:
-    """Whether a text that something sets apart states something, and does not instruct a model.
+    """Return whether a text within marks informs, and does not instruct the model.
 
-    A manual gives orders too, and says "you": that alone makes no instruction of it.
+    Orders and "you" alone do not make a text an instruction to the model: a manual has them too.
     """
     n_sentences = n_of_task = n_informing = 0
     for start, end in sentences_of(text):
@@ -222,9 +223,9 @@ def informs_as_block(text: str) -> bool:
 
 
 def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
-    """How many words stand in sentences that state something: with a verb or a figure.
+    """Count the words of sentences that state something, which have a verb or a figure.
 
-    Counting ends at ``up_to`` words.
+    Counting stops after the sentence that reaches ``up_to`` words.
     """
     total = 0
     for start, end in sentences_of(text):
@@ -239,7 +240,7 @@ def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
 
 
 def states_something(words: list[str]) -> bool:
-    """Whether there is a verb, or a figure, among words in lower case."""
+    """Return whether words, in lower case, include a verb or a figure."""
     return (
         not listed("verbs").isdisjoint(words)
         or has_figure(words)
@@ -248,7 +249,7 @@ def states_something(words: list[str]) -> bool:
 
 
 def is_told(text: str) -> bool:
-    """Whether a text orders something, or speaks to the model."""
+    """Return whether a text gives an order, or speaks to the model."""
     for start, end in sentences_of(text):
         words = _words(text[start:end])
         if words and (is_imperative(words) or not listed("model").isdisjoint(words)):
@@ -257,7 +258,7 @@ def is_told(text: str) -> bool:
 
 
 def is_attributed(text: str) -> bool:
-    """Whether a text says what a document says: "The page says that..."."""
+    """Return whether a text reports what a document says: "The page says that..."."""
     words = _words(text)
     return any(
         word in listed("says") and before in listed("inform") for before, word in pairwise(words)
@@ -265,7 +266,7 @@ def is_attributed(text: str) -> bool:
 
 
 def asks_for_work(text: str) -> bool:
-    """Whether something new is asked for: "Fix this", but not "Write a summary"."""
+    """Return whether a text asks to make something new: "Fix this", but not "Write a summary"."""
     for start, end in sentences_of(text):
         words = _words(text[start:end])
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
@@ -277,7 +278,7 @@ def asks_for_work(text: str) -> bool:
 
 
 def asks_for_a_report(text: str) -> bool:
-    """Whether what stands there is asked for: "Explain this", "Which port is it?"."""
+    """Return whether a text asks about pasted material: "Explain this", "Which port is it?"."""
     for start, end in sentences_of(text):
         words = _words(text[start:end])
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
@@ -295,7 +296,14 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
-    """How many sentences stand before a last line, or a last sentence, that asks."""
+    """Count the sentences before a last line, or a last sentence, that is a question.
+
+    If the last sentence is no question, all sentences count.
+
+    Args:
+        text: The text.
+        ranges: The ranges of its sentences.
+    """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
     line_start = text.rfind("\n", ranges[0][0], ranges[-1][1] - 1) + 1
@@ -304,7 +312,7 @@ def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """The sentences and lines of a text, as ranges that leave nothing out."""
+    """Return the ranges of sentences and lines of a text; together they are the whole text."""
     ranges: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -316,7 +324,7 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 
 
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
-    """Whether a sentence goes on behind the end of a line: a long one, then a small letter."""
+    """Return whether a sentence goes on after a line end: a long line, then a lower-case letter."""
     if end[0][0] != "\n":
         return False
     start = min(start, text.rfind("\n", 0, end.start()) + 1)
@@ -328,7 +336,7 @@ def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence, or what it states and what it asks behind a comma."""
+    """Yield the range of a sentence, or two: of its statement, and of a question after a comma."""
     asking = None
     if end - start < _MAX_CLAUSES and text[start:end].rstrip()[-1:] not in "!:,":
         asking = _ASKING_CLAUSE.search(text[start:end])
