@@ -13,14 +13,18 @@ from groundwire.control.store import Store
 from tests.browser import browser as browser
 from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
 from tests.gateway.admin.plane import Plane, plane
+from tests.gateway.chats import WRONG
 from tests.gateway.console.desk import PASSWORD
+from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = [*needs_chromium, pytest.mark.merge]
 
-PAGES = ("", "/people", "/account")
+BAD = f"The Eiffel Tower was built in {WRONG}."
+
+PAGES = ("", "/tenants", "/tenants/acme", "/tenants/acme/keys", "/people", "/account")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +34,9 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         url = started.control.store.url.render_as_string(hide_password=False)
         with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
             aside.submit(asyncio.run, people(url)).result()
-        started.chat()
+        started.upstream.script(Script.json(completion(BAD)))
+        assert started.chat().status == 200
+        started.make_key("acme", name="search")
         yield started
 
 
@@ -79,3 +85,16 @@ def test_people_are_added_and_sign_in_with_the_keyboard_alone(
         page.keyboard.press("Enter")
         assert "otto" in page.inner_text(".me")
         assert page.locator("text=Add somebody").count() == 0
+
+
+def test_an_operator_blocks_the_hallucinations_of_a_tenant(browser: "Browser", own: Plane) -> None:
+    secret = own.make_key("blocked")
+    with opened(browser, f"{own.admin_url}/console/tenants") as page:
+        sign_in(page)
+        page.click("text=blocked")
+        page.select_option("#action", "block")
+        page.click("button:text-is('Save')")
+        assert page.inner_text("[role=status]") == "Saved. It holds from now on."
+        assert page.input_value("#action") == "block"
+        own.upstream.script(Script.json(completion(BAD)))
+        assert own.chat(key=secret).status == 403

@@ -148,6 +148,7 @@ class Registry(StoredKeys):
         policy: Mapping[str, object],
         *,
         merges: bool,
+        metadata: Mapping[str, object] = _NOTHING,
         if_version: IfVersion | None = None,
         check: Callable[[Overrides], None] = _possible,
     ) -> Changed:
@@ -157,6 +158,7 @@ class Registry(StoredKeys):
             id_: Of the tenant.
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets one.
             merges: Whether fields that are not named stay as they are.
+            metadata: Changes of its metadata, made together with those of its policy.
             if_version: The version that the change is for; 0: only if it is not stored yet;
                 ``"*"``: only if it is.
             check: Raises ConfigError if what the tenant would then have of its own cannot hold,
@@ -168,12 +170,12 @@ class Registry(StoredKeys):
             UnknownTenantError: If there is no such tenant.
             VersionMismatchError: If it was changed meanwhile.
         """
-        changes = read_policy(policy)
+        changes, texts = read_policy(policy), read_metadata(metadata)
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
             own = merge_policy(old.policy if merges else {}, changes)
-            wanted = replace(old, policy=own)
+            wanted = replace(old, policy=own, metadata=merge_metadata(old.metadata, texts))
             check(over(wanted.overrides, self._configured.tenants.get(id_)))
             return await self._put(change, before, wanted)
 

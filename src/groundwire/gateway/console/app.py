@@ -11,7 +11,7 @@ from groundwire.control.accounts import Accounts
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console import overview, people, sign_in
+from groundwire.gateway.console import overview, people, sign_in, tenants
 from groundwire.gateway.console.services import ConsoleServices
 from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
@@ -61,6 +61,7 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
             Route(f"{HOME}/assets/{{name}}", asset),
             *overview.routes,
             *sign_in.routes,
+            *tenants.routes,
             *people.routes,
             Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
         ],

@@ -107,6 +107,6 @@ def _round(highest: int) -> int:
     [4, 4, 12, 60, 1000]
     """
     quarter = max(ceil(highest / 4), 1)
-    power = 10 ** (len(str(quarter)) - 1)
+    power: int = 10 ** (len(str(quarter)) - 1)
     tenths = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
     return 4 * next(ceil(n * power / 10) for n in tenths if n * power >= 10 * quarter)

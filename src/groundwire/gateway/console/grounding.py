@@ -1,0 +1,174 @@
+"""The form of a tenant's settings, made of the kinds that the configuration and the API read."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groundwire.config import Config
+from groundwire.config.fields import describe_wrong
+from groundwire.config.kinds import KindError, written
+from groundwire.config.tenants import KINDS, METADATA
+from groundwire.config.tree import PRESETS, SETTINGS
+from groundwire.control.tenants.effective import Effective, effective, setting_of
+from groundwire.control.tenants.record import TenantRecord
+
+#: The fields that most tenants need; the others are folded away.
+MAIN = (
+    *("enabled", "action", "detector", "operating_point", "similarity_threshold"),
+    *("max_sources", "max_source_chars", "on_error", "release"),
+)
+
+#: The field of each key of DVARA's metadata.
+_KEYS = {name: key for key, (name, _) in METADATA.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A field of the form.
+
+    Attributes:
+        name: The name of the field, as in a policy.
+        text: What it is for.
+        value: What stands in it; empty: the tenant inherits.
+        inherited: What holds if the tenant has no value of its own.
+        options: The possible values, if they can be listed.
+        suggestions: Possible values beside numbers or other texts.
+        limits: Attributes of a field for numbers: ``min`` and ``max``; ``None``: not for numbers.
+        warning: Why a value of the tenant is not valid.
+        problem: Why what was sent is not possible.
+    """
+
+    name: str
+    text: str
+    value: str
+    inherited: Effective
+    options: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    limits: Mapping[str, float] | None = None
+    warning: str = ""
+    problem: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name for people to read."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def is_main(self) -> bool:
+        """Whether most tenants need it."""
+        return self.name in MAIN
+
+
+def form_of(
+    config: Config,
+    record: TenantRecord,
+    *,
+    sent: Mapping[str, str] | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> list[FormField]:
+    """Lay out the form of a tenant.
+
+    Args:
+        config: The configuration, from which tenants inherit.
+        record: The tenant.
+        sent: What stands in the fields in place of the tenant's own values.
+        problems: By field, why what was sent is not possible.
+    """
+    others = {key: value for key, value in record.metadata.items() if key not in METADATA}
+    bare = effective(config, replace(record, policy={}, metadata=others))
+    warnings = {each.name: each.warning or "" for each in effective(config, record)}
+    own = _own(record)
+    fields = [
+        FormField(
+            name=each.name,
+            # What the configuration writes as null, a tenant writes as 0, or leaves out.
+            text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
+            value=(own if sent is None else sent).get(each.name, own[each.name]),
+            inherited=each,
+            warning=warnings[each.name],
+            problem=(problems or {}).get(each.name, ""),
+            **_control(config, each.name),
+        )
+        for each in bare
+    ]
+    return sorted(fields, key=lambda each: MAIN.index(each.name) if each.is_main else len(MAIN))
+
+
+def preset(name: str) -> dict[str, str]:
+    """Return the values of a preset, by field; none if there is no such preset."""
+    return {path.partition(".")[2]: str(value) for path, value in PRESETS.get(name, {}).items()}
+
+
+def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read what was sent.
+
+    Returns:
+        The values by field, ``None`` where the tenant is to inherit, and the problems by field.
+    """
+    values: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for name, kind in KINDS.items():
+        raw = form.get(name, "").strip()
+        try:
+            values[name] = kind.read(raw) if raw else None
+        except KindError as error:
+            problems[name] = describe_wrong(name, raw, error)
+    return values, problems
+
+
+def split(
+    record: TenantRecord, values: Mapping[str, Any]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Divide changed values into policy and metadata.
+
+    What DVARA has a key for goes into the metadata, where DVARA's clients see and change it,
+    unless the policy has it, which counts before metadata.
+    """
+    policy: dict[str, object] = {}
+    metadata: dict[str, object] = {}
+    own = _own(record)
+    for name, value in values.items():
+        text = _text(value)
+        if text == own[name]:
+            continue
+        if name in _KEYS and name not in record.policy:
+            is_dvaras = name == "action" and text in ("log", "flag", "block")
+            metadata[_KEYS[name]] = (text.upper() if is_dvaras else text) or None
+        else:
+            policy[name] = written(value)
+            if value is None and name in _KEYS:
+                metadata[_KEYS[name]] = None
+    return policy, metadata
+
+
+def _own(record: TenantRecord) -> dict[str, str]:
+    return {name: _text(getattr(record.overrides, name)) for name in KINDS}
+
+
+def _text(value: object) -> str:
+    """Write a value as a field has it."""
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return str(written(value))
+
+
+def _control(config: Config, name: str) -> dict[str, Any]:
+    """Return the attributes of a field that its kind decides."""
+    if name == "detector":
+        return {"suggestions": config.detectors.names}
+    branches = KINDS[name].schema()
+    branches = branches.get("anyOf", [branches])
+    words = tuple(word for each in branches for word in each.get("enum", ()))
+    if any(each["type"] == "boolean" for each in branches):
+        return {"options": ("true", "false")}
+    if all("enum" in each for each in branches):
+        return {"options": words}
+    if words:
+        return {"suggestions": words}
+    return {"limits": dict(_limits(branches[0]))}
+
+
+def _limits(schema: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for attribute, name in (("min", "minimum"), ("min", "exclusiveMinimum"), ("max", "maximum")):
+        if name in schema:
+            yield attribute, schema[name]

@@ -1,0 +1,220 @@
+"""Tenants: their list, their settings (the Grounding tab), and their keys."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from groundwire.config.tenants import METADATA
+from groundwire.control.accounts import AccountRole
+from groundwire.control.store.moments import now
+from groundwire.control.tenants.effective import effective
+from groundwire.control.tenants.errors import TenantError, VersionMismatchError
+from groundwire.control.tenants.record import NewKey, TenantRecord
+from groundwire.errors import ConfigError
+from groundwire.gateway.admin.problems import admin_problem
+from groundwire.gateway.console.grounding import form_of, preset, read_form, split
+from groundwire.gateway.console.visit import HOME, Visit, screen
+
+TENANTS = f"{HOME}/tenants"
+_OF = f"{TENANTS}/{{tenant}}"
+
+#: Tenants of a page.
+_LIMIT = 100
+
+
+async def _list(visit: Visit, *, status: int = 200, problem: str = "") -> Response:
+    asked, after = visit.query.get("q", "").strip(), visit.query.get("after", "")
+    records = [
+        each
+        for each in await visit.control.registry.tenants()
+        if each.id > after and asked.lower() in f"{each.id} {each.name or ''}".lower()
+    ]
+    shown = [(each, _in_effect(visit, each)) for each in records[:_LIMIT]]
+    return visit.page(
+        "tenants",
+        status=status,
+        shown=shown,
+        asked=asked,
+        after=shown[-1][0].id if len(records) > _LIMIT else "",
+        problem=problem,
+        sent=visit.form,
+    )
+
+
+def _in_effect(visit: Visit, record: TenantRecord) -> dict[str, Any]:
+    config, check = visit.control.config, visit.control.check_overrides
+    return {each.name: each for each in effective(config, record, check=check)}
+
+
+async def _create(visit: Visit) -> Response:
+    id_ = visit.form.get("id", "").strip()
+    try:
+        await visit.control.change(
+            lambda registry: registry.create(id_, name=visit.form.get("name")),
+            visit.events.changed,
+        )
+    except TenantError as error:
+        return await _list(visit, status=admin_problem(error).status, problem=str(error))
+    return RedirectResponse(_path(id_, "?done=saved"), 303)
+
+
+async def _show(visit: Visit) -> Response:
+    record = await visit.control.registry.tenant(visit.part("tenant"))
+    wanted = preset(visit.query.get("preset", ""))
+    return _grounding(visit, record, sent=wanted or None, is_preset=bool(wanted))
+
+
+def _grounding(
+    visit: Visit,
+    record: TenantRecord,
+    *,
+    sent: Mapping[str, str] | None = None,
+    problems: Mapping[str, str] | None = None,
+    problem: str = "",
+    status: int = 200,
+    is_preset: bool = False,
+) -> Response:
+    """Give the tab of a tenant's settings; ``sent`` stands in its fields, if it is given."""
+    config = visit.control.config
+    return visit.page(
+        "tenant",
+        status=status,
+        title=record.id,
+        record=record,
+        fields=form_of(config, record, sent=sent, problems=problems),
+        in_effect=_in_effect(visit, record),
+        problem=problem,
+        is_preset=is_preset,
+        others={key: text for key, text in record.metadata.items() if key not in METADATA},
+    )
+
+
+async def _save(visit: Visit) -> Response:
+    control, id_ = visit.control, visit.part("tenant")
+    record = await control.registry.tenant(id_)
+    values, problems = read_form(visit.form)
+    try:
+        version = int(visit.form.get("version", ""))
+    except ValueError:
+        version = -1
+    policy, metadata = split(record, values)
+    problem, status = "", 422
+    if problems:
+        problem = "Nothing was saved: see the fields that are marked."
+    elif not policy and not metadata:
+        return RedirectResponse(_path(id_, "?done=same"), 303)
+    else:
+        try:
+            await control.change(
+                lambda registry: registry.set_policy(
+                    id_,
+                    policy,
+                    merges=True,
+                    metadata=metadata,
+                    if_version=version,
+                    check=control.check_overrides,
+                ),
+                visit.events.changed,
+            )
+            return RedirectResponse(_path(id_, "?done=saved"), 303)
+        except VersionMismatchError:
+            record, status = await control.registry.tenant(id_), 409
+            problem = (
+                "Somebody else changed this tenant meanwhile. Your values are below, not saved yet."
+            )
+        except ConfigError as error:
+            found = admin_problem(error)
+            problems, problem = {found.param or "": found.message}, found.message
+    return _grounding(
+        visit, record, sent=visit.form, problems=problems, problem=problem, status=status
+    )
+
+
+async def _rename(visit: Visit) -> Response:
+    id_ = visit.part("tenant")
+    try:
+        await visit.control.change(
+            lambda registry: registry.rename(id_, visit.form.get("name")), visit.events.changed
+        )
+    except TenantError as error:
+        record = await visit.control.registry.tenant(id_)
+        return _grounding(visit, record, problem=str(error), status=422)
+    return RedirectResponse(_path(id_, "?done=saved"), 303)
+
+
+async def _delete(visit: Visit) -> Response:
+    id_ = visit.part("tenant")
+    record = await visit.control.registry.tenant(id_)
+    if visit.form.get("id", "").strip() != id_:
+        problem = "Nothing was deleted: the id that was typed is another one."
+        return _grounding(visit, record, problem=problem, status=422)
+    await visit.control.change(
+        lambda registry: registry.delete(id_), lambda deleted: (visit.events.deleted(deleted),)
+    )
+    return RedirectResponse(f"{TENANTS}?done=removed", 303)
+
+
+async def _keys(
+    visit: Visit, *, made: NewKey | None = None, problem: str = "", status: int = 200
+) -> Response:
+    id_ = visit.part("tenant")
+    return visit.page(
+        "keys",
+        status=status,
+        title=f"keys of {id_}",
+        record=await visit.control.registry.tenant(id_),
+        keys=await visit.control.registry.keys(id_),
+        made=made,
+        problem=problem,
+        sent=visit.form,
+    )
+
+
+async def _make_key(visit: Visit) -> Response:
+    id_, days = visit.part("tenant"), visit.form.get("days", "").strip()
+    try:
+        ends = now() + timedelta(days=float(days)) if days else None
+    except (ValueError, OverflowError):
+        return await _keys(visit, problem=f"{days!r:.40} is no number of days.", status=422)
+    try:
+        made = await visit.control.change(
+            lambda registry: registry.create_key(
+                tenant=id_, name=visit.form.get("name"), expires_at=ends
+            ),
+            visit.events.key_made,
+        )
+    except TenantError as error:
+        return await _keys(visit, problem=str(error), status=admin_problem(error).status)
+    return await _keys(visit, made=made)
+
+
+async def _revoke_key(visit: Visit) -> Response:
+    id_ = visit.part("tenant")
+    await visit.control.change(
+        lambda registry: registry.revoke_key(visit.part("key"), tenant=id_),
+        visit.events.key_revoked,
+    )
+    return RedirectResponse(_path(id_, "/keys?done=revoked"), 303)
+
+
+def _path(id_: str, rest: str = "") -> str:
+    return f"{TENANTS}/{quote(id_, safe='')}{rest}"
+
+
+_ADMIN = AccountRole.ADMIN
+
+routes = [
+    Route(TENANTS, screen(_list)),
+    Route(TENANTS, screen(_create, needs=_ADMIN), methods=["POST"]),
+    Route(_OF, screen(_show)),
+    Route(_OF, screen(_save, needs=_ADMIN), methods=["POST"]),
+    Route(f"{_OF}/name", screen(_rename, needs=_ADMIN), methods=["POST"]),
+    Route(f"{_OF}/delete", screen(_delete, needs=_ADMIN), methods=["POST"]),
+    Route(f"{_OF}/keys", screen(_keys)),
+    Route(f"{_OF}/keys", screen(_make_key, needs=_ADMIN), methods=["POST"]),
+    Route(f"{_OF}/keys/{{key}}", screen(_revoke_key, needs=_ADMIN), methods=["POST"]),
+]
