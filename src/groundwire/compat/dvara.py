@@ -1,8 +1,8 @@
 """The interface of DVARA's grounding guardrail, for code that was written for it.
 
 Sentences of at least five words are compared with the sources; a sentence whose highest cosine is
-below 0.7 is ungrounded. DVARA's documentation does not give all formulas; the missing ones are
-defined in ``docs/similarity.md``. As in DVARA, an answer in which nothing could be compared is
+below 0.7 is ungrounded. Formulas that DVARA's documentation does not give are defined in
+``docs/similarity.md``. As in DVARA, an answer in which nothing could be compared is
 "grounded"; :attr:`GroundingResult.detection` tells how much was read. For new code, use
 :class:`groundwire.Detector`.
 """

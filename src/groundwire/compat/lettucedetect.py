@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groundwire.detector import Detector
     from groundwire.engine.windowing import TokenClassifier
 
-#: The threshold of the published models: a word is flagged if that is the more probable class.
+#: The threshold of the published models, which flag a word by its more probable class.
 ARGMAX = 0.5
 
 # The published models were trained on the prompts from which RAGTruth's answers were written

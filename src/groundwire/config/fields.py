@@ -121,7 +121,10 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
-    """Return the entries of a table, none if the part is no table; then, add the problem."""
+    """Return the entries of a table.
+
+    If the part is no table, add the problem and return no entries.
+    """
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
@@ -129,7 +132,10 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...
 
 
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
-    """Return the items of a list, none for ``null``; if the part is no list, add the problem."""
+    """Return the items of a list; ``null`` counts as an empty list.
+
+    If the part is neither, add the problem and return no items.
+    """
     if isinstance(part, List):
         return part.items
     if not (isinstance(part, Scalar) and part.value is None):

@@ -413,7 +413,7 @@ class Log:
     Attributes:
         level: The lowest level of records that are written.
         format: text, for people, or json, one object a line.
-        access: Whether each request is logged, at level info; probes at level debug.
+        access: Whether each request is logged: at level info, or health probes at level debug.
     """
 
     level: Annotated[str, one_of(("debug", "info", "warning", "error"))] = "info"

@@ -157,7 +157,7 @@ def load_checkpoint(
         n_labels=opened.n_labels,
         session=opened.session,
     )
-    classifier.read("a", None, "a")  # a graph that does not fit its configuration fails here
+    classifier.read("a", None, "a")  # a trial: a graph that does not fit the configuration fails
     return classifier
 
 

@@ -96,7 +96,7 @@ class EntailmentModel:
         self._tokenizer, self._frame = opened.tokenizer, opened.frame
         self._labels = list(opened.labels)
         self._classifier = Classifier(opened.session, name=self.name, max_length=self.max_length)
-        self.judge("a", "a")  # a graph that does not fit its configuration fails here
+        self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
         """Judge a claim; the lines of evidence are joined to one premise."""

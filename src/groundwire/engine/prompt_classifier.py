@@ -86,7 +86,7 @@ class PromptClassifier:
         )
         (self._needed,) = opened.labels
         self._classifier = Classifier(opened.session, name=self.name, max_length=opened.max_length)
-        self.probability("a")  # a graph that does not fit its configuration fails here
+        self.probability("a")  # a trial: a graph that does not fit its configuration fails here
 
     def probability(self, prompt: str) -> float:
         """Return P(the answer to a prompt needs a check), in [0, 1].

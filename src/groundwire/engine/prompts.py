@@ -213,7 +213,7 @@ class PromptHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights to an ``.npz`` file, in half precision; equal heads, equal files."""
+        """Write the weights in half precision to an ``.npz`` file; same weights, same bytes."""
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),

@@ -177,7 +177,7 @@ class Reader:
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim as a whole by some lines, without a question or earlier sentences.
+        """Judge a claim as a whole by some lines of evidence, without question and other claims.
 
         Raises:
             UnreadableError: If the claim or the lines have no words that the model can read.

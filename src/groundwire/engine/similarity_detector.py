@@ -257,7 +257,7 @@ class SimilaritySession:
         return self._vectors is None and not self._closed.is_set() and index not in self._found
 
     def _embed(self) -> None:
-        """Embed units until all units are taken."""
+        """Embed units that no thread has taken yet, one after the other, until there are none."""
         while (index := self._take()) is not None:
             self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
 

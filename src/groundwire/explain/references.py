@@ -19,7 +19,7 @@ class ReferenceKind(StrEnum):
     SOURCE_ID = "source_id"
     URL = "url"
     DOI = "doi"
-    WORK = "work"  # by author and year
+    WORK = "work"  # a publication, named by its author and year
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ class KeywordRule:
 
     Attributes:
         name: Name of the signal in conditions.
-        words: Words or phrases, found as whole words; the words of a phrase must follow each other.
+        words: Words or phrases, found as whole words; a phrase must occur as it is written here.
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.

@@ -71,7 +71,7 @@ def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:
 
 @cache
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # only pages need it
+    from markdown_it import MarkdownIt  # imported here, since only pages need it
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     unwanted = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
