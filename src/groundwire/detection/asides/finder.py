@@ -43,18 +43,18 @@ class AsideFinder:
     """Finds the asides of one answer while it arrives."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
-        """Begin an answer.
+        """Make a finder for one answer.
 
         Args:
-            texts: The sources.
-            ids: Their ids.
+            texts: The texts of the sources.
+            ids: The ids of the sources.
             question: The question; ``None`` if it is not known.
         """
         self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
         self._open: Segment | None = None
-        self._end = 0  # of the segment before
+        self._end = 0  # end of the segment before
         self._is_code = self._is_source_list = self._is_signed = self._has_claim = False
         self._is_in_table = False
         self._links: set[str] = set()
@@ -62,12 +62,16 @@ class AsideFinder:
     def feed(
         self, answer: str, segments: Sequence[Segment], *, is_end: bool = False
     ) -> list[tuple[Segment, AsideKind | None]]:
-        """Take the next segments of an answer; return those that are decided, in order.
+        """Take the next segments of an answer, and decide which segments are asides.
 
         Args:
             answer: All of the answer so far.
-            segments: Its next segments.
-            is_end: Whether they are the last.
+            segments: The next segments of the answer.
+            is_end: Whether these segments are the last.
+
+        Returns:
+            The segments that are decided now, in order, each with its kind of aside, or ``None``
+            for a claim. The last segment may wait for the next call.
         """
         decided = []
         for segment in segments:
@@ -82,18 +86,19 @@ class AsideFinder:
         return decided
 
     def shares_nothing(self, claim: str) -> bool:
-        """Whether a claim has words of its own, and the sources have none of them.
+        """Return whether a claim has content words, and the sources have none of them.
 
-        A refusal ("I do not know the price") need not share any.
+        It is false for a claim with a negation: a refusal ("I do not know the price") need not
+        share a word with the sources.
         """
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Whether a source has a number written out in another language than English."""
+        """Return whether a source spells out a number in words of another language than English."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
-        """Whether what a segment is depends on the text after it."""
+        """Return whether the text after a segment decides whether the segment is an aside."""
         gap, text = answer[self._end : segment.start], answer[segment.start : segment.end]
         if self._is_code != _turns_code(gap) or len(text) > _MAX_ASIDE_CHARS:
             return False
@@ -165,7 +170,7 @@ class AsideFinder:
         )
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
-        """Whether a text is the title of a list of sources, or names one of those given."""
+        """Return whether a text is the title of a list of sources, or an entry of such a list."""
         label, colon, rest = text.strip(MARKS + "()[]").partition(":")
         titles = words_in(label)
         is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES
@@ -181,7 +186,7 @@ class AsideFinder:
         return self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
-        """Whether a text names a source that was given, by its id, address or title."""
+        """Return whether a text only names a source that was given, by its id, address or title."""
         cited = {id_ for citation in segment.citations for id_ in citation.ids}
         if not self._names(cited):
             return False
@@ -190,7 +195,8 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         found = [word for word in WORD.findall(rest) if not self._names([word])]
         n_ids = sum(self._names([word]) for word in WORD.findall(rest))
-        # Where a given source is, nobody else says; any other address has to be known.
+        # Any address may stand beside the id of one source, as only the entry says where that
+        # source is. All other addresses have to be known.
         if not (n_ids == 1 and "," not in text) and not all(map(self._knows_address, urls)):
             return False
         lowers = [word.casefold() for word in found]
@@ -204,7 +210,7 @@ class AsideFinder:
         return url in self._links or self._known.writes(url)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Whether each id names a source that was given, or is the place of one."""
+        """Return whether each id is that of a given source, or its position, such as S0 or 1."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))
@@ -212,7 +218,11 @@ class AsideFinder:
         )
 
     def _is_plain_code(self, line: str) -> bool:
-        """Whether a line of code imports what is known, asks for input, or names what follows."""
+        """Return whether a line of code claims nothing.
+
+        Such lines are imports of known modules, inputs or outputs of a variable, and comments that
+        are titles.
+        """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])
         if _IO.fullmatch(line):
@@ -226,12 +236,12 @@ class AsideFinder:
 
 
 def _turns_code(gap: str) -> bool:
-    """Whether a block of code begins or ends between two segments."""
+    """Return whether a code block begins or ends in the gap between two segments."""
     return len(_FENCE.findall(gap)) % 2 == 1
 
 
 def _without(text: str, segment: Segment) -> str:
-    """A segment's text without its citations and marks."""
+    """Return the text of a segment without its citations and outer marks."""
     for citation in reversed(segment.citations):
         start, end = citation.start - segment.start, citation.end - segment.start
         text = f"{text[: max(start, 0)]} {text[max(end, 0) :]}"

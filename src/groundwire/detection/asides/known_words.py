@@ -1,4 +1,4 @@
-"""The words of titles and remarks, and those that the sources and the question have."""
+"""Looks words up: in the lists of words for titles and remarks, in the sources, in the question."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -12,34 +12,34 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: Sources beyond so many characters are not searched.
+#: Characters of all sources together that are searched.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTERS = {
     f"q{n}": f"{name} quarter" for n, name in enumerate(("first", "second", "third", "fourth"), 1)
 }
-#: Letters at the beginning that words of one stem share, and the least length of such words.
+#: Words of at least ``_ROOTED`` letters count as alike if their first ``_ROOT`` letters are equal.
 _ROOT, _ROOTED = 4, 6
 
 
 class KnownWords:
-    """The words of the sources and of the question."""
+    """Searches the sources and the question for words."""
 
     def __init__(self, texts: Iterable[str], question: str) -> None:
         self.texts, self._question = tuple(_searched(texts)), question.casefold()
         self._places: Callable[[str], frozenset[int]] = cache(self._search)
 
     def has(self, word: str) -> bool:
-        """Whether a word stands in a source or in the question, in any form."""
+        """Return whether a source or the question has a word, in any form."""
         return bool(self._places(word))
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Whether one source has those of some words that the question lacks.
+        """Return whether the question has some words, or one source has all that it lacks.
 
         Args:
             found: The words, in lower case.
-            in_question: Whether the question has to have all of them.
+            in_question: Whether the sources do not count: the question must have all words.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
         if not places:
@@ -47,11 +47,11 @@ class KnownWords:
         return not in_question and bool(frozenset.intersection(*places))
 
     def writes(self, text: str) -> bool:
-        """Whether a text stands in a source, as it is."""
+        """Return whether a source contains a text, in upper or lower case."""
         return any(text.casefold() in each for each in self.texts)
 
     def lacks(self, found: Sequence[Word]) -> bool:
-        """Whether the sources have no content word like one of these; in doubt they have."""
+        """Return whether the sources have no form of any content word; false in doubt."""
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
             return False
@@ -76,12 +76,12 @@ def _searched(texts: Iterable[str]) -> Iterator[str]:
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text, in lower case."""
+    """Return the words of a text, in lower case."""
     return [word.casefold() for word in WORD.findall(text)]
 
 
 def _forms(word: str) -> set[str]:
-    """A word, and what it may be a form of: "sailings" of "sailing" and "sail"."""
+    """Return a word and the words of which it may be a form: "sailings", "sailing" and "sail"."""
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
     forms |= {_QUARTERS[word]} if word in _QUARTERS else set()
     for form in tuple(forms):
@@ -92,17 +92,20 @@ def _forms(word: str) -> set[str]:
 
 
 def has_form(word: str, among: Collection[str]) -> bool:
-    """Whether a word is among others, in any form."""
+    """Return whether a word, or a word of which it is a form, is among others."""
     return any(form in among or (len(form) > 3 and f"{form}s" in among) for form in _forms(word))
 
 
 def is_plain(word: str) -> bool:
-    """Whether a word is of those of titles or of names of documents."""
+    """Return whether a word is listed as a word of titles, in any form, or of document names."""
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 
 
 def asserts(word: str) -> bool:
-    """Whether a word makes a statement of a title: a verb, a negation, a number but a year."""
+    """Return whether a word turns a title into a statement.
+
+    Such words are verbs, negations, and numbers that are no years.
+    """
     has_digit = any(map(str.isdigit, word))
     return (
         word in ASSERTING

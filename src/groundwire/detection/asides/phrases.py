@@ -21,7 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Words of the title of a question that need not be known.
+#: Most words of a title with a question that neither the sources nor the question need to have.
 _MAX_FREE = 2
 #: Verbs that a question begins with, or that stand behind its subject.
 _AUXILIARY = words(
@@ -42,9 +42,9 @@ _INTRO = re.compile(
     re.IGNORECASE,
 )
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
-#: Most words beside those of an intro.
+#: Most content words of an intro that are not on the list of words for intros.
 _MAX_ANNOUNCED = 4
-#: Verbs of what is said about the reader, or offered.
+#: Phrases about the reader, or about an offer, whose verb states no fact: "you have", "so we can".
 _ADDRESSED = re.compile(
     r"\b(?:you(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)|"
     r"so (?:that )?(?:I|we) (?:can|could))\b",
@@ -57,7 +57,7 @@ _OBJECT = re.compile(
 
 
 def _phrases(name: str) -> re.Pattern[str]:
-    """The pattern of a list of phrases; each group of it matches some free words."""
+    """Return the pattern of a list of phrases; its groups match the free words, ``~`` in a list."""
     text = re.sub(r"\n\s+", "", LISTS[name])
     for each in ("names", "thing"):
         text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
@@ -78,13 +78,19 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 
 
 class Phrases:
-    """Tells phrases that claim nothing from others, by the words of the sources."""
+    """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
+
+    Their other words must be general words, or words of the sources or the question.
+    """
 
     def __init__(self, known: KnownWords) -> None:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """The kind of a text all of whose clauses are phrases of the lists."""
+        """Return the kind of a text if all its clauses are listed phrases or intros, or ``None``.
+
+        It is the kind of the last clause.
+        """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
         ]
@@ -99,7 +105,7 @@ class Phrases:
         return kinds[-1] if kinds and all(kinds) else None
 
     def farewell(self, text: str) -> AsideKind | None:
-        """The kind of a farewell with the names below it."""
+        """Return the kind of a farewell with a name on the next line; ``None`` for other texts."""
         first, _, rest = text.partition("\n")
         is_signed = len(rest.split()) <= 5 and is_name(rest) and bool(rest)
         return self.kind_of(first) if is_signed and first.rstrip().endswith(",") else None
@@ -113,7 +119,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Whether the free words of a phrase are general ones or those of the sources."""
+        """Return whether the free words of a phrase are general, or words of the sources."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -128,10 +134,10 @@ class Phrases:
         )
 
     def is_intro(self, text: str) -> bool:
-        """Whether a text only announces what follows."""
+        """Return whether a text only announces the text after it."""
         lead = _COURTESY.match(text)
         bare = text[lead.end() :].lstrip(" ,!.—–-") if lead else text
-        # "According to the firm, ..." with a full stop is a statement.
+        # Without a colon, "According to the firm, ..." is a statement: only "Here is" announces.
         if not (_INTRO if bare.rstrip(MARKS).endswith(":") else _HERE).match(bare):
             return False
         found = words_in(bare)
@@ -145,13 +151,13 @@ class Phrases:
             return False
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
-            left.remove(last[1])  # the subject, which the answer may name as it likes
+            left.remove(last[1])  # the subject, for which the answer may use its own word
         return not any(map(asserts, left)) and all(
             is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
         )
 
     def is_question(self, text: str) -> bool:
-        """Whether a text asks the reader something, in words that tell nothing."""
+        """Return whether a text is a question that states nothing: all its words are general."""
         return (
             text.endswith("?")
             and bool(_ASKS.match(text))
@@ -162,12 +168,13 @@ class Phrases:
         )
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
-        """Whether a text names what follows it, and says nothing about it.
+        """Return whether a text is a title: it names the text after it, and states nothing.
 
         Args:
-            text: A heading, a bold line, a cell.
-            is_bare: Whether nothing but its words shows that it is a heading.
-            is_new: Whether it may be the answer itself: the name that was asked for.
+            text: A heading, a bold line, or a cell.
+            is_bare: Whether no mark shows that the text is a heading, so that its words decide.
+            is_new: Whether the text may be the answer itself, such as the name that was asked for.
+                Then it is a title only if the question has all its words.
         """
         bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
         bare = bare.strip(MARKS + ":.")
@@ -175,7 +182,7 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS:
             return False
-        # "Costs" is a title, "Pro costs" may be one of a statement.
+        # "Costs" may begin a title; in "Pro costs" it may be a verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
             return False
@@ -185,7 +192,8 @@ class Phrases:
         if is_bare:
             return bool(found) and not content
         if asks:
-            # What it asks about, the text below says in other words.
+            # A question may use a few words that are not in the sources: the text after it may say
+            # the same in other words.
             free = [word for word in content if not self._known.has(word) and _is_lower(word, bare)]
             content = content if len(free) > _MAX_FREE else [w for w in content if w not in free]
         return self._known.have(content, in_question=is_new)
@@ -196,7 +204,7 @@ def _is_lower(word: str, text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether a line below a farewell is a signature."""
+    """Return whether a line below a farewell may be a signature."""
     return not any(asserts(word) for word in words_in(text)) and not text.endswith(
         (".", "!", "?", ":")
     )

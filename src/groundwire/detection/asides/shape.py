@@ -1,8 +1,8 @@
-"""The shape of a part of an answer: its line, its marks, and the text around it."""
+"""Reads the form of a segment of an answer: its line, its marks, and the text around it."""
 
 import re
 
-#: Marks around the words of a line.
+#: Characters around the words of a line that are no part of them: white space and Markdown marks.
 MARKS = " \t*_`>\"“”'"
 _DELIMITER = re.compile(
     r"[ \t|]*\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n"
@@ -12,7 +12,7 @@ _NEXT_LINE, _NEXT_ITEM = (
     re.compile(r"\n([ \t]*)[^\s]*\s*$"),
     re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$"),
 )
-#: Characters of the text between two segments that are looked at, at each end.
+#: Characters at each end of the text between two segments that are read.
 _SEEN_CHARS = 300
 BOLD = re.compile(r"[*_]{1,3}[^*]+[*_]{1,3}[:.]?")
 
@@ -21,24 +21,25 @@ class Shape:
     """The form of a segment.
 
     Attributes:
-        text: Its text.
-        begins_line: Whether its line begins with it, marks left out.
-        is_item: Whether it is an item of a list.
-        is_header: Whether it is the first row of a table.
-        ends_sentence: Whether it ends with a full stop or the like.
-        leads: Whether it may announce the text after it.
-        is_title: Whether its marks or its place make it the title of the text after it.
-        is_bare: Whether it is a line of its own that may be a title, without any mark.
+        text: Text of the segment.
+        begins_line: Whether only marks stand before the segment on its line.
+        is_item: Whether the segment is an item of a list.
+        is_header: Whether the segment is the first row of a table.
+        ends_sentence: Whether the segment ends with a full stop or the like.
+        leads: Whether the segment may announce the text after it.
+        is_title: Whether marks or place make the segment the title of the text after it.
+        is_bare: Whether the segment may be a title without marks, on a line of its own.
     """
 
     def __init__(self, text: str, *, before: str, begins_line: bool, after: str) -> None:
-        """Look at a segment.
+        """Read the form of a segment.
 
         Args:
-            text: Its text.
-            before: The text of its line before it.
-            begins_line: Whether that is all of the line so far.
-            after: The text up to the next segment; empty if that is not known, or there is none.
+            text: Text of the segment.
+            before: Text between the line's start, or the segment before, and this segment.
+            begins_line: Whether ``before`` begins at the start of the line.
+            after: Text between this segment and the next; empty if that is not known, or there is
+                no next segment.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]
@@ -51,7 +52,8 @@ class Shape:
         bare = text.strip(" ")
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
-        # One of several bold items of a list is an answer, not the title of one.
+        # A bold item of a list is a title only if a deeper list or an empty line follows. One of
+        # several bold items is itself an answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after

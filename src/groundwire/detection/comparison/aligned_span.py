@@ -1,4 +1,4 @@
-"""A span beside its lines of evidence, with the words of both sides."""
+"""A span together with the lines of evidence that it is compared with, and the words of both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from groundwire.text.quantities import Quantity, QuantityIndex, QuantityKind, qu
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
 
-@dataclass(frozen=True)  # no slots: what is read is kept beside the fields
+@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
 class ComparedText:
     """A text, with its words, names and quantities, each read when it is first needed.
 
     Attributes:
         text: The text.
-        place: Its place in a source, if it is a line of one.
+        place: Place of the text in a source; ``None`` if the text is no line of a source.
     """
 
     text: str
@@ -45,11 +45,11 @@ class ComparedText:
 
     @cached_property
     def telling(self) -> list[Word]:
-        """The words that tell what a place in the text is about."""
+        """The content words except numbers, which show what a place in the text is about."""
         return telling(self.words)
 
     def near(self, start: int, end: int) -> dict[str, int]:
-        """The stems around a place in the text, each with its distance in words."""
+        """Return the stems around ``[start, end)`` in the text, each with its distance in words."""
         return near(self.telling, start, end)
 
     @cached_property
@@ -64,17 +64,17 @@ class ComparedText:
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether the text has a "not"."""
+        """Whether the text has a negation, such as "not"."""
         return has_negation(self.words)
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """The stems that the text negates."""
+        """The stems of the words that the text negates."""
         return scope(self.text, self.words, NEGATIONS)
 
     @cached_property
     def hedged(self) -> frozenset[str]:
-        """The stems that the text states with a "may" or the like."""
+        """The stems of the words that the text hedges, with "may" or the like."""
         return scope(self.text, self.words, HEDGES)
 
     @cached_property
@@ -88,19 +88,19 @@ class ComparedText:
         return QuantityIndex.of(self.quantities)
 
 
-#: Lines of evidence, those that have most in common with a claim first.
+#: Lines of evidence; the lines that have most in common with a claim come first.
 Lines: TypeAlias = tuple[ComparedText, ...]
 
 
 @dataclass(frozen=True)  # no slots, as above
 class Held:
-    """A span in its claim, beside lines of evidence.
+    """A span, its claim, and the lines of evidence that both are compared with.
 
     Attributes:
         claim: The claim.
-        start: Where the span begins in the claim.
-        end: One past its end.
-        lines: The evidence, best first.
+        start: Offset of the span in the claim.
+        end: Offset after the span in the claim.
+        lines: The lines of evidence, best first.
     """
 
     claim: ComparedText
@@ -110,15 +110,15 @@ class Held:
 
     @classmethod
     def of(cls, span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> "Held":
-        """Lay a span and its claim beside evidence."""
+        """Put a span and its claim together with evidence."""
         lines = tuple(ComparedText(ref.text, ref) for ref in evidence)
         return cls.within(span, ComparedText(claim.text), claim.start, lines)
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Lay a span beside texts that several spans share.
+        """Put a span together with texts that several spans share, so that they are read once.
 
-        A span that does not lie in the claim is taken to be all of it.
+        A span that does not lie in the claim is replaced by the whole claim.
         """
         start, end = span.start - claim_start, span.end - claim_start
         if not 0 <= start < end <= len(claim.text):
@@ -142,13 +142,13 @@ class Held:
 
     @cached_property
     def rest_content(self) -> frozenset[str]:
-        """The stems of what the claim says beside the span."""
+        """The stems of the claim's content words outside of the span."""
         inside = set(self.span_words)
         return content_of(word for word in self.claim.words if word not in inside)
 
     @cached_property
     def relevant(self) -> Lines:
-        """The lines with at least half as much in common with the claim as the best, if any."""
+        """The lines that share at least half as many stems with the claim as the best line."""
         common = [len(line.content & self.claim.content) for line in self.lines]
         best = max(common, default=0)
         return tuple(
@@ -157,7 +157,7 @@ class Held:
 
     @cached_property
     def line_content(self) -> frozenset[str]:
-        """The stems of all lines."""
+        """The stems of the content words of all lines."""
         return frozenset().union(*(line.content for line in self.lines))
 
     @cached_property
@@ -167,7 +167,7 @@ class Held:
 
     @cached_property
     def numbers(self) -> dict[tuple[str | None, str | None], list[float]]:
-        """The numbers of all lines by base unit and unit, ascending."""
+        """The numbers of all lines, ascending, by base unit and name of the unit."""
         found: dict[tuple[str | None, str | None], list[float]] = {}
         for line in self.lines:
             for quantity in line.quantities:

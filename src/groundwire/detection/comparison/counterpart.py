@@ -17,12 +17,13 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
-#: Two places are about the same if a content word near one is near the other: 0.5 if it is the
-#: next on both, 0.2 if their distances sum to five.
+#: Least likeness of two places that are about the same thing. Each content word near both adds to
+#: it: 0.5 if it is the next word at both, 0.2 if its two distances sum to five.
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for the same word right beside both: "designed by".
 _BESIDE = 0.25
-#: The most content words of a span beside a wrong name. With more, more than the name is wrong.
+#: Most content words of a span besides a wrong name. If there are more, the name is not all that is
+#: wrong.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -46,17 +47,17 @@ class _Candidate(NamedTuple):
 def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     """Find the words of the evidence that say what a span should say.
 
-    For a date or a number it is a value of the same kind (a date, a time, the same measure), a
-    range as a whole; for a name another name, beside the same word; for a day or a month another
-    one; for "will", what hedges; for "increased", "decreased". What stands around it has to be what
-    stands around the span, and more so than around any other candidate.
+    For a date or a number these are a value or a range of the same kind (a date, a time, the same
+    measure); for a name, another name beside the same word; for a day or a month, another one; for
+    "will", a hedge; for "increased", "decreased". The words around them must resemble the words
+    around the span, and more so than for any other candidate.
 
     Args:
-        held: The span beside the lines to look in.
-        subtype: The kind of difference between both.
+        held: The span and the lines to look in.
+        subtype: The kind of difference between the span and the lines.
 
     Returns:
-        The place in the source, or ``None`` if nothing qualifies: there is no guessing.
+        The place in the source; ``None`` if no words qualify, or if several do equally well.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
@@ -70,7 +71,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """The candidate with the highest score; ``None`` if different words share it."""
+    """Return the place of the best candidate; ``None`` if different words have its score."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -98,13 +99,13 @@ def _quantities(held: Held) -> list[_Candidate]:
         for line in held.lines
         for start, end, members in _ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
-        # The claim states this value elsewhere, so it does not correct this one.
+        # A value that the claim states elsewhere does not correct this one.
         and any(others.match(other) in _OTHER for other in members)
     ]
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Whether the text between two quantities makes a range of them."""
+    """Return whether the text between two quantities makes them the ends of a range."""
     if _RANGE.fullmatch(text, end, following):
         return True
     return (
@@ -113,7 +114,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
-    """The quantities of a line, "1887-1889" as one."""
+    """Return start, end and members of each quantity of a line; a range, "1887-1889", is one."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
         if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
@@ -126,7 +127,7 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 
 
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
-    """Whether two quantities may stand for each other: both dates, both times, one measure."""
+    """Return whether one quantity may replace the other: both are dates, times, or one measure."""
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)
         for q, t in ((one, one_text), (other, other_text))
@@ -163,7 +164,7 @@ def _names(held: Held) -> list[_Candidate]:
         candidate
         for line in held.lines
         for name in _names_in(line, with_first=is_first)
-        # The claim has this name elsewhere, so it does not correct this one.
+        # A name that the claim has elsewhere does not correct this one.
         if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
         and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
     ]
@@ -199,7 +200,7 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
 
 def neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """The stems right before and right after some words; empty where there is none."""
+    """Return the stems of the words right before and right after a place; empty for no word."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 

@@ -14,7 +14,7 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 20
-#: Where the exact number may lie, in units of the last figure that is not 0.
+#: How far the exact number may lie from the stated one, in units of its last digit that is not 0.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
@@ -38,15 +38,15 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
 
 
 def differs(held: Held) -> bool:
-    """Whether numbers, dates, units or negations of the claim differ from the evidence.
+    """Return whether numbers, dates, units or negations of the claim differ from the evidence.
 
-    In doubt they do: then a span stays marked that a model would clear.
+    In doubt it is true, and then a span stays marked although a model would clear it.
     """
     return bool(differing_quantities(held, of_claim=True)) or _negations_differ(held)
 
 
 def is_year(quantity: Quantity, text: str) -> bool:
-    """Whether a bare number is written like a year: four digits, from 1000 to 2199; "1990s"."""
+    """Return whether a number is written like a year from 1000 to 2199, or a decade ("1990s")."""
     written = text[quantity.start : quantity.end].rstrip("s")
     return (
         quantity.kind is QuantityKind.NUMBER
@@ -59,7 +59,7 @@ def is_year(quantity: Quantity, text: str) -> bool:
 
 
 def negated_otherwise(held: Held) -> frozenset[str]:
-    """Stems that are negated on one side alone."""
+    """Return the stems that only the claim, or only the evidence, negates."""
     claim = held.claim
     line_negated = frozenset().union(*(line.negated for line in held.relevant))
     line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
@@ -68,7 +68,7 @@ def negated_otherwise(held: Held) -> frozenset[str]:
 
 
 def is_negated_alone(held: Held) -> bool:
-    """Whether the claim has a "not", and no line about it has one."""
+    """Return whether the claim has a negation, and no relevant line has one."""
     return held.claim.has_negation and not any(line.has_negation for line in held.relevant)
 
 
@@ -77,7 +77,7 @@ def _negations_differ(held: Held) -> bool:
 
 
 def is_rounded(held: Held, stated: Quantity) -> bool:
-    """Whether a number is said to be rounded, and a line has the exact one: "about 21,000 km"."""
+    """Return whether a claim calls a number rounded ("about"), and a line has the exact number."""
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)
@@ -90,7 +90,10 @@ def is_rounded(held: Held, stated: Quantity) -> bool:
 
 
 def _last_place(number: float) -> float:
-    """The place value of the last digit that is not 0: 1,000 of 21,000; 0 if it is not whole."""
+    """Return the place value of a number's last digit that is not 0, such as 1,000 for 21,000.
+
+    It is 0 if the number is not whole.
+    """
     if not number or number != int(number):
         return 0.0
     figures = f"{abs(int(number))}"

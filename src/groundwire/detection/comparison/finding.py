@@ -7,11 +7,11 @@ from groundwire.detection.values import Entailment, EvidenceRef, JsonRecord, Lab
 
 
 class Category(StrEnum):
-    """The kind of fault of a span."""
+    """The kind of fault of a span: how it disagrees with the evidence."""
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # it names a source that does not exist
+    FABRICATED_REFERENCE = "fabricated_reference"  # the span names a source that does not exist
 
 
 class Subtype(StrEnum):
@@ -32,18 +32,20 @@ class Explanation(JsonRecord):
     """The explanation of a marked span: why it was marked, and how bad it is.
 
     Attributes:
-        start: First character of the span in the answer.
-        end: One past the last.
+        start: Offset of the span in the answer.
+        end: Offset after the span in the answer.
         label: The explainer's label; the detector's where the explainer gave none.
         category: The kind of fault.
-        subtype: The kind of difference.
-        severity: 0 to 4.
+        subtype: The kind of difference between the span and the evidence.
+        severity: Severity of the fault, from 0 (none) to 4 (contradicted).
         entailment: The explainer's verdict on the claim of the span; ``None`` if the explainer was
             not run or failed.
-        text: One or two sentences for people; quotes have their places.
-        evidence: The line it was compared with, or ``None`` if there was none.
-        counterpart: The words there that correct the span, or ``None`` if none clearly do.
-        is_false_positive: Whether the span should not be marked, since the evidence says the same.
+        text: One or two sentences for people, with quotes and their places.
+        evidence: The line that the span was compared with; ``None`` if there was no line.
+        counterpart: The words of the evidence that correct the span; ``None`` if no words clearly
+            do.
+        is_false_positive: Whether the span should not be marked, because the evidence says the same
+            as the span.
         reason: Why there is no entailment: the class name of an exception, or ``None``.
     """
 

@@ -1,4 +1,4 @@
-"""Tells what differs between a span and the evidence."""
+"""Finds the kind of difference between a span and the evidence."""
 
 import re
 
@@ -29,16 +29,16 @@ _VERB_END = re.compile(r"(?:ed|ing)$")
 
 
 def subtype_of(held: Held) -> Subtype:
-    """Tell what differs between a span and the evidence; the first of these that holds.
+    """Find the kind of difference between a span and the evidence: the first of these that holds.
 
     1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
        month.
     2. A "not" on one side only (``negation``).
-    3. A hedge on one side only, or a firm word beside a hedge (``certainty``).
+    3. A hedge ("may") on one side only, or a firm word ("will") against a hedge (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
-    5. Opposite words; or all words of the span stand in the evidence, so that they are joined
-       differently; or between the same words another verb (``relation``).
+    5. Opposite words; or all words of the span are in the evidence, so that only their relation can
+       be wrong; or another verb between the same words (``relation``).
     6. ``other``.
     """
     if differing := differing_quantities(held, of_claim=False):
@@ -55,7 +55,7 @@ def subtype_of(held: Held) -> Subtype:
 
 
 def differing_calendar(held: Held) -> list[Word]:
-    """Days of the week and months of the span that no line has."""
+    """Return the days of the week and the months of the span that no line has."""
     known = {word.lower for line in held.lines for word in line.words}
     return [
         word
@@ -65,11 +65,11 @@ def differing_calendar(held: Held) -> list[Word]:
 
 
 def differing_names(held: Held) -> list[Word]:
-    """Names that overlap the span, with a word in it that no line has."""
+    """Return the names of which a word is in the span and in no line."""
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
-        names = [*first, *names]  # a word marked alone at the start is likely a name
+        names = [*first, *names]  # a first word that alone is marked is likely a name
     unknown = [
         word
         for word in held.span_words
@@ -83,7 +83,7 @@ def differing_names(held: Held) -> list[Word]:
 
 
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
-    """Words of the relevant lines that are the opposite of a word in the span."""
+    """Return the words of relevant lines that are an opposite of a word in the span."""
     inside = {word.lower for word in held.span_words}
     return [
         (line, word)
@@ -105,7 +105,7 @@ def _is_negation(held: Held) -> bool:
         return True
     if not has_negation(held.span_words):
         return False
-    # A "not" in the span is what differs if the rest of the span does not.
+    # A "not" in the span is the difference if the evidence has most of the span's other words.
     known = held.span_content & held.line_content
     return bool(otherwise) or (is_negated_alone(held) and 2 * len(known) >= len(held.span_content))
 
@@ -141,7 +141,7 @@ def _is_relation(held: Held) -> bool:
 
 
 def is_verb(word: Word) -> bool:
-    """Whether a word may be a verb, by the word lists or by its ending."""
+    """Return whether a word may be a verb, judging by the word lists or by its ending."""
     lower = word.lower
     if is_negation(lower) or not word.text[0].islower():
         return False

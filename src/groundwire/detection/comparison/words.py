@@ -1,4 +1,4 @@
-"""The words of a text with their places: content words, neighbours, names, negations."""
+"""Finds the words of a text with their places: content words, neighbours, names, negations."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,13 +20,13 @@ _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
-#: Words of one stem are about the same: "founded", "founding".
+#: Letters of a stem. Words with the same stem mean about the same: "founded", "founding".
 _STEM_CHARS = 5
-#: Content words on each side that count as near.
+#: Number of content words on each side of a place that count as near it.
 _NEAR = 4
-#: Content words after a "not" or a "may" that it applies to.
+#: Number of content words after a "not" or a "may" to which it applies.
 _SCOPE = 3
-_SCOPE_WORDS = 12  # function words included
+_SCOPE_WORDS = 12  # most words after it that are read, function words included
 _BEFORE_CHARS = 20
 
 
@@ -44,7 +44,10 @@ class Word(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The part that it shares with related words; a number is its own stem."""
+        """The first letters of the word, which related words share; a number is its own stem.
+
+        Words of one measure, such as "high" and "tall", have the same stem.
+        """
         lower = self.lower
         if not lower.isalpha():
             return lower
@@ -52,13 +55,13 @@ class Word(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        """Whether it is a content word, which says something by itself."""
+        """Whether the word is a content word: neither a function word nor a negation."""
         is_month = self.text in ("May", "March")
         return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
 
 
 def words_of(text: str) -> list[Word]:
-    """The words of a text, in reading order."""
+    """Return the words of a text, in reading order."""
     return [
         Word(match.start(), match.start() + len(word), word)
         for match in _WORD.finditer(text)
@@ -67,22 +70,22 @@ def words_of(text: str) -> list[Word]:
 
 
 def within(words: Iterable[Word], start: int, end: int) -> list[Word]:
-    """The words that overlap ``[start, end)``."""
+    """Return the words that overlap ``[start, end)``."""
     return [word for word in words if word.start < end and word.end > start]
 
 
 def content_of(words: Iterable[Word]) -> frozenset[str]:
-    """The stems of the content words."""
+    """Return the stems of the content words among some words."""
     return frozenset(word.stem for word in words if word.is_content)
 
 
 def telling(words: Iterable[Word]) -> list[Word]:
-    """The content words that tell what a place is about, numbers left out."""
+    """Return the content words except numbers, which show what a place in a text is about."""
     return [word for word in words if word.is_content and not word.text[0].isdigit()]
 
 
 def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
-    """The words on both sides of a place, at most ``most`` on each, the nearest first."""
+    """Return the words before and after a place, at most ``most`` each, the nearest first."""
     n_before = bisect_right(words, start, key=lambda word: word.end)
     n_until = bisect_left(words, end, key=lambda word: word.start)
     before = words[max(0, n_before - most) : n_before]
@@ -90,12 +93,12 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
-    """The stems around a place, each with its distance in words.
+    """Return the stems around a place, each with its distance in words.
 
     Args:
-        words: The :func:`telling` ones.
-        start: Where the place begins.
-        end: Where it ends.
+        words: The words of the text that :func:`telling` returns.
+        start: Offset of the place.
+        end: Offset after the place.
     """
     found: dict[str, int] = {}
     for side in around(words, start, end, _NEAR):
@@ -110,10 +113,10 @@ def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
-    """The stems that some words such as "not" apply to: a few content words after them.
+    """Return the stems of the content words to which triggers such as "not" apply.
 
-    The scope ends at the end of the clause, and before the next preposition: in "not open in
-    winter" it is "open", in "not in winter" it is "winter".
+    These are up to three content words after the trigger, up to the end of the clause or the next
+    preposition: in "not open in winter" it is "open", in "not in winter" it is "winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):
@@ -137,12 +140,12 @@ def _first_content(words: Sequence[Word], end: int) -> list[str]:
 
 
 def is_negation(lower: str) -> bool:
-    """Whether a word in lower case negates."""
+    """Return whether a word in lower case is a negation."""
     return lower in NEGATIONS or lower.endswith(("n't", "n’t"))
 
 
 def has_negation(words: Sequence[Word]) -> bool:
-    """Whether a "not" is among the words."""
+    """Return whether a negation is among the words; the "not" of "not only" does not count."""
     return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
 
 
@@ -155,9 +158,9 @@ def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) ->
 
 
 def names_of(text: str, words: Sequence[Word]) -> list[Word]:
-    """Find names: runs of capitalised words that are no days and no months.
+    """Find names: runs of words with a capital letter that are neither days nor months.
 
-    A single word at the start of a sentence does not count: it would have a capital letter anyway.
+    A single word at the start of a sentence does not count: it has a capital letter anyway.
     """
     runs: list[list[Word]] = []
     for word in words:

@@ -14,13 +14,13 @@ from groundwire.text.vocabulary import words
 
 _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Words of the path of a field that say where it is, not what it is.
+#: Words in the path of a field that say where the field is in the data, not what it is about.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _FIGURES = re.compile(r"\d[\d.,:]*")
 #: Words that nearly every English text has, and that other languages lack.
 _ENGLISH = words("the of is are and")
-#: Characters around a sentence that are no part of it.
+#: Characters before and after a sentence that are no part of it.
 _OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
@@ -31,7 +31,7 @@ MAX_LINES = 8
 #: The most names, numbers or words of a claim or a line that a rule looks at. No sentence has more,
 #: and the cost of each grows with the length of the lines.
 MAX_PLACES = 64
-#: Kinds of agreement by which one text states the quantity of another.
+#: Kinds of agreement that mean that one text states the quantity of another.
 STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 
 
@@ -40,8 +40,9 @@ class Switch:
     """A field whose value is yes or no.
 
     Attributes:
-        words: Its name in lower case, without words that only say where it is.
-        is_on: Whether its value is yes.
+        words: Words of the field's name in lower case, without words that only say where it is in
+            the data.
+        is_on: Whether the value of the field is yes.
     """
 
     words: tuple[str, ...]
@@ -55,11 +56,11 @@ class Basis:
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
-        """Take lines as the model reads them.
+        """Make the basis of a claim from lines of evidence.
 
         Args:
-            readings: The lines; equal ones count once.
-            stated: The quantities of all of them.
+            readings: The lines, as the model reads them; equal lines count once.
+            stated: The quantities of all lines.
             question: The question. It is no evidence, but may tell which row of a table is meant.
         """
         self.question = question
@@ -69,40 +70,40 @@ class Basis:
         self._clauses: dict[str, tuple[Clause, ...]] = {}
 
     def text(self, reading: str) -> ComparedText:
-        """A line as a text to compare with."""
+        """Return a line as a text that can be compared, made once for each line."""
         found = self._texts.get(reading)
         if found is None:
             found = self._texts[reading] = ComparedText(reading)
         return found
 
     def clauses(self, line: ComparedText) -> tuple[Clause, ...]:
-        """The clauses of a line."""
+        """Return the clauses of a line."""
         found = self._clauses.get(line.text)
         if found is None:
             found = self._clauses[line.text] = tuple(clauses_of(line))
         return found
 
     def lines_with(self, words: str) -> list[ComparedText]:
-        """The lines that contain some words, written just so."""
+        """Return the lines that contain some words, written exactly so."""
         return [self.text(reading) for reading in self.readings if words in reading]
 
     def has(self, word: Word) -> bool:
-        """Whether a word, or one that begins like it, is in the lines; in doubt it is."""
+        """Return whether the lines have a word, or one that begins like it; true in doubt."""
         lower = word.lower
         if lower in self._lower or lower.rstrip("s") in self._lower:
             return True
         return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
 
     def writes(self, word: str) -> bool:
-        """Whether a word is in the lines, written just so."""
+        """Return whether the lines have a word, written exactly so."""
         return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
 
     def has_line(self, claim: str) -> bool:
-        """Whether a claim is one of the lines, word for word."""
+        """Return whether a claim is one of the lines, word for word."""
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:
-        """Whether some words are in the lines, in upper or lower case."""
+        """Return whether the lines contain some words, in upper or lower case."""
         return words.casefold() in self._lower
 
     @cached_property
@@ -131,7 +132,7 @@ class Basis:
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
-        """The fields that say yes or no, in reading order."""
+        """The fields whose value is yes or no, in reading order."""
         return tuple(
             Switch(named, value.casefold() in ("true", "yes"))
             for reading in self.readings
@@ -142,23 +143,23 @@ class Basis:
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:
-        """The rows of tables: names of columns and cells."""
+        """The rows of tables, each a map from the name of a column to the cell."""
         rows = (dict(_cells(reading)) for reading in self.readings if "; " in reading)
         return tuple(row for row in rows if len(row) > 1)
 
 
 def is_field(reading: str) -> bool:
-    """Whether a line is a field or a row, and no sentence."""
+    """Return whether a line is a field or a row, and no sentence."""
     return _FIELD.match(reading) is not None
 
 
 def quantities_in(text: ComparedText) -> tuple[Quantity, ...]:
-    """The quantities of a claim or a line, as many as rules look at."""
+    """Return the quantities of a claim or a line, at most ``MAX_PLACES``."""
     return text.quantities[:MAX_PLACES]
 
 
 def stating(basis: Basis, claim: ComparedText, quantity: Quantity) -> list[ComparedText]:
-    """The lines that state a quantity of a claim, and write it with the same figures."""
+    """Return the lines that state a quantity of a claim and write it with the same digits."""
     written = claim.text[quantity.start : quantity.end]
     figures = _FIGURES.search(written)
     lines = basis.lines_with(figures[0].rstrip(".,:") if figures else written)
@@ -166,27 +167,30 @@ def stating(basis: Basis, claim: ComparedText, quantity: Quantity) -> list[Compa
 
 
 def states(stated: Quantity, wanted: Quantity) -> bool:
-    """Whether two quantities are equal."""
+    """Return whether two quantities are equal."""
     return QuantityIndex.of([stated]).match(wanted) in STATED
 
 
 def overlap(
     claim: ComparedText, line: ComparedText, *, without: frozenset[str] = frozenset()
 ) -> float:
-    """Share of the claim's content words that a line has, in [0, 1]; 0 if there are none."""
+    """Return the share of a claim's content words that a line has, in [0, 1].
+
+    Stems in ``without`` do not count. The share is 0 if the claim has no other content word.
+    """
     wanted = claim.content - without
     return len(wanted & line.content) / len(wanted) if wanted else 0.0
 
 
 def content_in(text: ComparedText, start: int, end: int) -> list[Word]:
-    """The content words that lie within ``[start, end)``, in reading order."""
+    """Return the content words that lie within ``[start, end)``, in reading order."""
     first = bisect_left(text.words, start, key=lambda word: word.start)
     last = bisect_left(text.words, end, key=lambda word: word.start)
     return [word for word in text.words[first:last] if word.is_content and word.end <= end]
 
 
 def stems_in(text: ComparedText, start: int, end: int) -> frozenset[str]:
-    """The stems of the content words within ``[start, end)``."""
+    """Return the stems of the content words that lie within ``[start, end)``."""
     return content_of(content_in(text, start, end))
 
 

@@ -18,7 +18,7 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: Words after a thing among which its "is" may be: "sign-in by code is on".
+#: Number of words after the name of a thing that may have its "is": "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Values of fields that only say yes or no.
@@ -32,7 +32,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that a claim says there are, and a field says there are not."""
+    """Find things that a claim states to exist and a field denies: "has wifi", ``wifi: no``."""
     if _NEGATIVE.search(claim.text):
         return
     said = {_singular(word.lower) for word in claim.words}
@@ -46,7 +46,11 @@ def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find the cell of another row, where claim or question name a row, and the claim a column."""
+    """Find cells that a claim takes from the wrong row of a table.
+
+    The claim or the question names one row, and the claim names a column, but it has the cell that
+    another row has in this column.
+    """
     said = _spaced(claim.text)
     named = _meant(basis.rows, said, _spaced(basis.question))
     if len(named) != 1:
@@ -61,9 +65,10 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find a word that a claim says of a field, where the field has another value.
+    """Find words that a claim says about a field, where the field has another value.
 
-    "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
+    "An automatic transmission" against ``transmission: manual`` is an example, and so is "the
+    status is open" against ``status: closed``.
     """
     if _NEGATIVE.search(claim.text):
         return
@@ -79,7 +84,7 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
 
 
 def _is_offered(claim: ComparedText, word: Word) -> bool:
-    """Whether a claim states that a thing exists; "delivery pizza" does not state delivery."""
+    """Return whether a claim states that a thing exists; "delivery pizza" states no delivery."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 2]
     is_part = bool(following) and following[0].is_content and not is_verb(following[0])
@@ -88,13 +93,16 @@ def _is_offered(claim: ComparedText, word: Word) -> bool:
 
 
 def _is_entry(value: ComparedText) -> bool:
-    """Whether a value is one or two words and no name."""
+    """Return whether a value is one or two words in lower case that do not mean yes or no."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
     return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 
 
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
-    """Places where a claim names a field: the name, and the word before it, or after its "is"."""
+    """Yield the words that a claim says about a field, each after the field's name in the claim.
+
+    These are the word before the name, and the word after an "is" that follows the name.
+    """
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):
             continue
@@ -106,12 +114,15 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
-    """Start and end of the stretch of two words."""
+    """Return start and end of the stretch from one word to another, whichever comes first."""
     return min(one.start, other.start), max(one.end, other.end)
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """End of the statement about a thing: "two-factor sign-in is on"."""
+    """Return the end of the statement about a thing: "two-factor sign-in is on".
+
+    If no "is" follows the thing, return the end of the word itself.
+    """
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
     is_subject = any(other.lower in _BE for other in following)
@@ -129,7 +140,7 @@ def _singulars(switch: Switch) -> frozenset[str]:
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
-    """The columns that a claim names without the value that the row has there."""
+    """Return the columns that a claim names without the cell that the row has in them."""
     asked = (
         column
         for column, cell in row.items()
@@ -139,7 +150,11 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 
 
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
-    """The rows that claim or question name, by their first cell or by their second."""
+    """Return the rows that are named, in the first of these ways by which any row is.
+
+    The first cell of the row is in the claim, or in the question; or its second cell is in the
+    claim.
+    """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)
         named = [row for row, cell in cells if not cell.isdigit() and _says(text, cell)]
@@ -149,11 +164,11 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
 
 def _says(said: str, cell: str) -> bool:
-    """Whether the words of a cell are in a text."""
+    """Return whether the words of a cell are in a text; ``said`` is from :func:`_spaced`."""
     words = _spaced(cell)
     return bool(words.strip()) and words in said
 
 
 def _spaced(text: str) -> str:
-    """The words of a text in lower case, a space around each."""
+    """Return the words of a text in lower case, with spaces before, between and after them."""
     return f" {' '.join(word.lower for word in words_of(text))} "

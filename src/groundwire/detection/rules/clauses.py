@@ -17,17 +17,17 @@ from groundwire.text.vocabulary import (
     words,
 )
 
-#: Content words after a "not" that it applies to.
+#: Number of content words after a "not" to which it applies.
 _SCOPE = 3
-#: Words of the shortest statement: "It is safe."
+#: Number of words of the shortest statement: "It is safe."
 _STATEMENT = 3
-#: Common content words that are enough if the line is no statement.
+#: Content words that two clauses must share if that of the line is shorter than a statement.
 _MIN_COMMON = 2
-#: Words after a "no" or "not" within which a "than" makes it a limit.
+#: Words after a "no" or "not" within which a "than" makes it a limit: "no later than".
 _UNTIL_THAN = 6
-#: Letters of a stem, as words have them.
+#: Number of letters of a stem.
 _STEM_CHARS = 5
-#: The most clauses of a claim or a line; the rest of a longer one counts as one clause.
+#: Most clauses of a claim or a line. If there are more, the rest counts as one clause.
 _MAX_CLAUSES = 64
 
 _CUT = re.compile(
@@ -38,7 +38,7 @@ _CUT = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
 )
-#: Words that may negate in another way: a clause with one of them is not compared.
+#: Words that may negate without a "not". A clause with one of them is not compared.
 _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
@@ -56,25 +56,25 @@ _BASES = dict(PASTS)
 _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
 
 
-#: Opposites that have other uses as well, and are left out.
+#: First words of the pairs of opposites that are left out, because they have other uses as well.
 _LOOSEST = frozenset(("before", "first", "up", "over"))
 _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
-# What holds for all holds for some, but not the other way round.
+# "Some" counts as an opposite of "all" and "every": what holds for some need not hold for all.
 _OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a sentence.
+    """A clause of a sentence.
 
     Attributes:
-        all_words: All of its words.
-        words: Its content words.
-        content: The stems of its content words.
-        negated: The stems that it negates.
-        lowers: All of its words in lower case.
-        negations: Its negating words.
-        is_open: Whether it holds under a condition, or negates in another way.
+        all_words: All words of the clause.
+        words: The content words of the clause.
+        content: The stems of the content words.
+        negated: The stems of the words that the clause negates.
+        lowers: All words of the clause in lower case.
+        negations: The negations in the clause, such as "not".
+        is_open: Whether the clause holds under a condition, or may negate without a "not".
     """
 
     all_words: tuple[Word, ...]
@@ -87,20 +87,21 @@ class Clause:
 
     @property
     def is_stated(self) -> bool:
-        """Whether its denial, if any, is a statement; "no towels, no rags" is none."""
+        """Whether the clause is a statement, unlike the negated parts of "no towels, no rags"."""
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether it denies the clause before it: "most rooms do not"."""
+        """Whether the clause ends in a negation, and denies the one before: "most rooms do not"."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
-        """Share of the content words of both that it has in common with a clause of a line.
+        """Return the share of all content words that are in both clauses, in [0, 1].
 
-        One word in common is enough for a statement, and not for the key of a field.
+        It is 0 if only one word is common and the clause of the line is shorter than a statement,
+        such as the key of a field.
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
@@ -109,7 +110,7 @@ class Clause:
         return common / n_all if is_enough and n_all else 0.0
 
     def against(self, other: "Clause") -> tuple[Word, ...]:
-        """The words of this clause that the other contradicts."""
+        """Return the words of this clause that another clause contradicts."""
         is_turned = bool(self.negations) != bool(other.negations)
         opposite = self._opposite(other)
         # "Did not rise" and "fell" may both be true, "not all have" and "some have not" too.
@@ -139,9 +140,9 @@ class Clause:
 
 
 def is_crossed(words: Sequence[Word], word: Word, others: Sequence[Word], opposite: Word) -> bool:
-    """Whether opposite words say the same, since their sides are swapped.
+    """Return whether two opposite words say the same, because the words around them are swapped.
 
-    "Mary is younger than John" of "John is older than Mary"; bought from, and sold to.
+    "Mary is younger than John" says the same as "John is older than Mary".
     """
     before, after = _sides(words, word)
     left, right = _sides(others, opposite)
@@ -155,7 +156,7 @@ def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[s
 
 
 def clauses_of(text: ComparedText) -> Iterator[Clause]:
-    """The clauses of a sentence that have content words, in reading order."""
+    """Yield the clauses of a sentence that have content words, in reading order."""
     starts = [word.start for word in text.words]
     negations = tuple(_negations(text.text, text.words))
     cuts = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
@@ -163,7 +164,7 @@ def clauses_of(text: ComparedText) -> Iterator[Clause]:
     for (start, _), (end, after) in pairwise([(0, 0), *cuts, (last, last)]):
         words = text.words[bisect_left(starts, start) : bisect_left(starts, end)]
         if any(word.is_content for word in words):
-            # The text after it may be its condition: "Add salt if ...".
+            # The word after the clause may make it conditional: "Add salt if ...".
             is_open = _is_open(text.text, start, after)
             yield _clause(
                 words, [no for no in negations if start <= no.start < end], is_open=is_open
@@ -184,18 +185,18 @@ def _clause(words: Sequence[Word], negations: Sequence[Word], *, is_open: bool) 
 
 
 def is_conditional(text: str) -> bool:
-    """Whether something in a text holds under a condition."""
+    """Return whether a text has a word such as "if", so that a part of it is conditional."""
     return _CONDITION.search(text) is not None
 
 
 def stem_of(word: Word) -> str:
-    """A word's stem without its ending: "did not run" denies "runs" and "ran"."""
+    """Return the stem of a word's base form, so that "run", "runs" and "ran" have the same stem."""
     base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)
     return Word(word.start, word.end, base).stem
 
 
 def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
-    """The content words of the clause that the negations apply to."""
+    """Yield the content words to which negations apply: the next three after each."""
     for no in negations:
         first = bisect_left(content, no.end, key=lambda word: word.start)
         yield from content[first : first + _SCOPE]
@@ -208,12 +209,12 @@ def _is_open(text: str, start: int, end: int) -> bool:
 
 
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
-    """The words that certainly negate, without "no later than", "not only", "no-brainer"."""
+    """Yield the words that surely negate, unlike "no later than", "not only" and "no-brainer"."""
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]
         is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
-        # "No later than", "do not take more than": a limit, whichever way it is put.
+        # "No later than" and "do not take more than" state a limit, and deny nothing.
         is_compared = any(each.lower == "than" for each in words[index + 2 : index + _UNTIL_THAN])
         is_joined = text[word.end : word.end + 1] == "-"
         if word.start in false_that or (is_no and not is_compared and not is_joined):

@@ -1,4 +1,4 @@
-"""Findings of rules: words of a claim that its evidence plainly speaks against."""
+"""Findings of rules: words of a claim that plainly disagree with its evidence."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,15 +11,15 @@ class ConflictKind(StrEnum):
     """The kind of mistake that a rule finds."""
 
     NUMBER = "number"  # the evidence has another number in its place
-    UNIT = "unit"  # the same number, in another unit
-    DATE = "date"  # another date, day, month or time
-    NAME = "name"  # another name in its place
-    ITEM = "item"  # one more in a list
-    WORD = "word"  # another word between the same words
-    NEGATION = "negation"  # a "not" on one side alone, or opposites
+    UNIT = "unit"  # the evidence has the same number with another unit
+    DATE = "date"  # the evidence has another date, day, month or time in its place
+    NAME = "name"  # the evidence has another name in its place
+    ITEM = "item"  # an item in a list that the list of the evidence does not have
+    WORD = "word"  # the evidence has another word between the same words
+    NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
-    ROLES = "roles"  # who did it, and to whom
+    ROLES = "roles"  # the evidence has the two names of an action swapped
     ENTITY = "entity"  # a statement that the evidence makes about another entity
     FIELD = "field"  # a field or a cell that says otherwise
     REFERENCE = "reference"  # a web or mail address that the evidence does not have
@@ -32,13 +32,14 @@ class Conflict:
     """Words of a claim that a rule finds wrong, with label and probability.
 
     Attributes:
-        start: First character, counted in Python characters of the claim, or of the answer where a
-            detector says so.
-        end: One past the last.
+        start: Offset of the first character in the claim, or in the answer where a detector says
+            so, in Python characters.
+        end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
-        probability: P(not supported) of such words, in (0, 1].
-        floor: The finding counts only if the model's P(not supported) of the words reaches it.
+        probability: P(not supported) of the words of such findings, in (0, 1].
+        floor: Least P(not supported) that the model must give the words, or the finding does not
+            count.
     """
 
     start: int
@@ -50,7 +51,7 @@ class Conflict:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether it counts whatever the model says."""
+        """Whether the finding counts whatever the model says about the words."""
         return self.floor <= 0
 
 

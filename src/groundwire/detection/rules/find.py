@@ -32,9 +32,11 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: Share of the findings in answers held out of training that people have marked, too.
+#: P(not supported) of the words of a finding: the share of findings, in answers held out of
+#: training, whose words people have marked as well.
 PROBABILITY = 0.6
-#: Words that are only absent may be known from elsewhere: the model has to doubt them as well.
+#: Least P(not supported) by the model for findings of words that the evidence merely lacks. They
+#: may still be right, so the model has to doubt them as well.
 _DOUBT, _MORE_DOUBT = 0.12, 0.15
 _FLOORS = {
     ConflictKind.NUMBER: _DOUBT,
@@ -52,9 +54,9 @@ class RuleFindings:
     """The findings of the rules about a claim, with offsets in it.
 
     Attributes:
-        conflicts: Plain mistakes, in reading order; they may overlap.
-        settled: Stretches ``[start, end)`` that plainly follow from the evidence.
-        is_line: Whether the claim is a line, word for word.
+        conflicts: The plain mistakes, in reading order; they may overlap.
+        settled: The stretches ``[start, end)`` that plainly follow from the evidence.
+        is_line: Whether the claim is a line of the evidence, word for word.
     """
 
     conflicts: tuple[Conflict, ...] = ()
@@ -62,7 +64,7 @@ class RuleFindings:
     is_line: bool = False
 
     def moved(self, places: Sequence[int]) -> "RuleFindings":
-        """Move the offsets to another text; ``places`` has the place of each character there."""
+        """Convert the offsets to another text; ``places`` has each character's offset there."""
         return RuleFindings(
             tuple(
                 replace(each, start=places[each.start], end=places[each.end - 1] + 1)
@@ -78,8 +80,8 @@ def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
 
     Args:
         claim: The claim.
-        lines: The lines that have most in common with it, best first.
-        basis: All of its evidence.
+        lines: The lines that have most in common with the claim, best first.
+        basis: All evidence of the claim.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

@@ -14,16 +14,16 @@ _OTHERS = words("""
     confirm click select enter fahrenheit celsius am pm
     tb gb mb kb kg km cm mm ml mg mp mhz ghz usd eur gbp
 """)
-#: Numbers of letters of initials, and the text that may be between the words they stand for.
+#: Lengths of abbreviations such as "EU", and the text that may be between the words they stand for.
 _INITIALS = range(2, 7)
 _JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
 
 
 def names_in(claim: ComparedText, basis: Basis) -> list[Word]:
-    """The names of a claim, in reading order.
+    """Return the names of a claim, in reading order.
 
-    The first word counts if the evidence writes it with a capital letter, and never without; or if
-    it is all that the claim says.
+    The first word, which has a capital letter anyway, is a name only if the evidence always writes
+    it with a capital letter, or if it is the only word of the claim.
     """
     names = [
         name
@@ -39,7 +39,7 @@ def names_in(claim: ComparedText, basis: Basis) -> list[Word]:
 
 
 def names_of_line(line: ComparedText) -> list[Word]:
-    """The names of a line; its first word counts if it may be a name."""
+    """Return the names of a line; its first word counts if it may be a name."""
     names = line.names[:MAX_PLACES]
     first = line.words[0] if line.words else None
     if first is None or any(name.start == first.start for name in names):
@@ -48,7 +48,7 @@ def names_of_line(line: ComparedText) -> list[Word]:
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
-    """Whether the evidence has a name in its long or short form: "EU" and "European Union"."""
+    """Return whether the evidence has the long or short form of a name, as "EU" is a short form."""
     if name.text.isupper() and name.text.isalpha() and len(name.text) in _INITIALS:
         written = _JOINS.join(rf"{re.escape(letter)}\w*" for letter in name.text)
         return re.search(rf"\b{written}", basis.all_text) is not None
@@ -61,12 +61,12 @@ def is_abbreviated(name: Word, basis: Basis) -> bool:
 
 
 def stems_of(text: ComparedText, name: Word) -> frozenset[str]:
-    """The stems of the words of a name."""
+    """Return the stems of the words of a name."""
     return stems_in(text, name.start, name.end)
 
 
 def is_name(word: Word) -> bool:
-    """Whether a word is written like a name; days and months are none."""
+    """Return whether a word is written like a name; days and months do not count."""
     return word.text[0].isupper() and word.is_content and not _is_day(word.lower)
 
 
@@ -75,12 +75,12 @@ def _is_other(lower: str) -> bool:
 
 
 def _is_day(lower: str) -> bool:
-    """Whether a word names a day or a month, or several: "Tuesdays"."""
+    """Return whether a word names a day or a month, or several: "Tuesdays"."""
     return lower in CALENDAR or lower.removesuffix("s") in CALENDAR
 
 
 def _begins(text: str, name: Word) -> bool:
-    """Whether a single word is capitalised since it follows a colon: "Soil: Use ..."."""
+    """Return whether a single word has its capital letter because of a colon: "Soil: Use ..."."""
     return " " not in name.text and text[: name.start].rstrip().endswith(":")
 
 

@@ -22,7 +22,8 @@ from groundwire.detection.rules.names import is_name, names_in, names_of_line, s
 from groundwire.text.quantities import Quantity
 from groundwire.text.vocabulary import words
 
-#: Verbs of things that both sides do to each other, and words that join names.
+#: Verbs of acts that both sides do to each other, and words that join names. Names around these may
+#: be swapped.
 _MUTUAL = words("""
     met meet meets married marries marry faced faces played plays play joined merged tied drew and
     with between starred stars starring featured features
@@ -32,10 +33,11 @@ _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: The most words between a name and its verb.
 _SKIPPED = 3
-#: Words before a verb among which a "was" belongs to it.
+#: Number of words before a verb among which a "was" makes it passive.
 _BEFORE_VERB = 2
 _LINES = 3
-#: Likeness from which a value is in the place of another, and the bonus for an equal unit.
+#: Least likeness of the places of two values, for one to be in the place of the other, and the
+#: bonus for an equal unit.
 _IN_PLACE = 0.4
 _SAME_UNIT = 0.1
 _PRONOUNS = words("he she it they his her its their this these")
@@ -55,7 +57,7 @@ class _Act:
         return bool(self.before and self.after)
 
     def is_turned(self, other: "_Act") -> bool:
-        """Whether another act has the same verb and voice, with both names swapped."""
+        """Return whether another act has the same verb and voice, but both names swapped."""
         if (self.stem, self.is_passive) != (other.stem, other.is_passive):
             return False
         is_crossed = bool(self.before & other.after and self.after & other.before)
@@ -63,7 +65,7 @@ class _Act:
 
 
 def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find two names that are swapped around a verb or an "older than"."""
+    """Find two names that are swapped around a verb, or around words such as "older than"."""
     acting = (
         index
         for index, word in enumerate(claim.words)
@@ -79,7 +81,7 @@ def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def owners(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find a value that belongs to another name, where the claim's name has another value."""
+    """Find values that belong to another name, where the claim's name has another value."""
     names = names_in(claim, basis)
     for quantity in quantities_in(claim):
         name = next((name for name in names if name.end <= quantity.start), None)
@@ -101,13 +103,16 @@ def _may_act(word: Word) -> bool:
 
 
 def _compares(words: Sequence[Word], index: int) -> bool:
-    """Whether a word compares with a "than"; after a "less" the sides may be swapped."""
+    """Return whether a "than" follows a word, with no "less" or "not" before the word.
+
+    "Mary is less old than John" says the same as "John is older than Mary".
+    """
     is_than = index + 1 < len(words) and words[index + 1].lower == "than"
     return is_than and (index == 0 or words[index - 1].lower not in _LESS)
 
 
 def _acts(line: ComparedText, stem: str) -> Iterator[_Act]:
-    """The acts of a line with a certain verb."""
+    """Return the acts of a line whose verb has a given stem."""
     verbs = (
         index
         for index, word in enumerate(line.words)
@@ -139,7 +144,7 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
-    """Whether a verb is in the passive: "was beaten by", and "tools used by" too."""
+    """Return whether a verb is passive: "was beaten by", and also "tools used by"."""
     before = words[max(0, index - _BEFORE_VERB) : index]
     after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
     has_be = any(word.lower in _BE for word in before)
@@ -147,14 +152,14 @@ def _is_passive(words: Sequence[Word], index: int) -> bool:
 
 
 def _is_anothers(line: ComparedText, own: frozenset[str], claim: ComparedText) -> bool:
-    """Whether a line is about another name than the claim's, and has no pronoun."""
+    """Return whether a line is about another name than the claim's, and has no pronoun."""
     if own & line.content or line.lowers & _PRONOUNS:
         return False
     return any(stems_of(line, name) - claim.content for name in names_of_line(line)[:1])
 
 
 def _has_other(line: ComparedText, claim: ComparedText, quantity: Quantity) -> bool:
-    """Whether a line has another value of the same kind in the place of a claim's."""
+    """Return whether a line has another value of the same kind in the place of a claim's value."""
     context = claim.near(quantity.start, quantity.end)
     return any(
         likeness(context, line.near(other.start, other.end))

@@ -1,4 +1,4 @@
-"""Rules for names and words in whose place the evidence has others."""
+"""Rules for names and words of a claim in whose place the evidence has other ones."""
 
 import re
 from collections.abc import Iterator
@@ -13,21 +13,24 @@ from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.detection.rules.names import is_abbreviated, names_in, names_of_line, stems_of
 from groundwire.text.vocabulary import FUNCTION_WORDS
 
-#: Likeness from which a name is in the place of another: the same word beside both, and near.
+#: Least likeness of the places of two names, for one to be in the place of the other. It takes an
+#: equal word right beside both names, and more equal words near them.
 _IN_PLACE = 0.45
-#: The fewest content words of a claim beside the one that is replaced.
+#: Least number of content words of a claim besides the replaced word.
 _MIN_REST = 3
-#: The most content words that are absent; with more, none is in the place of one word.
+#: Most content words of a claim that the evidence may lack. With more, they are not one replaced
+#: word.
 _MOST_ABSENT = 2
-#: The fewest content words that a claim says of a name; fewer are said of many names.
+#: Least number of content words that a claim says about a name. Fewer may fit many names.
 _MIN_SAID = 2
 #: Share of the claim's other words that lines with the name must have to state the claim.
 _MOSTLY = 0.8
-#: The fewest items of a list.
+#: Least number of items of a list.
 _MIN_ITEMS = 3
-#: Lines that are compared as a whole.
+#: Number of best lines that are compared as a whole: for names, and for words.
 _LINES, _FEWER_LINES = 3, 2
-# Possessive, because a list that does not end in "and" would else be tried in every division.
+# Possessive repetitions, because otherwise a list that does not end in "and" would be divided in
+# every possible way.
 _LIST = re.compile(
     r"(?:[^,.;:()\n]{1,60}+,\s*+){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
 )
@@ -37,7 +40,7 @@ _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
 #: Words before a name that is denied: "Bell, not Edison".
 _NOT_HERE = frozenset(("not", "unlike"))
-#: Words that replace no other word.
+#: Words that are added to others and replace none: "nearly", "Mr".
 _BESIDE = frozenset(
     ("almost", "nearly", "roughly", "approximately", "mr", "mrs", "ms", "dr", "sir")
 )
@@ -45,7 +48,7 @@ _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
 def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find absent names, where a line has another name beside the same words."""
+    """Find names that the evidence lacks, where a line has another name beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
         is_denied = neighbours(claim, name)[0] in _NOT_HERE
@@ -65,7 +68,7 @@ def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find names of which a claim says what a line says, word for word, of another name."""
+    """Find names about which a claim says what a line says, in the same words, about another."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
         said = claim.content - own
@@ -83,7 +86,7 @@ def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFi
 
 
 def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find the one absent word of a claim, where a line has another between the same words."""
+    """Find the one word that the evidence lacks, where a line has another between equal words."""
     place = _absent(claim, basis)
     if place is None or _is_incomparable(claim, place):
         return
@@ -100,7 +103,7 @@ def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find absent web and mail addresses, which nobody knows by heart."""
+    """Find web and mail addresses that the evidence lacks."""
     for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
         written = match[0].rstrip(".,;:!?)'\"")
         if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
@@ -108,7 +111,7 @@ def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def items(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find the one absent item of a list, where a line has all others."""
+    """Find the one item of a list that the evidence lacks, where a line has all other items."""
     for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
         listed = _items(claim, match)
         absent = [item for item in listed if not any(map(basis.has, item))]
@@ -122,7 +125,10 @@ def items(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def _absent(claim: ComparedText, basis: Basis) -> Word | None:
-    """The one absent word of a claim, or two side by side; ``None`` if more are absent."""
+    """Return the one word of a claim that the evidence lacks, or two such words side by side.
+
+    ``None`` if the evidence lacks no word or more words, or the claim has few other words.
+    """
     content = [word for word in claim.words if word.is_content]
     absent = list(islice((word for word in content if not basis.has(word)), _MOST_ABSENT + 1))
     if not absent or len(absent) > _MOST_ABSENT or len(content) - len(absent) < _MIN_REST:
@@ -133,7 +139,10 @@ def _absent(claim: ComparedText, basis: Basis) -> Word | None:
 
 
 def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) -> bool:
-    """Whether the last word of a name is absent, and a line has its first word with another."""
+    """Return whether a line has the first word of a name with a last word of another name.
+
+    The evidence lacks the last word of the claim's name: "Marie Smith" for "Marie Curie".
+    """
     own = content_in(claim, name.start, name.end)
     if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
         return False
@@ -146,7 +155,7 @@ def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) ->
 
 
 def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> bool:
-    """Whether a line says of another name all that the claim says of one."""
+    """Return whether a line says about another name all that the claim says about ``name``."""
     own = stems_of(claim, name)
     if own & line.content or not claim.content - own <= line.content or _PRONOUN.match(line.text):
         return False
@@ -162,9 +171,10 @@ def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> boo
 
 
 def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
-    """Whether the same words are on both sides, or at the end of a text on the one there is.
+    """Return whether two places have the same words right before and right after them.
 
-    One alone has to say something: "the" is beside many words.
+    At the beginning or end of the claim, the one neighbour that exists is enough. But if the line
+    does not begin or end there, it must be a content word: "the" is beside many words.
     """
     before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))
     if before and after:
@@ -175,7 +185,7 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
 
 
 def _is_incomparable(claim: ComparedText, place: Word) -> bool:
-    """Whether words are a number, for which other rules exist, or an adverb."""
+    """Return whether words are an adverb, or a number, for which there are other rules."""
     if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
@@ -183,12 +193,12 @@ def _is_incomparable(claim: ComparedText, place: Word) -> bool:
 
 
 def _items(claim: ComparedText, match: re.Match[str]) -> list[list[Word]]:
-    """The items of a list, as content words; none if one of them is more than a few words."""
+    """Return the content words of each item of a list; empty if an item has none or too many."""
     cuts = list(_BETWEEN.finditer(claim.text, match.start(), match.end()))
     starts = [match.start(), *(cut.end() for cut in cuts)]
     ends = [*(cut.start() for cut in cuts), match.end()]
     found = [content_in(claim, start, end) for start, end in zip(starts, ends, strict=True)]
     if found:
-        # The rest of the sentence is before the first item and after the last.
+        # The match also has words of the sentence before the first item and after the last.
         found[0], found[-1] = found[0][-1:], found[-1][:2]
     return found if all(1 <= len(item) <= _MOST_ITEM_WORDS for item in found) else []

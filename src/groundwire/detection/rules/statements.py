@@ -11,16 +11,18 @@ from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of, words
 
-#: Share of common content words from which two clauses are about the same.
+#: Least share of common content words in two clauses that are about the same thing.
 LIKENESS = 0.6
-#: A clause counts beside the most similar one if it is at least so similar, as a share of that.
+#: A clause counts as well as the most similar one if its likeness is at least this share of the
+#: highest.
 _SHARE = 0.9
-#: Share of a claim's content words in a line from which both are about the same, or nearly equal.
+#: Least share of a claim's content words in a line that is about the same thing, and in a line that
+#: is nearly equal.
 _ABOUT = 0.6
 _CLOSELY = 0.7
-#: Content words that two clauses must share, or a claim must have beside an opposite.
+#: Content words that two clauses must share, or a claim must have besides an opposite.
 _MIN_WORDS = 2
-#: How many lines are compared by clauses, by quantifiers, and by one word.
+#: Numbers of best lines that are compared by clauses, by quantifiers, and by one word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
 #: How many words after an "all" may name what is counted, and how many names are used.
 _AFTER_ALL, _MOST_THINGS = 4, 2
@@ -60,9 +62,10 @@ _RANK_CHARS = 40
 
 
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find clauses that are negated where their most similar clauses of the evidence are not.
+    """Find clauses that are negated where the most similar clauses of the evidence are not.
 
-    The reverse counts as well. "It is not known" is no denial, and a field is no statement.
+    The reverse counts as well. A claim such as "It is not known" is left out, because it denies
+    nothing, and so are fields, because they state nothing.
     """
     if _UNTOLD.search(claim.text):
         return
@@ -93,7 +96,7 @@ def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find a rise where the evidence has a fall, and the reverse."""
+    """Find a rise where the evidence has a fall, or a fall where it has a rise."""
     if claim.has_negation:
         return
     about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
@@ -141,7 +144,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """The words of a clause that all of the clauses most similar to it deny."""
+    """Return the words of a clause that all clauses most similar to it deny, if all deny any."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses
@@ -162,12 +165,12 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Whether two clauses share enough content words, or all, as short ones ("it is not safe")."""
+    """Return whether two clauses share enough content words; short ones must share all."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 
 def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
-    """The words of a claim that are on a list, each with its index."""
+    """Return the words of a claim that are on a list, each after its index."""
     said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
     return islice(said, MAX_PLACES)
 
@@ -180,7 +183,7 @@ def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
 
 
 def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """The words before each mention of some things in a line."""
+    """Yield the words before each mention of some things in a line, such as its quantifier."""
     for index, word in enumerate(line.words):
         if word.stem in things:
             yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}

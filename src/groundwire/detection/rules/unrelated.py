@@ -9,11 +9,12 @@ from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: Content words of a claim beside its numbers, at least: "It depends." is about nothing yet.
+#: Least number of content words of a claim besides its numbers: "It depends." is not checked.
 _MIN_CONTENT = 3
-#: The smallest number of English function words: text in another language shares no word, either.
+#: Least number of English function words of a claim. Text in another language shares no word with
+#: the evidence anyway.
 _MIN_ENGLISH = 2
-#: Remarks of the speaker, framing and farewells: "Here is a summary", "I hope this helps".
+#: Words of remarks that claim nothing: "Here is a summary", "I hope this helps".
 _REMARKS = words(
     "i i'm i'd i'll me my let let's please here here's hope enjoy sorry thanks free sure"
 )
@@ -23,15 +24,15 @@ _STATEMENT = re.compile(r"[.!]\W*$")
 def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find a claim without any content word of the evidence, in any form.
 
-    Questions, headings, remarks and statements that something is missing are left alone: those of
-    the validation answers that share no word with their sources are faithful nearly always.
+    Questions, headings, remarks and statements that something is missing are left out. Those that
+    share no word with their sources are nearly always faithful in the validation answers.
     """
     del lines
     numbers = quantities_in(claim)
     content = [
         word
         for word in claim.words
-        # A number may follow from others, and then shares nothing with them.
+        # A number may be computed from others, and then the evidence does not have it.
         if word.is_content and not any(q.start <= word.start < q.end for q in numbers)
     ]
     lowers = [word.lower for word in claim.words]

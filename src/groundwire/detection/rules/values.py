@@ -15,29 +15,31 @@ from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 _STATED = STATED | {Match.UNIT_MISSING}
-#: Likeness from which a value is in the place of another: 0.5 is a shared neighbour.
+#: Least likeness of the places of two values, for one to be in the place of the other. A neighbour
+#: that both share counts 0.5.
 _IN_PLACE = 0.6
-#: Bonus if no other words are around one of both values: "It was built in 1950."
+#: Bonus if all words around one of the values are around the other too: "It was built in 1950."
 _ALL_AROUND = 0.1
 #: Bonus for the same unit.
 _SAME_UNIT = 0.1
 #: Bonus for a slip: "15 November" and "15 December", 1,487 and 1,847.
 _NEAR_MISS = 0.6
-#: The same threshold for days and months, which have fewer neighbours.
+#: Least likeness of the places of two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: The fewest digits of two numbers with the same digits in another order; fewer are so by chance.
+#: Least number of digits of two numbers with the same digits in another order. With fewer digits,
+#: the same digits are often chance.
 _FIGURES = 3
-#: Words of claims that compare or compute: only then numbers of the lines are operands.
+#: Words of claims that compare or compute. Only in such claims are numbers of the lines operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: The most operands: of more numbers, some two give almost any third.
+#: Most operands. Of more numbers, some two give almost any result.
 _MOST_OPERANDS = 12
-#: Lines whose numbers a claim may compute with.
+#: Number of best lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
-#: Share by which a result may be rounded.
+#: Greatest relative error of a rounded result.
 _ROUNDED = 0.005
 _DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
@@ -46,8 +48,9 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A different time, or a number with another unit, is a finding by itself. An absent number or
-    date is one if another is in its place. A number that can be computed is no conflict.
+    A different time, or a number with another unit, is always a finding. A number or date that the
+    evidence lacks is a finding if a line has another in its place. A number that can be computed is
+    none.
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
@@ -63,7 +66,7 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 
 def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find absent days and months of a claim, where a line has another in their place."""
+    """Find days and months that the evidence lacks, where a line has another in their place."""
     said = {word.lower for word in claim.words}
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
     for word in islice(named, MAX_PLACES):
@@ -81,9 +84,10 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 
 
 def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Find numbers of a claim that follow: said to be rounded, or computed from others.
+    """Find numbers of a claim that follow from the evidence, though it does not state them.
 
-    The operands of a computation follow as well, if the nearest lines state them.
+    They are rounded, and the claim says so, or they are computed from other numbers. The operands
+    of a computation count as well, if the nearest lines state them.
     """
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
     near = _stated_by(lines)[:_MOST_OPERANDS]
@@ -106,7 +110,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Whether a day or month is in the evidence, in full or shortened."""
+    """Return whether the evidence has a day or month, in full or shortened."""
     return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
 
 
@@ -121,7 +125,7 @@ def _held(claim: ComparedText, quantity: Quantity, lines: Lines) -> Held:
 
 
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
-    """Whether a line has the same number with another unit."""
+    """Return whether a line has the same number with another unit."""
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
         for line in lines
@@ -130,7 +134,7 @@ def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
 
 
 def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
-    """Whether a line has the hour of a time alone: "9 am" of "opens at 9"."""
+    """Return whether a line has the hour of a time as a plain number: "opens at 9" for "9 am"."""
     if not isinstance(time.value, float):
         return False
     hour, minute = divmod(time.value, 60)
@@ -165,9 +169,9 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
 def _is_all_around(
     context: Mapping[str, int], around: Mapping[str, int], line: ComparedText
 ) -> bool:
-    """Whether all words around one value are also around the other.
+    """Return whether all words around one of two values are also around the other.
 
-    Around the value of a field is only its name: "built: 1887-1889".
+    Around the value of a field there is only the field's name: "built: 1887-1889".
     """
     if not context or not around:
         return False
@@ -176,7 +180,10 @@ def _is_all_around(
 
 
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Whether two quantities are of one kind; a slip may lack its unit."""
+    """Return whether one quantity may replace another: they disagree and are of one kind.
+
+    If they differ by a slip, that of the line may lack a unit.
+    """
     if _agrees(one, other):
         return False
     if same_kind(one, claim.text, other, line.text):
@@ -186,7 +193,7 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
-    """Whether two dates agree in the parts that both state: "13 March" may be of any year."""
+    """Return whether two dates agree in all parts that both state: "13 March" fits any year."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return False
     pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -194,7 +201,7 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Whether two dates differ in one part, or two numbers in the order of their digits."""
+    """Return whether two dates differ in one part, or two numbers in the order of their digits."""
     if isinstance(one.value, tuple) and isinstance(other.value, tuple):
         pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
         return sum(a != b for a, b in pairs) == 1 and any(a == b for a, b in pairs)
@@ -203,14 +210,15 @@ def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other:
 
 
 def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
-    """Whether a quantity is written in digits."""
+    """Return whether a quantity is written in digits."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
 def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
-    """Whether a number in words may be counted rather than read: "two ways: A and B".
+    """Return whether the answer itself may have counted a number in words: "two ways: A and B".
 
-    It is read if the best line has another in words before the same word: "three children".
+    It was not counted if the best line has another number in words before the same word: "three
+    children" against "two children".
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False
@@ -225,7 +233,7 @@ def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Li
 
 
 def _following(text: ComparedText, quantity: Quantity) -> str | None:
-    """The stem of the content word right after a quantity; ``None`` if there is none."""
+    """Return the stem of the content word right after a quantity; ``None`` if there is none."""
     after = next((word for word in text.words if word.start >= quantity.end), None)
     return after.stem if after is not None and after.is_content else None
 
@@ -235,7 +243,7 @@ def _figures(text: ComparedText, quantity: Quantity) -> str:
 
 
 def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether a time is another one plus or minus a stated time span: 9:50 is 9:10 and 40 min."""
+    """Return whether a time is another time plus or minus a duration: 9:50 is 9:10 and 40 min."""
     times = [o.value for o in others if o.kind is QuantityKind.TIME and isinstance(o.value, float)]
     lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
     return any(
@@ -255,10 +263,10 @@ def _stated_by(lines: Lines) -> list[Quantity]:
 def _is_computed(
     claim: ComparedText, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
 ) -> bool:
-    """Whether a number can be computed from stated ones.
+    """Return whether a number can be computed from stated numbers.
 
-    It may be the sum of all others of its unit; the sum or difference of two; the years between two
-    dates; a price times a count; a share in per cent.
+    It may be the sum of all others of its unit, the sum or difference of two, the years between two
+    dates, a price times a count, or a share in per cent.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -272,7 +280,7 @@ def _is_computed(
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
-    """Whether a number is the sum of all others of its unit, or of two of them."""
+    """Return whether a number is the sum of all parts of its unit, or of two of them."""
     numbers = [part.number for part in parts if part.unit == result.unit and part.value]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []
@@ -300,13 +308,13 @@ def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
 
 
 def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
-    """Whether a result is a count times a price: three at $24 are $72."""
+    """Return whether a result is a count times a price: three at $24 are $72."""
     is_of_one = each.unit == result.unit is not None and count.unit is None
     return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
 
 
 def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
-    """A number and what it counts; of a date, its year."""
+    """Return a number and its unit; for a date, the year and ``year``; ``None`` for a time."""
     if isinstance(quantity.value, tuple):
         year = quantity.value[0]
         return None if year is None else (float(year), "year")
