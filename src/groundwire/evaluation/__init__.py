@@ -1,1 +1,1 @@
-"""Evaluation of detectors on labelled answers."""
+"""Evaluation of detectors on labelled answers: datasets, scores, reports, benchmarks, tuning."""

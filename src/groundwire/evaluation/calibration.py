@@ -68,7 +68,7 @@ def reliability(
         ValueError: If the two arrays differ in shape, or a probability is outside [0, 1].
     """
     said, so = _forecasts(probabilities, outcomes, lowest)
-    edges = np.arange(n_bins + 1) / n_bins  # exact: linspace has 0.30000000000000004
+    edges = np.arange(n_bins + 1) / n_bins  # linspace would give 0.30000000000000004 for 0.3
     of_bin = np.minimum(np.searchsorted(edges, said, side="right") - 1, n_bins - 1)
     n = np.bincount(of_bin, minlength=n_bins)
     confidence = ratios(np.bincount(of_bin, said, n_bins), n)

@@ -1,4 +1,4 @@
-"""Judged answers, each compared with its labels."""
+"""Compares judged answers with their labels."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

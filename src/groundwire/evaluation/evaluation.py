@@ -147,9 +147,9 @@ class _Tally:
         self._n_touched: Counter[str] = Counter()
 
     def add(self, row: JudgedRow) -> None:
-        """Count one row."""
+        """Add the numbers of one row."""
         self.seconds += row.seconds
-        # A sum, so that the order of the rows does not matter.
+        # A sum of hashes, which does not depend on the order of the rows.
         self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)
@@ -188,7 +188,7 @@ class _Tally:
 
 
 def _fingerprint(row: JudgedRow) -> int:
-    """Hash a row with its labels."""
+    """Hash the number and the content of a row, and its labels."""
     known = [row.row, row.sha256, row.known, row.hallucinated, [dict(mark) for mark in row.gold]]
     return int(fingerprint(to_json(known).encode()), 16)
 

@@ -188,7 +188,7 @@ class Sums:
     bootstrap: Bootstrap
 
     def of(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """Compute a score of the sums.
+        """Compute a score from the sums: of all answers, and of each resample.
 
         Args:
             statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.

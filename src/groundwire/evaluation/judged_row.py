@@ -1,4 +1,4 @@
-"""Contents of a results file: a header, and a row for each judged answer."""
+"""The contents of a results file: a header, and a row for each judged answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

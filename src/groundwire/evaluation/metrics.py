@@ -27,12 +27,12 @@ class Overlap:
 
     @property
     def precision(self) -> float:
-        """Share of the predicted that is gold; ``nan`` if nothing was predicted."""
+        """Share of predicted answers or characters that are gold; ``nan`` if none is predicted."""
         return ratio(self.both, self.predicted)
 
     @property
     def recall(self) -> float:
-        """Share of the gold that was predicted; ``nan`` if there is no gold."""
+        """Share of gold answers or characters that are predicted; ``nan`` if none is gold."""
         return ratio(self.both, self.gold)
 
     @property
@@ -199,7 +199,7 @@ class Ranking:
     def aurocs(self, weights: Floats) -> Floats:
         """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out."""
         wrong, right = self._by_score(weights)
-        above = right.cumsum(axis=-1) - right / 2  # grounded answers that score above, ties half
+        above = right.cumsum(axis=-1) - right / 2  # weight of grounded answers above; ties half
         n_right = right.sum(axis=-1)
         hits = (wrong * (n_right[..., None] - above)).sum(axis=-1)
         return ratios(hits, wrong.sum(axis=-1) * n_right)
@@ -230,7 +230,7 @@ class Ranking:
         return wrong, np.add.reduceat(sorted_, self.starts, axis=-1) - wrong
 
 
-# Characters.
+# Counts of marked characters.
 
 
 def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:
@@ -278,7 +278,7 @@ def _mask(ranges: Iterable[Range], text: str) -> Bools:
     return mask
 
 
-# Shared with the other scores.
+# Helpers, which other modules of scores use too.
 
 
 def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:

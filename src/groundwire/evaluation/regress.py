@@ -294,7 +294,7 @@ def _drop(
 ) -> RegressionCheck:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
-    worse = 100 * sign * (is_ - was) + 0.0  # no minus zero
+    worse = 100 * sign * (is_ - was) + 0.0  # + 0.0 makes 0.0 of -0.0
     ends = None
     if name in moved:
         interval = moved[name].interval()

@@ -123,7 +123,7 @@ class ResultsFile:
         return found
 
     def drop_failed(self) -> None:
-        """Rewrite the file without the rows that failed."""
+        """Rewrite the file without the rows of failed checks and unreadable data."""
         if self.path.exists():
             keep_lines(self.path, lambda n, line: n == 1 or _row(self.path, n, line).error is None)
 
@@ -149,7 +149,7 @@ class RowWriter:
             self._writer.write(header.to_dict())
 
     def write(self, row: JudgedRow) -> None:
-        """Write one row."""
+        """Append one row."""
         self._writer.write(row.to_dict())
 
 

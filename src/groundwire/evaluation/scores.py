@@ -1,4 +1,4 @@
-"""Scores of judged answers, with intervals."""
+"""Computes all scores of judged answers, with their intervals, as JSON data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan

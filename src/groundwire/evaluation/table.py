@@ -1,4 +1,4 @@
-"""Text table of scores, in per cent."""
+"""Lays out the scores of an evaluation as a text table, in per cent."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

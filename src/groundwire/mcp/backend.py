@@ -1,4 +1,4 @@
-"""The configuration, models and evidence that the tools of one server work with."""
+"""The configuration, models and held evidence that all tools of a server share."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +40,7 @@ class Backend:
 
     @property
     def is_open_world(self) -> bool:
-        """Whether claims and evidence leave this machine."""
+        """Whether claims and evidence are sent to another machine to be verified."""
         return self.name != LOCAL
 
     @property

@@ -1,4 +1,4 @@
-"""The tool ``check_answer``: which words of an answer its sources do not support, and why."""
+"""The tool ``check_answer``, which marks the words that an answer's sources do not support."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The tool ``check_citations``: whether each citation of an answer supports its claim."""
+"""The tool ``check_citations``, which finds out whether each citation supports its claim."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

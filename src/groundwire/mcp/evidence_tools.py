@@ -32,7 +32,7 @@ class NoteInput(HandleInput):
 
 
 class AddInput(NoteInput):
-    """Arguments to add a text."""
+    """Arguments to add a text as held evidence."""
 
     text: Written = Field(
         max_length=StoreLimits().max_span_chars, description="The text, verbatim."
@@ -40,7 +40,7 @@ class AddInput(NoteInput):
 
 
 class AddFileInput(NoteInput):
-    """Arguments to add lines of a file."""
+    """Arguments to add lines of a file as held evidence."""
 
     path: Written = Field(
         max_length=MAX_PATH_CHARS, description="The file: absolute, or from an allowed folder on."
@@ -72,7 +72,7 @@ class SearchInput(HandleInput):
 
 
 class SpanResult(BaseModel):
-    """A held span without its text."""
+    """A held span, described without its text."""
 
     sid: str = Field(description="Its id, to be cited as [S0].")
     origin: Annotated[str, Field(json_schema_extra={"enum": [SpanOrigin.FILE, SpanOrigin.TEXT]})]

@@ -1,4 +1,4 @@
-"""The evidence of a call: spans that the server holds, texts that came with the call, or both."""
+"""Finds the evidence of a call: held spans, texts that came with the call, or both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Given:
         return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
 
     def origins(self, ids: Sequence[str]) -> dict[str, str]:
-        """Map the id of each span to the origin of its text."""
+        """Return the origin of each span's text: id → a value of :class:`.store.SpanOrigin`."""
         held = {span.sid: span.origin for span in self.held}
         return {sid: str(held.get(sid, SpanOrigin.CALLER)) for sid in ids}
 

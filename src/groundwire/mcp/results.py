@@ -53,7 +53,7 @@ class ReportResult(FailableResult):
 
 
 class FindingResult(BaseModel):
-    """The findings about the citations of one claim."""
+    """The verdict on the citations of one claim: which support it, and which are made up."""
 
     idx: int
     claim: str
@@ -65,7 +65,7 @@ class FindingResult(BaseModel):
 
 
 class CitationsResult(FailableResult):
-    """The findings about all citations of an answer."""
+    """The result of checking citations: a verdict on the citations of each claim."""
 
     flagged: bool = Field(
         description="True unless the citations of all claims are sound. Never false after an error."

@@ -38,7 +38,7 @@ def _schema(model: type[BaseModel], *, is_input: bool) -> Schema:
     found = model.model_json_schema()
     parts = found.pop("$defs", {})
     for each in (found, *parts.values()):
-        each.pop("description", None)  # a docstring
+        each.pop("description", None)  # the docstring of the model, which is not for agents
     plain: Schema = _plain(found, parts, is_input=is_input)
     return plain
 
@@ -56,7 +56,7 @@ def _plain(node: Any, parts: Mapping[str, Any], *, is_input: bool) -> Any:  # no
         if not (name == "$ref" or (name == "title" and isinstance(value, str)) or value is True)
     }
     if isinstance(found.get("items"), dict):
-        found["items"].pop("description", None)  # a docstring
+        found["items"].pop("description", None)  # the docstring of a model, likewise
     if not is_input or found.get("default", "") is None:
         found.pop("default", None)
     branches = [each for each in found.get("anyOf", ()) if each != _NULL]

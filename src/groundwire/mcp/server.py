@@ -55,7 +55,7 @@ class ToolServer:
         self._tools = tools
 
     def protocol(self) -> Server[anyio.CapacityLimiter]:
-        """Make the SDK's server for one transport."""
+        """Make the SDK's server with these handlers, for one transport such as stdio."""
         return Server(
             "groundwire",
             version=__version__,

@@ -22,7 +22,7 @@ class SpanOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRange:
-    """Lines of a file, counted from 1, both ends included."""
+    """A range of lines of a file, counted from 1; ``end_line`` is included."""
 
     path: str
     start_line: int

@@ -1,4 +1,4 @@
-"""The tools ``detect_hallucination`` and ``audit_trace_budget``."""
+"""The tools ``detect_hallucination`` for answers and ``audit_trace_budget`` for traces."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""Base classes of the detectors of other projects."""
+"""Base classes for scoring backends that wrap detectors of other projects."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -91,10 +91,10 @@ class AdapterReading:
         self._tables = tables
 
     def prefetch(self) -> None:
-        """Do nothing: there is nothing to read before the answer is complete."""
+        """Do nothing: these detectors read no source in advance."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to stop."""
+        """Do nothing: there are no threads or connections of this answer to close."""
 
     def _judged(
         self,

@@ -75,7 +75,7 @@ class NgramJudge(AdapterBackend):
 
 
 class NgramReading(AdapterReading):
-    """The comparison of one answer with its sources."""
+    """The comparison of one answer with its sources, claim by claim."""
 
     def __init__(self, tables: Tables, sources: Sequence[Source]) -> None:
         super().__init__(tables, sources)

@@ -111,7 +111,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 def _without_thoughts(text: str) -> str:
     """Remove thoughts before the reply, by their end tag: many templates omit the begin tag."""
     if text.startswith(("{", "```")):
-        return text  # this is the reply itself; a quote in it may hold the tag
+        return text  # the reply itself, without thoughts; a quote in it may contain the tag
     _, end, said = text.partition(_THOUGHT)
     return said.strip() if end else text
 

@@ -11,7 +11,7 @@ from groundwire.text.screen import one_line
 
 
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
-    """Lay out a result as text."""
+    """Lay out the result of a benchmark as text: all scores, then a table beside published ones."""
     return "\n".join(_lines(result, wall_s))
 
 

@@ -1,1 +1,1 @@
-"""Labelled answers from files; a module for each format."""
+"""Reads labelled answers and questions from tables of any format."""

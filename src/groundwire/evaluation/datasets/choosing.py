@@ -1,4 +1,4 @@
-"""Choice of the rows to judge: all, those of some tasks, or a sample of contexts."""
+"""Chooses the rows to judge: all rows, those of some tasks, or a random sample of contexts."""
 
 import random
 from array import array

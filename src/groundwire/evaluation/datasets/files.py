@@ -59,7 +59,7 @@ class FailedRow:
 
     @property
     def message(self) -> str:
-        """The place and the problem."""
+        """The error message: the place, if there is one, and the problem."""
         return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
@@ -302,7 +302,7 @@ def answer_reader(
 
 
 def question_reader(mapping: ColumnMapping | None = None) -> RowReader[NumberedQuestion]:
-    """Make a reader of questions."""
+    """Make a reader of questions with their sources."""
     columns = mapping or ColumnMapping()
     return RowReader(columns, partial(_question, columns))
 

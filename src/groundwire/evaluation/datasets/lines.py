@@ -1,4 +1,4 @@
-"""Raw rows of tables: JSON Lines, CSV, TSV and Parquet, gzipped or not, or a folder of them."""
+"""Reads the raw rows of tables: JSON Lines, CSV, TSV or Parquet, also gzipped, or a folder."""
 
 import csv
 import io

@@ -69,7 +69,7 @@ class JudgedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
-        """Reduce a row of results to what rates and comparisons need."""
+        """Make the numbers and names of a row; ``by`` is the column to group by, or ``None``."""
         columns, detection = row.columns, row.detection
         model = columns.get("model", "")
         spans = () if detection is None else detection["spans"]

@@ -61,7 +61,7 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
     n_flagged = wrong + right
     n_passed = counts.n - counts.n_flagged
     rate = counts.n_hallucinated / counts.n
-    passed = counts.n - n_flagged[:-1]  # at the lowest threshold nothing passes
+    passed = counts.n - n_flagged[:-1]  # without the lowest threshold, which flags all
     return Curves(
         precision_recall=Curve(
             points=_points(wrong / counts.n_hallucinated, wrong / n_flagged),
@@ -96,7 +96,11 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
 
 
 def _above(ranking: Ranking) -> tuple[Floats, Floats]:
-    """Count hallucinated and grounded answers at or above each distinct score, highest first."""
+    """Count hallucinated and grounded answers that score at least each distinct score.
+
+    Returns:
+        The two counts for each distinct score, from the highest score to the lowest.
+    """
     wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
     n = np.append(ranking.starts[1:], ranking.order.size)
     return wrong, n - wrong

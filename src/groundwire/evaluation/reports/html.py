@@ -24,7 +24,7 @@ _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
 def to_html(summary: Summary) -> str:
-    """Write the report: scores, plots, and examples, the worst first."""
+    """Write the HTML page: scores, plots, and example rows, the worst of which come first."""
     scores, examples, detector = summary.scores, summary.examples, summary.header.detector
     part = files(__package__)
     return page(
@@ -80,7 +80,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Summarize the result in a sentence."""
+    """Say in a sentence or two how many rows were flagged, rightly and wrongly, or not scored."""
     scores = summary.scores
     if not scores["example"]:
         flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))
@@ -117,7 +117,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # If all checks failed, no answer is scored.
+        # At least 0: if all checks failed, no answer is scored.
         RowKind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
     }
 

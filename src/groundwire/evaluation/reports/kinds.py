@@ -23,7 +23,7 @@ class RowKind(StrEnum):
 
     @property
     def words(self) -> str:
-        """The kind in words."""
+        """The kind as words for people, such as "false negative"."""
         return self.value.replace("_", " ")
 
     @property
@@ -35,7 +35,7 @@ class RowKind(StrEnum):
         return _TIERS[self] < 2
 
 
-#: Explanation of each kind.
+#: Kind → explanation for people.
 MEANINGS = {
     RowKind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
     RowKind.FALSE_POSITIVE: "not hallucinated, and words were marked",

@@ -79,7 +79,7 @@ def of_curve(
 
 
 def top_of(curve: Curve) -> float:
-    """Choose the value at the upper end of the vertical axis, so that a low curve can be read."""
+    """Choose where the vertical axis ends: at 1, or lower if the whole curve is low."""
     points = (*curve.points, *curve.chance, *([curve.at] if curve.at else []))
     highest = max(y for _, y in points)
     return next(top for top in (0.02, 0.1, 0.2, 0.4, 0.6, 1.0) if highest <= top or top == 1.0)

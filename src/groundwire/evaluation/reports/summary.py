@@ -84,7 +84,7 @@ class _Reading:
         self.n_examples = n_examples
         self.counts: Counter[RowKind] = Counter()
         self.judged: list[ComparedAnswer] = []
-        # A heap with the least bad example on top, which a worse one replaces.
+        # A heap with the least bad example on top, which is replaced when a worse one comes.
         self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
     def scores(self, path: Path) -> dict[str, Any]:

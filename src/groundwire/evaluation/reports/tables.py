@@ -38,7 +38,7 @@ class ReportTable:
 
 
 def scores_table(summary: Summary) -> ReportTable:
-    """Make the table of scores with intervals."""
+    """Make the table of the scores of all answers, with their intervals."""
     rows: list[tuple[str, ...]] = []
     for key, name in SCORES.items():
         value, ends = _score(summary.scores, key)
@@ -54,7 +54,7 @@ def scores_table(summary: Summary) -> ReportTable:
 
 
 def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of scores by task."""
+    """Make the table of scores with a row for each task."""
     heads = (
         *("Task", "Answers", "Hallucinated", "Precision", "Recall", "F1", "95 % interval"),
         *("Flag all: F1", "AUROC", "FPR", "Characters: F1"),
@@ -90,7 +90,7 @@ def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def bins_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of the bins of the reliability diagram."""
+    """Make the table of the reliability diagram, with a row for each bin."""
     rows = tuple(
         (
             f"{100 * each['low']:.0f} to {100 * each['high']:.0f}",

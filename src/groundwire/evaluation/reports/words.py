@@ -18,7 +18,7 @@ class Mark(StrEnum):
     FLAGGED = "flagged"  # marked by the detector; labels do not say which words are hallucinated
 
 
-#: Explanation of each mark.
+#: Mark → explanation for people.
 MARK_MEANINGS = {
     Mark.FOUND: "marked by people and by the detector",
     Mark.MISSED: "marked by people alone",

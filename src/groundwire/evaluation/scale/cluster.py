@@ -64,7 +64,7 @@ def _judge(
         if not batches:
             return
         n_actors = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        # The command shows its own progress.
+        # Ray's log and progress bars are turned off: the command shows its own progress.
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
         judged = ray.data.from_arrow_refs(batches).map_batches(
@@ -84,7 +84,7 @@ def _judge(
 
 
 def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Put a block into one cell of a table, which Ray can move."""
+    """Pickle a block into the single cell of an Arrow table, which Ray can pass on."""
     import pyarrow as pa
 
     return pa.table({"block": pa.array([pickle.dumps(block)], pa.large_binary())})
@@ -112,7 +112,7 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
 
 
 def start_local(n_cpus: int | None = None) -> None:
-    """Start Ray on this machine, for this process alone; other machines cannot reach it."""
+    """Start Ray on this machine for this process; other machines cannot reach it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are raised, not logged
     _ray().init(

@@ -30,7 +30,7 @@ def on_processes(recipe: Recipe, n_workers: int) -> Judging:
 def _judge(
     recipe: Recipe, n_workers: int, blocks: Iterator[Block]
 ) -> Generator[Sequence[JudgedRow]]:
-    # Spawned, because a fork would copy locks that threads of this process hold.
+    # Not forked: a fork would copy locks that other threads of this process hold.
     context = get_context("spawn")
     processes = []
     busy: list[Connection] = []

@@ -42,7 +42,7 @@ CHOOSING_SHARE = 1 / 3
 #: Tolerance for rounding: a rate of exactly the limit is allowed.
 _SLACK = 1e-9
 
-#: The population for which a guarantee holds.
+#: The population for which a guarantee holds, as text.
 DRAWN = "an answer drawn from a context drawn at random"
 
 #: Aim → what its trials are.

@@ -29,7 +29,7 @@ THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]
 
 
 class SampleError(InputError):
-    """Results have no sample by which a threshold can be chosen."""
+    """No threshold can be chosen by a results file, for instance because no answer has a label."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -174,7 +174,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
             f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
             "groups apart."
         )
-    # Sorted, so that random draws do not depend on the order in which rows were judged.
+    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
     found.sort()
     for before, after in pairwise(found):
         if before[0] == after[0]:

@@ -22,7 +22,7 @@ BEFOREHAND = (
 
 
 def to_text(tuning: Tuning) -> str:
-    """Describe thresholds: guarantees, costs, and the configuration that runs them."""
+    """Describe tuned thresholds: a table of scores, the guarantees, and configuration lines."""
     return "\n".join(_lines(tuning))
 
 
@@ -81,7 +81,7 @@ def _row(tuned: Tuned) -> tuple[str, ...]:
 
 
 def _rows(rows: RowCounts) -> Iterator[str]:
-    """Describe the rows without a label or a verdict."""
+    """Yield lines about the rows without a label or a verdict."""
     if n := rows.n_unlabelled:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
     yield from told(rows.to_dict())

@@ -259,7 +259,7 @@ def _tuned(
 
 def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
     """Return whether a threshold below the lowest candidate may be better than the chosen one."""
-    # For recall the highest threshold is best, so lower ones do not matter.
+    # For recall the highest threshold that meets the target is chosen, so lower ones do not matter.
     if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
         return False
     is_last = index == len(thresholds.values) - 1
