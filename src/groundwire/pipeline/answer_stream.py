@@ -1,4 +1,4 @@
-"""An answer that is checked while it arrives, against the context of its request."""
+"""Checks an answer while it arrives, against the context of its request."""
 
 import logging
 import re
@@ -16,21 +16,21 @@ from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
-#: A word that may go on: "tow", or "1," of "1,234".
+#: A word at the end of a text that may be incomplete: "tow", or "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 _MAX_WORD = 64
-#: Where a claim may end: the detector waits for the next character to know.
+#: The end of a text if a claim may end there: only the next character tells the detector.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of the detector: a detection, a failure, or nothing if it was not asked.
+    """The result of the detector: a detection, a failure, or neither if it was not asked.
 
     Attributes:
-        detection: The detection.
-        failure: The class name of the error.
-        structured: The structured answer whose text the detection is about, or ``None``.
+        detection: The detection, or ``None``.
+        failure: The class name of the error because of which the check failed, or ``None``.
+        structured: The structured answer from whose text the detection was made, or ``None``.
     """
 
     detection: Detection | None = None
@@ -39,7 +39,7 @@ class CheckResult:
 
     @classmethod
     def failed(cls, error: Exception) -> Self:
-        """A check that was due and failed."""
+        """Return the result of a check that was due and failed, and log the class of the error."""
         # The message may quote the answer, which has no place in a log.
         log.warning("An answer could not be checked: %s", type(error).__name__)
         return cls(failure=type(error).__name__)
@@ -54,13 +54,13 @@ class Review:
 
     Attributes:
         checked: The result as if the answer ended at :attr:`judged_to`, without findings that may
-            still be taken back. Before the first claim is judged it is ``skipped``, with the reason
-            ``empty``.
-        judged_to: The number of characters that are judged, from the beginning; 0 before the first
-            claim is. Text in no claim, such as list markers, counts with the claim after it.
+            still be taken back. Before the first claim is judged, the result is ``skipped``, with
+            the reason ``empty``.
+        judged_to: The number of characters, from the beginning, that are judged; 0 before the first
+            claim is judged. Text in no claim, such as list markers, counts with the claim after it.
         clear_to: The number of characters that may be shown: those before the first finding that
-            may still be taken back; if the action is to block, those before the first claim that
-            asks for it. It never decreases, unless the check fails.
+            may still be taken back; if the action is to block, those before the first claim for
+            which the policy requires that. The number never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -69,9 +69,9 @@ class Review:
 
 
 class Flow:
-    """An answer being checked while it arrives; not to be shared between threads.
+    """Checks one answer while it arrives; not to be shared between threads.
 
-    A check that fails raises nothing: the outcome is then ``unavailable``.
+    If the check fails, nothing is raised: the outcome is then ``unavailable``.
     """
 
     def __init__(
@@ -83,30 +83,30 @@ class Flow:
         form: AnswerForm | None = None,
         sources: Sequence[Source] = (),
     ) -> None:
-        """Begin; :meth:`groundwire.Pipeline.stream` is the way.
+        """Begin to check an answer; use :meth:`groundwire.Pipeline.stream` for that.
 
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
             conclude: Makes the result, at the end and for reviews.
-            found: The result before the first word: nothing, or that the stream failed to open.
-            form: The form of the answer: JSON is judged when it is complete.
+            found: The result before the first word: empty, or the failure to open the stream.
+            form: The form of the answer. JSON is judged only when it is complete.
             sources: The evidence.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = form or AnswerForm(), sources
         self._pieces: list[str] = []
         self._last_word = ""  # not judged until it is complete: the answer may break off in it
-        self._before = ""  # the end of the text before it
+        self._before = ""  # the end of the text before the last word
         self._checked: Checked | None = None
         self._clear_to = 0
         self._is_closed = False
 
     def feed(self, delta: str) -> list[Claim]:
-        """Take the next piece of text.
+        """Take the next piece of the answer's text.
 
         Returns:
-            The claims that it completes, as the detector judges them: an explainer may still drop
-            their spans. No claims if nothing is checked, or the check has failed.
+            The claims that the piece completes, as the detector judges them; the explainer may
+            still drop their spans. No claims if nothing is checked, or the check has failed.
 
         Raises:
             RuntimeError: If the answer is finished.
@@ -119,7 +119,7 @@ class Flow:
         text = self._last_word + delta
         end = _start_of_last_word(text)
         if _CLAIM_END.search((self._before + text[:end])[-_MAX_WORD:]):
-            end = len(text)  # a claim before it may be complete
+            end = len(text)  # the last word may show that the claim before it is complete
         self._before, self._last_word = (self._before + text[:end])[-_MAX_WORD:], text[end:]
         try:
             return self._stream.feed(text[:end]) if end else []
@@ -128,21 +128,22 @@ class Flow:
             return []
 
     def finish(self, answer: Answer | None = None) -> Checked:
-        """Say that the answer is complete.
+        """End the answer, and return its result.
 
         Args:
-            answer: The answer, if it is more than a text. Its text is replaced by the text that
-                was fed.
+            answer: The answer, if there is more to it than its text. Its text is replaced by the
+                text that was fed.
 
         Returns:
-            The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
+            The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
+            answer.
         """
         if self._checked is None:
             text = self._text
             if answer is None:
                 answer = read_answer(text)
             elif answer.kind is AnswerKind.TEXT or text.strip():
-                # The user reads what was fed, whatever else the answer is said to be.
+                # The user reads the text that was fed, even if ``answer`` has another kind.
                 answer = replace(answer, kind=AnswerKind.TEXT, text=text)
             structured = read_structured(answer, self._form, self._sources)
             if structured is not None:
@@ -172,11 +173,11 @@ class Flow:
         return CheckResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
-        """The result so far. Reviewing changes nothing that follows.
+        """Return the result so far. This does not change later results.
 
-        Findings that are explained now are not explained again at the end. Where nothing is
-        checked, all of the text is clear. If the check has failed, the outcome is ``unavailable``
-        and nothing is judged.
+        Findings that are explained now are not explained again at the end. If nothing is checked,
+        all of the text may be shown. If the check has failed, the outcome is ``unavailable`` and
+        nothing is judged.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -195,7 +196,7 @@ class Flow:
 
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
-            # Without a claim the outcome would be partial, and most likely more text comes.
+            # A detection without claims is partial, which would be misleading: more text follows.
             return Review(
                 checked=self._conclude(read_answer(""), CheckResult()), judged_to=0, clear_to=0
             )
@@ -210,9 +211,9 @@ class Flow:
         return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
 
     def close(self) -> None:
-        """Stop reading ahead; harmless when done twice, and from another thread.
+        """Stop reading ahead. This may be called twice, and from another thread.
 
-        A check that is under way then ends as a failed one, and is not logged.
+        A check that is still running then ends as a failed one, which is not logged.
         """
         self._is_closed = True
         if self._stream is not None:
@@ -236,7 +237,7 @@ class Flow:
         self._stream = None
 
     def _failed(self, error: Exception) -> CheckResult:
-        # It was closed on purpose, so its failure is not worth a log line.
+        # If the check was closed on purpose, its failure is not worth a log line.
         return (
             CheckResult(failure=type(error).__name__)
             if self._is_closed
@@ -245,7 +246,10 @@ class Flow:
 
 
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
-    """The detection of a text without the claim that its last word is alone, if there is one."""
+    """Return a detection for the whole text, without claims that begin at ``end`` or after it.
+
+    Such a claim has only the last word of the text, at which the answer breaks off.
+    """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)
     probability = detection.probability if is_same else None
@@ -253,13 +257,16 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
 
 
 def _start_of_last_word(text: str) -> int:
-    """Where the word begins with which a text ends, or the end of the text: it may go on."""
+    """Return the start of a word at the end of a text, which may be incomplete.
+
+    If the text does not end with a word, return the end of the text.
+    """
     first = max(0, len(text) - _MAX_WORD)
     found = _LAST_WORD.search(text, first)
     return len(text) if found is None else found.start()
 
 
 def read_answer(text: str) -> Answer:
-    """An answer that is a text and nothing else."""
+    """Return an answer that has nothing but a text."""
     kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
     return Answer(index=0, kind=kind, text=text)

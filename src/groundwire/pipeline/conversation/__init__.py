@@ -1,18 +1,17 @@
-"""From chat messages to what is checked: a request has sources and question, a response answers.
+"""Reads chat requests and responses: sources and question of a request, answers of a response.
 
-Everything here is a pure function over JSON data as :func:`json.loads` gives it: no network, no
-model, no setting. A request is written by strangers, so nothing in it is trusted to have the shape
-that it should have: what is no request at all raises
-:class:`~groundwire.errors.InvalidConversationError` with the place, and what is a request but
-holds things that cannot be read is read without them, which are counted.
+Everything here is a pure function over JSON data as :func:`json.loads` returns it: no network, no
+model, no setting. Requests come from strangers, so nothing is trusted to have the right shape. A
+body that is no request raises :class:`~groundwire.errors.InvalidConversationError` with the place.
+Parts of a request that cannot be read are left out and counted.
 
-One module a concept: ``content`` reads what a message may hold, ``messages`` who says it.
-``dividing`` tells what asks, instructs and informs in running text, by ``structure``, ``labels``,
-``roles``, ``material``, ``paragraph`` and ``wording``, and in a ``second_pass``; ``answered`` finds
-examples, ``passages`` the passages of a block, and ``informing`` makes evidence of them.
-``request`` orders all of it and applies the limits, ``answer_form`` reads which form the answer is
-to have, ``response`` reads the answers, ``transcript`` divides a file with both.
-``docs/conversations.md`` tells the conventions.
+``messages`` reads the messages of a request, and ``content`` their contents. ``dividing`` divides
+running text into parts that ask, instruct or inform, by ``structure``, ``labels``, ``roles``,
+``material``, ``paragraph`` and ``wording``, and corrects them in a ``second_pass``; ``answered``
+finds examples, ``passages`` the passages of a block, and ``informing`` makes evidence of the parts.
+``request`` orders the evidence and applies the limits, ``answer_form`` reads the form of the answer
+that a request asks for, ``response`` reads the answers, and ``transcript`` divides a file with a
+request and its response. ``docs/conversations.md`` describes the conventions.
 """
 
 from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema, read_form

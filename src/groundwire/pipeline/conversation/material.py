@@ -67,7 +67,7 @@ class PastedMaterial:
         return self._found[i] if self._starts[i : i + 1] == [position] else None
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines: with keys, times or quotes, or continuing such a line."""
+        """Yield groups of successive lines with keys, times or quotes, and their continuations."""
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.is_timed or line.is_quoted or bool(line.key)

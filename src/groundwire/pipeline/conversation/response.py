@@ -1,4 +1,4 @@
-"""A response → its answers, one a choice, each with what kind of answer it is."""
+"""Reads a response: one answer for each choice, with its kind."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,29 +10,29 @@ from groundwire.errors import InvalidConversationError
 
 
 class AnswerKind(StrEnum):
-    """The kinds of content of a choice."""
+    """The kinds of answers, by the content of a choice."""
 
     TEXT = "text"
     STRUCTURED = "structured"  # JSON, or the arguments of a tool that returns the final output
     REFUSAL = "refusal"
-    TOOL_CALLS = "tool_calls"  # and no text: the answer is still to come
+    TOOL_CALLS = "tool_calls"  # only calls, no text: the answer is still to come
     EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool: its name, and its arguments or its input as the text that they are."""
+    """A call of a tool: the name of the tool, and its arguments (or input) as text."""
 
     name: str
     arguments: str
 
     @classmethod
     def of(cls, call: object) -> "ToolCall | None":
-        """Read a call, or a piece of one, in any form that an API gives it.
+        """Read a call, or a piece of a streamed call, in the form of any of the APIs.
 
         Returns:
-            The call, with an empty name or empty arguments where a piece has none; ``None`` if it
-            is no call of a function or of a custom tool.
+            The call; a piece may have an empty name or empty arguments. ``None`` if the value is no
+            call of a function or of a custom tool.
         """
         if not isinstance(call, Mapping):
             return None
@@ -52,17 +52,18 @@ class Answer:
     """One choice of a response.
 
     Attributes:
-        index: The number that the response gives the choice, else its position.
-        kind: What it holds.
-        text: What the user reads, of a ``text`` or a ``refusal``; of a ``structured`` one its
-            prose, if it has any, and its JSON; else empty.
-        n_skipped: Parts of it that hold no text (sound, images, what nobody has defined): what
-            they say is not checked.
-        calls: Its calls of tools.
-        n_prose: Characters of prose before the JSON of a ``structured`` answer.
-        is_cut: Whether it breaks off, maybe within a word: the model had no room left, a filter
-            stopped it, or the connection was lost.
-        has_reasoning: Whether reasoning of the model stands beside it, which is not checked.
+        index: The number that the response gives the choice, else the position of the choice.
+        kind: The kind of the answer.
+        text: The text that the user reads, of a ``text`` or a ``refusal``; for a ``structured``
+            answer its prose, if it has any, and its JSON; else empty.
+        n_skipped: The number of parts without text (sound, images, parts of unknown types), which
+            are not checked.
+        calls: The calls of tools in the answer.
+        n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
+        is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
+            filter stopped it, or the connection was lost.
+        has_reasoning: Whether the response has reasoning of the model beside the answer, which is
+            not checked.
     """
 
     index: int
@@ -76,7 +77,7 @@ class Answer:
 
     @property
     def has_statements(self) -> bool:
-        """Whether it says something that sources could support."""
+        """Whether the answer has statements that sources could support."""
         return self.kind in (AnswerKind.TEXT, AnswerKind.STRUCTURED)
 
 
@@ -85,9 +86,9 @@ class Said:
     """The text in the content of a message, or in a piece of it.
 
     Attributes:
-        text: What the user reads as the answer.
-        refusal: What the user reads as a refusal.
-        n_skipped: Parts that hold neither.
+        text: The text that the user reads as the answer.
+        refusal: The text that the user reads as a refusal.
+        n_skipped: The number of parts that have neither.
     """
 
     text: str
@@ -99,7 +100,7 @@ class Said:
         """Read the content of a message, or of the delta of one: a text, parts, or nothing."""
         text = refusal = ""
         n_skipped = 0
-        # Nothing between parts: a text with citations comes in parts that continue each other.
+        # Parts are joined without separator: a text with citations comes in successive parts.
         for part in content if isinstance(content, (list, tuple)) else [content]:
             match part:
                 case str(said) | {"type": "text" | "output_text", "text": str(said)}:
@@ -147,7 +148,7 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
 
 def _read_message(message: Mapping[str, object], index: int) -> Answer:
-    """Read one message. Text comes first: what can be checked is, whatever stands beside it."""
+    """Read one message. If it has text, this is the answer, whatever else the message has."""
     said = Said.of(message.get("content"))
     refusal = message.get("refusal")
     return answer_of(
@@ -162,7 +163,7 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
-    """The calls of tools in a message; ``function_call`` is how the first of them were written."""
+    """Yield the calls of tools in a message; ``function_call`` is the old form of ``tool_calls``."""
     calls = message.get("tool_calls")
     legacy = {"function": message.get("function_call")}
     for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:
@@ -171,7 +172,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
 
 
 def _argument_text(arguments: object) -> str:
-    """Arguments as a text. Some servers give the object itself."""
+    """Return the arguments of a call as a text; some servers send them as an object."""
     if isinstance(arguments, str) or arguments is None:
         return arguments or ""
     try:
@@ -180,23 +181,23 @@ def _argument_text(arguments: object) -> str:
         raise InvalidConversationError("the arguments of a call", "it is too deep", "") from None
 
 
-#: Why an answer breaks off, in the words of the APIs.
+#: The reasons of the APIs for the end of an answer that mean that the answer breaks off.
 _BREAKS_OFF = frozenset(
     ("length", "content_filter", "model_length", "max_tokens", "refusal", "incomplete")
 ).union(("model_context_window_exceeded", "response.incomplete"))
 
 
 def breaks_off(reason: object) -> bool:
-    """Whether the reason for which an answer ends is that it was cut off."""
+    """Return whether the reason for the end of an answer means that the answer breaks off."""
     return isinstance(reason, str) and reason.lower() in _BREAKS_OFF
 
 
-#: Fields with the reasoning of a model.
+#: Fields of a message that may have the reasoning of a model.
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 
 
 def has_reasoning(message: Mapping[str, Any]) -> bool:
-    """Whether a message, or the delta of one, has reasoning of the model."""
+    """Return whether a message, or the delta of one, has reasoning of the model."""
     return any(message.get(name) for name in _REASONING)
 
 
@@ -210,10 +211,10 @@ def answer_of(
     calls: tuple[ToolCall, ...] = (),
     has_reasoning: bool = False,
 ) -> Answer:
-    """The answer that holds these.
+    """Return an answer with these contents, and determine its kind.
 
-    A refusal beside text is not read, nor is reasoning. Where there is nothing but reasoning,
-    clients may show that as the answer.
+    A refusal beside text is skipped, and so is reasoning. If there is nothing but reasoning, it
+    counts as a skipped part, because clients may show it as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT
