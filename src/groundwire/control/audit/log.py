@@ -1,7 +1,7 @@
 """The audit log: takes events from coroutines, and writes them in a task of its own.
 
-No event is dropped: while the queue is full, callers wait for a place in it. Events that cannot be
-written are kept, in order, and tried again until the log is closed.
+A full queue drops no event: callers wait for a place in it. Events that cannot be written stay in
+the queue, in order, and are tried again until the log is closed.
 """
 
 import asyncio
@@ -25,25 +25,25 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Characters of details that may wait. Beyond them a record is kept without its detail, so that a
-#: database that is away does not fill the memory.
+#: Most characters of details that may wait. Beyond that, events are kept without their details, so
+#: that they do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
-#: Events, and characters of their records, that are written at once; one record may be longer.
+#: Most events in one write, and about the most characters; one record may be longer.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditStats:
-    """Counters since the log was made.
+    """Counters of an audit log since it was made.
 
     Attributes:
-        written: The number of events that were written, by type.
-        n_failures: The number of attempts that failed.
-        n_lost: The number of events that were given up: when the log was closed before they could
-            be written, or that came after that.
+        written: Type of an event → number of such events that were written.
+        n_failures: The number of attempts to write that failed.
+        n_lost: The number of events that were given up: they could not be written before the log
+            was closed, came when it was not open, or were not valid.
         depth: The number of events that wait now.
         n_without_detail: The number of events that were kept without their detail, because too
-            much was waiting.
+            many characters of details were waiting.
     """
 
     written: Mapping[str, int]
@@ -54,9 +54,9 @@ class AuditStats:
 
 
 class AuditLog:
-    """Writes events to a sink, in the order they come, as one chain.
+    """Writes events to a sink as one chain, in the order in which they come.
 
-    All coroutines that use it run in the event loop that opened it.
+    All coroutines that use the log run in the event loop that opened it.
     """
 
     def __init__(
@@ -73,33 +73,35 @@ class AuditLog:
         """Prepare the log; :meth:`open` starts it.
 
         Args:
-            sink: Where records go; ``None``: nowhere, for a gateway without audit log.
-            key: The key that signs them.
-            queue_size: The number of events that may wait, those being written included.
+            sink: The place that keeps the records; ``None`` for a gateway without audit log.
+            key: The key that signs the records.
+            queue_size: The number of events that may wait, including those being written.
             keeps_details: Whether details are kept.
-            linger_s: How long an event waits for others to be written with, if nobody waits for it.
-            patience_s: How long :meth:`settle` waits.
-            backoff_s: The pause after a failure: at first, and at most; it doubles.
+            linger_s: Seconds that an event waits for further events, if no caller waits for it.
+            patience_s: Seconds that :meth:`settle` waits.
+            backoff_s: Seconds of the pause after a failure: the first pause, and the longest. The
+                pause doubles with each failure.
         """
         self._sink, self._chain = sink, Chain.new(key)
         self._queue_size, self._keeps_details = queue_size, keeps_details
         self._linger_s, self._patience_s, self._backoff_s = linger_s, patience_s, backoff_s
-        # Serialized events; the first of them are being written.
+        # Serialized events that are not written yet; the first of them are being written.
         self._waiting: deque[Draft] = deque()
         self._n_detail_chars = 0
-        # Events are numbered from 1: so many were added, and so many are written or given up.
+        # The number of events that were added, and of those that are written or given up.
         self._n_added = self._n_done = 0
         self._written: Counter[str] = Counter()
         self._n_failures = self._n_lost = self._n_without_detail = 0
         self._failing_since: float | None = None
         self._is_open = False
-        # Set when an event waits; when it is to be written at once; notified after each write.
+        # The first is set if an event waits, the second if waiting events must be written at once;
+        # the third is notified after each write.
         self._some, self._hurry, self._moved = asyncio.Event(), asyncio.Event(), asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
     @property
     def stats(self) -> AuditStats:
-        """The counters."""
+        """The counters of the log."""
         return AuditStats(
             written=dict(self._written),
             n_failures=self._n_failures,
@@ -114,18 +116,18 @@ class AuditLog:
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
-        """Start to write."""
+        """Start the task that writes events."""
         self._is_open = True
         if self._sink is not None:
             self._task = asyncio.create_task(self._run(self._sink), name="audit log")
 
     def add(self, *events: AuditEvent) -> None:
-        """Hand over events without waiting; only for events that are rare."""
+        """Queue events without waiting, even if the queue is full. This is for rare events."""
         for event in events:
             self._add(event)
 
     async def write(self, *events: AuditEvent) -> None:
-        """Hand over events, and wait until the queue has taken them. Never raises.
+        """Queue events, and wait until the queue has room for them. Never raises.
 
         All events are written even if the caller is cancelled meanwhile.
         """
@@ -133,14 +135,14 @@ class AuditLog:
         await self._until_placed(self._n_added)
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Hand over events, and wait until they are on disk. Never raises.
+        """Queue events, and wait until they are on disk. Never raises.
 
-        All who wait at the same time share one write. Once writing has failed for as long as the
-        patience lasts, nobody waits any more until it succeeds. But all wait for a place in the
-        queue, however long that takes: otherwise the queue would have no bound.
+        All callers that wait at the same time share one write. If writing has failed for
+        ``patience_s``, callers do not wait for it any more until it succeeds. But they always wait
+        for a place in the queue, since otherwise the queue would have no limit.
 
         Returns:
-            Whether they are on disk; if not, they are still tried until the log is closed.
+            Whether the events are on disk. If not, they are tried again until the log is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)
@@ -158,10 +160,10 @@ class AuditLog:
         return not is_lost and self._task is not None and not self._task.cancelled()
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
-        """Write the waiting events, and end.
+        """Write the waiting events, and close the log.
 
         Args:
-            timeout_s: Time after which events that cannot be written are given up.
+            timeout_s: Seconds after which events that cannot be written are given up.
 
         Returns:
             The number of events that were lost since the log was made.
@@ -191,7 +193,7 @@ class AuditLog:
             event = replace(event, detail=None)
         try:
             draft = Draft.of(event)
-        except Exception as error:  # noqa: BLE001 - an event must not decide what a client gets
+        except Exception as error:  # noqa: BLE001 - an invalid event must not fail a request
             self._lose(1, type(error).__name__)
             return
         if draft.detail is not None and self._n_detail_chars > MAX_DETAIL_CHARS:
@@ -231,7 +233,11 @@ class AuditLog:
             await sink.close()
 
     async def _next(self) -> Sequence[Draft]:
-        """Wait for events, and a moment for more of them; return none at the end."""
+        """Wait for events, and return the next batch; it is empty once the log is closed.
+
+        The events stay in the queue until they are written. With ``linger_s``, the method waits for
+        further events to write in the same batch.
+        """
         if not self._waiting and self._is_open:
             self._some.clear()
             await self._some.wait()
@@ -253,7 +259,7 @@ class AuditLog:
         await self._remove(len(batch))
 
     async def _write_own(self, sink: Sink, event: AuditEvent) -> None:
-        """Write an event of the chain itself, which takes no place in the queue."""
+        """Write an event about the chain itself, which is not in the queue."""
         await self._append(sink, [self._chain.link(event)])
 
     async def _append(self, sink: Sink, records: Sequence[AuditRecord]) -> None:
@@ -268,7 +274,7 @@ class AuditLog:
             self._moved.notify_all()
 
     async def _tried(self, do: Callable[[], Awaitable[T]]) -> T:
-        """Call something until it succeeds, with pauses."""
+        """Call a function until it succeeds, with a pause after each failure."""
         pause_s = 0.0
         while True:
             try:
@@ -285,6 +291,6 @@ class AuditLog:
         if self._failing_since is None:
             self._failing_since = time.monotonic()
         self._n_failures += 1
-        # Our errors say what to do; others may quote what was to be written.
+        # Groundwire's errors say what to do; messages of other errors may quote the records.
         problem = error if isinstance(error, GroundwireError) else type(error).__name__
         log.warning("The audit log cannot be written, %d wait: %s", len(self._waiting), problem)

@@ -1,7 +1,7 @@
-"""Refuses to write into a trail that other keys have signed.
+"""Refuses to write into a trail of which none of this process's keys has signed a chain.
 
-To those who verify the trail, a chain that is signed with a key they do not have looks forged. So
-the key of another folder, replica or user is noticed before anything is written.
+For somebody who verifies the trail without this process's key, its chain would look forged. So a
+wrong key, such as one of another folder, replica or user, is noticed before anything is written.
 """
 
 from collections.abc import Sequence
@@ -18,24 +18,24 @@ from groundwire.control.store.tables import audit_writers
 
 
 class ForeignTrailError(StoreUnusableError):
-    """The store has a trail, and none of our keys has signed any of its chains."""
+    """The store has a trail, and none of this process's keys has signed any of its chains."""
 
 
 def refuses_foreign(config: Config) -> bool:
     """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
-    A key that was made by itself knows nothing of other gateways. A configured key is there on
-    purpose, and is the way on where the old key is lost.
+    It does so with a key that it made itself, which may be the wrong one. A configured key was
+    chosen on purpose, perhaps because the old key is lost.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None
 
 
 async def check_start(store: Store, config: Config) -> None:
-    """Make sure that a gateway may write into the trail of its store.
+    """Check that a gateway may write into the trail of its store.
 
     Raises:
-        ForeignTrailError: If it may not.
+        ForeignTrailError: If the gateway must not write there, see :func:`refuses_foreign`.
         StoreError: If the database fails.
     """
     if refuses_foreign(config):
@@ -45,9 +45,9 @@ async def check_start(store: Store, config: Config) -> None:
 
 
 async def check_own(connection: AsyncConnection, keys: Sequence[bytes]) -> None:
-    """Make sure that there is no trail yet, or that one of our keys has signed a chain of it.
+    """Check that there is no trail yet, or that one of the keys has signed a chain of the trail.
 
-    One chain is enough: others may be of replicas with keys of their own.
+    One chain is enough, since replicas with other keys may have signed the others.
 
     Raises:
         ForeignTrailError: If there is a trail, and none of the keys has signed any chain.

@@ -1,6 +1,6 @@
-"""Quotes texts for the audit trail: their beginnings, hashes, or all of them.
+"""Quotes texts for the audit trail: whole, cut, or not at all if hashes stand for them.
 
-Secrets and the like are redacted before.
+Secrets, and other texts that must not be kept, are redacted before.
 """
 
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from groundwire.config.tree import Audit
 from groundwire.control.audit.redact import RedactedText, Redaction
 from groundwire.detection.values import Claim, Span
 
-#: Longer texts are cut and end with three dots, as DVARA does it.
+#: Most characters of a cut text; a longer text ends with three dots after them, as in DVARA.
 MAX_CHARS = 100
-#: Digits of a hash: enough to find the same text again, and no way back to it.
+#: Hexadecimal digits of a hash: enough to recognise an equal text, and too few to find the text.
 HASH_DIGITS = 16
 
 _CUT = "..."
 
 
 class AuditText(StrEnum):
-    """The setting ``audit.text``: how texts of answers stand in the audit trail."""
+    """The values of the setting ``audit.text``: how the audit trail keeps texts of answers."""
 
     CUT = "cut"
     HASH = "hash"
@@ -34,9 +34,9 @@ class Keeping:
     """The settings for what the audit trail keeps of an answer.
 
     Attributes:
-        text: How much of its texts is kept.
-        redaction: What is redacted in them before.
-        keeps_detail: Whether all findings are kept in a detail beside the event.
+        text: How much of the texts is kept.
+        redaction: The kinds of text that are redacted before.
+        keeps_detail: Whether all findings are kept, as a detail beside the event.
     """
 
     text: AuditText = AuditText.CUT
@@ -58,9 +58,9 @@ class Keeping:
 
 
 class Quotes:
-    """Quotes as much of texts as may be kept, up to a number of characters in all.
+    """Quotes as much of texts as the settings keep, up to a number of characters together.
 
-    After that even ``full`` cuts texts: a record must not become too long to be read.
+    Beyond that number, texts are cut even with ``full``, so that a record can still be read.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
@@ -71,21 +71,21 @@ class Quotes:
             max_chars: Characters of all texts together that may be quoted before texts are cut.
         """
         self._keeping, self._left = keeping, max_chars
-        # The same evidence, citation or name stands at many claims.
+        # Many claims have the same evidence, citations or names, which are redacted once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
-        """Redact a text of which parts are to be quoted."""
+        """Redact a text, to quote parts of it afterwards."""
         if self._keeping.text is AuditText.HASH:
-            return RedactedText(text, ())  # nothing of it is quoted
+            return RedactedText(text, ())  # no part of the text will be quoted
         return self._keeping.redaction.read(text)
 
     def piece(self, text: RedactedText, start: int = 0, end: int | None = None) -> str | None:
-        """Quote a range of a text; ``None`` if hashes stand for texts."""
+        """Quote a range of a redacted text; ``None`` if hashes stand for texts."""
         return self.redacted(text.piece(start, end))
 
     def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
-        """Quote a part of a text; if it does not stand in the text, the part alone."""
+        """Quote a claim or span in its text; quote it alone if the text has others at its place."""
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)
         return self.text(part.text)
@@ -95,7 +95,7 @@ class Quotes:
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Quote the beginning of a name, whatever the settings."""
+        """Quote the beginning of a name, whatever ``audit.text`` is."""
         return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:
@@ -109,7 +109,7 @@ class Quotes:
 
 
 def cut(text: str, max_chars: int = MAX_CHARS) -> str:
-    """Return the beginning of a text, with ``...`` if that is not all of it.
+    """Return a text, or its beginning and ``...`` if it is too long.
 
     >>> cut("It is 330 metres tall.", max_chars=9)
     'It is 330...'

@@ -13,7 +13,7 @@ from groundwire.control.store.tables import TENANT_CHARS
 #: The MAC before the first record of a chain.
 NOTHING = "0" * 64
 
-#: The version of the format of chains, which each line of a file names.
+#: The version of the format of chains, which each line of a file has.
 VERSION = 1
 
 #: The largest number that a database can hold.
@@ -27,7 +27,7 @@ _ID_CHARS = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The last record of a chain at some time.
+    """The last record of a chain, or the last record at an earlier time.
 
     Attributes:
         writer: The id of the chain.
@@ -41,7 +41,7 @@ class Head:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Head":
-        """Read JSON data, which anybody may have written.
+        """Read JSON data, which is untrusted.
 
         Raises:
             KeyError: If a field is missing.
@@ -56,7 +56,7 @@ class Head:
         return cls(writer=writer, seq=seq, mac=mac)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the head as JSON data."""
         return {"writer": self.writer, "seq": self.seq, "mac": self.mac}
 
 
@@ -67,7 +67,7 @@ class Draft:
     Attributes:
         columns: The columns by which the event is looked up.
         line: The event as one line of JSON.
-        detail: Its detail as JSON, if it has one.
+        detail: The detail of the event as JSON; ``None`` without a detail.
     """
 
     columns: Mapping[str, Any]
@@ -79,9 +79,7 @@ class Draft:
         """Serialize an event.
 
         Raises:
-            TypeError: If it is not JSON data.
-            ValueError: The same.
-            RecursionError: The same.
+            TypeError, ValueError, RecursionError: If the event is not JSON data.
         """
         data = event.to_dict()
         return cls(
@@ -93,21 +91,23 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """An event as it is kept, linked to the one before it.
+    """A signed event of a chain, linked to the record before it.
 
     Attributes:
-        writer: The id of its chain: 32 hexadecimal digits, new with each start of a process.
-        seq: Its number in the chain, from 1.
-        event_id: The id of the event. This and the next four repeat the line, for queries.
-        moment: When it happened, in microseconds since 1970 in UTC.
-        tenant: The tenant, cut to what the column holds.
-        type: What happened.
-        trace_id: The request, cut in the same way.
+        writer: The id of the chain: 32 hexadecimal digits, new with each start of a process.
+        seq: The number of the record in the chain, from 1.
+        event_id: The id of the event. This and the next four attributes repeat values of the line,
+            for queries.
+        moment: The moment of the event, in microseconds since 1970 in UTC.
+        tenant: The id of the tenant, cut to the length of the column.
+        type: The type of the event.
+        trace_id: The id of the request, cut to the length of the column.
         line: The event as one line of JSON.
-        detail: The detail as JSON; ``None`` if there is none, or it was removed.
-        detail_sha256: The hash of the detail, whether that is still kept or not.
-        previous: The MAC of the record before it.
-        mac: The MAC of all of the above: see :mod:`~groundwire.control.audit.chain`.
+        detail: The detail as JSON; ``None`` if there is no detail, or it was removed.
+        detail_sha256: The SHA-256 of the detail, also if the detail was removed; ``None`` if the
+            event had no detail.
+        previous: The MAC of the record before.
+        mac: The MAC of the record; see :mod:`~groundwire.control.audit.chain`.
     """
 
     writer: str
@@ -137,13 +137,13 @@ class AuditRecord:
 
     @property
     def head(self) -> Head:
-        """The place of the record in its chain."""
+        """The record's writer, number and MAC."""
         return Head(writer=self.writer, seq=self.seq, mac=self.mac)
 
     def to_line(self) -> bytes:
-        """Return it as one line of a file: the fields of the event, ``chain`` and ``detail``.
+        """Return the record as one line of a file: the event's fields, ``chain`` and ``detail``.
 
-        The event stands in the line as it was signed, byte for byte. The line has no line break.
+        The bytes of the event are those that were signed. The line has no line break.
         """
         chain = {
             "version": VERSION,
@@ -156,7 +156,7 @@ class AuditRecord:
         detail = "" if self.detail is None else f',"detail":{self.detail}'
         link = json.dumps(chain, separators=_COMPACT, default=str)
         line = f'{str(self.line)[:-1]},"chain":{link}{detail}}}'
-        # A line that somebody has changed must still be one line.
+        # Even if somebody changed the record, the result must be one line.
         return line.encode("ascii", "backslashreplace").replace(b"\n", b" ").replace(b"\r", b" ")
 
 
@@ -164,8 +164,7 @@ def compact(data: object) -> str:
     """Return data as compact JSON in ASCII: the form that is signed.
 
     Raises:
-        TypeError: If it is not JSON data.
-        ValueError: The same.
+        TypeError, ValueError: If the data cannot be written as JSON.
     """
     return json.dumps(data, allow_nan=False, separators=_COMPACT)
 
@@ -174,7 +173,7 @@ def _detail(detail: Mapping[str, Any]) -> str:
     try:
         return compact(dict(detail))
     except (TypeError, ValueError, RecursionError) as error:
-        # The record must not be lost because of its detail.
+        # An invalid detail must not lose the whole record.
         return compact({"error": type(error).__name__})
 
 
@@ -187,7 +186,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         KeyError: If a field is missing.
         TypeError: If a field has the wrong type.
-        ValueError: If the timestamp is none.
+        ValueError: If the timestamp is not a valid moment.
     """
     return {
         "event_id": storable(event["id"], _ID_CHARS),
@@ -199,12 +198,12 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: object, max_chars: int) -> str:
-    """Make a text such that every database takes it: no NUL, no half surrogate pair, not too long.
+    """Return a text that every database can store: without NUL and half surrogate pairs, and cut.
 
     A text that a client chose must not keep the trail from being written.
 
     Raises:
-        TypeError: If it is not a text.
+        TypeError: If ``text`` is not a text.
     """
     if not isinstance(text, str):
         raise TypeError

@@ -1,7 +1,7 @@
-"""Redacts texts before they are kept: ``[REDACTED:email]`` stands for an address.
+"""Redacts texts before they are kept: ``[REDACTED:email]`` replaces an email address.
 
-A text that is part of another, such as a span of an answer, is redacted in its place: half of a
-card's number does not look like one, and still none of it is kept.
+A part of a text, such as a span of an answer, is redacted within the whole text. So half of a
+card's number is redacted as well, although it does not look like a card's number by itself.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ NONE = "none"
 
 
 class RedactionKind(StrEnum):
-    """The kinds of text that can be redacted. Where two overlap, the first names the marker."""
+    """The kinds of text that can be redacted. Where two overlap, the first one gives the marker."""
 
     SECRET = "secret"
     EMAIL = "email"
@@ -31,7 +31,7 @@ class RedactionKind(StrEnum):
 
     @property
     def marker(self) -> str:
-        """The text that stands in place of what is redacted."""
+        """The text that replaces a redacted text of this kind."""
         return f"[REDACTED:{self}]"
 
 
@@ -54,7 +54,7 @@ class Redacted:
     kind: RedactionKind
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data."""
+        """Return the range as JSON data."""
         return {"start": self.start, "end": self.end, "kind": str(self.kind)}
 
 
@@ -90,7 +90,7 @@ class Redaction:
         return tuple(Redacted(start, end, self.kinds[rank]) for start, end, rank in _joined(found))
 
     def read(self, text: str) -> "RedactedText":
-        """Find what to redact in a text."""
+        """Find the ranges of a text to redact, and return the text with them."""
         return RedactedText(text, self.find(text))
 
     def apply(self, text: str) -> str:
@@ -106,7 +106,7 @@ class RedactedText:
     """A text that gives out its parts only after redaction."""
 
     def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
-        """Hold a text and its ranges to redact; :meth:`Redaction.read` finds these."""
+        """Keep a text and its ranges to redact, as :meth:`Redaction.read` finds them."""
         self.text, self.found = text, found
         self._ends = [each.end for each in found]
 
@@ -116,9 +116,9 @@ class RedactedText:
         return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
 
     def piece(self, start: int = 0, end: int | None = None) -> str:
-        """Return a part of the text, redacted; without arguments, all of the text.
+        """Return a part of the text, redacted; without arguments, the whole text.
 
-        Where a range to redact is only partly in that part, its whole marker stands there.
+        If a range to redact is only partly inside the part, its whole marker still stands there.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

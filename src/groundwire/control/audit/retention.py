@@ -1,8 +1,8 @@
-"""Removes records and details that have expired, every hour.
+"""Removes expired records and details from the store, every hour.
 
-A chain loses its beginning, never a record between two others. Before anything is removed, a record
-says what: ``audit verify`` then expects what is missing, and nothing else. An interrupted removal
-is finished the next time.
+A chain loses its beginning, never a record between two others. Before a removal, a record announces
+it, so that ``audit verify`` knows which records may be missing. An interrupted removal is finished
+the next time.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Rows that one transaction removes, and the pause after it, in which others write.
+#: Most rows that one transaction removes, and the seconds after it in which others can write.
 BATCH, PAUSE_S = 1000, 0.05
-#: Seconds between two removals, and the share by which that varies.
+#: Seconds between two removals, and the share by which this time varies at random.
 EVERY_S, JITTER = 3600.0, 0.1
 
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -41,7 +41,7 @@ _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
 class Settles(Protocol):
-    """An audit log that writes into the same store."""
+    """The interface of the audit log that retention needs."""
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Write events, and return whether they are on disk."""
@@ -58,8 +58,9 @@ class Pruned:
 
     Attributes:
         n_records: The number of records that were removed.
-        n_details: The number of details that were removed, those of the records included.
-        refused: Chains that lost nothing, because the last record to remove was tampered with.
+        n_details: The number of details that were removed, including details of removed records.
+        refused: Ids of chains that lost nothing, because the last record to remove was tampered
+            with.
     """
 
     n_records: int
@@ -72,12 +73,15 @@ class _Expired:
     """The expired part of a trail.
 
     Attributes:
-        removed: The last record that each chain loses; all records before it go as well.
-        details_before: Details of records before this moment go; ``None``: none by their age.
-        refused: Chains that lose nothing, for the last record to go is not as it was written.
-        said: Earlier removals that something still refers to; they are announced again.
-        said_before: The same for details.
-        forgotten: Chains that were removed as a whole; their rows of ``audit_writers`` go.
+        removed: The last record that each chain loses; all records before it are removed as well.
+        details_before: The moment before which details are removed; ``None``: details have no age
+            limit of their own.
+        refused: Ids of chains that lose nothing, because the last record to remove was tampered
+            with.
+        said: Heads of earlier removals that must be announced again, since records or rows still
+            refer to these chains.
+        said_before: The moment before which earlier removals removed details; ``None`` if none did.
+        forgotten: Ids of chains without records, whose rows of ``audit_writers`` are removed.
     """
 
     removed: tuple[Head, ...]
@@ -89,7 +93,7 @@ class _Expired:
 
     @property
     def conditions(self) -> Sequence[tuple[Table, ColumnElement[bool]]]:
-        """The rows to remove, in their order: details before their records."""
+        """Table and condition of the rows to remove, in order: details before their records."""
         before = _MIN if self.details_before is None else self.details_before
         is_old = _DETAILS.moment < moments.of_datetime(before)
         chains = [(head.writer, head.seq) for head in self.removed]
@@ -108,7 +112,7 @@ class _Expired:
 
 
 class Retention:
-    """Removes records and details that have expired, every hour."""
+    """Removes expired records and details from a store, every hour."""
 
     def __init__(
         self,
@@ -125,10 +129,10 @@ class Retention:
         Args:
             store: The store of the trail.
             audit: The log that writes into this store.
-            retention_days: How long records are kept; ``None``: for ever.
-            detail_days: How long details are kept; ``None``: as long as their records.
+            retention_days: Days for which records are kept; ``None``: for ever.
+            detail_days: Days for which details are kept; ``None``: as long as their records.
             keys: The keys that may have signed chains.
-            every_s: About so many seconds are between two removals.
+            every_s: Seconds between two removals, about.
         """
         self._store, self._audit, self._keys, self._every_s = store, audit, keys, every_s
         self._retention_days, self._detail_days = retention_days, detail_days
@@ -139,7 +143,8 @@ class Retention:
 
         Raises:
             RetentionError: If the removal could not be announced.
-            StoreError: If the database fails: some may be removed, and the rest is the next time.
+            StoreError: If the database fails. Some rows may have been removed; the rest is removed
+                the next time.
         """
         async with self._store.reading() as connection:
             expired = await self._find(connection, now)
@@ -206,15 +211,15 @@ class Retention:
             self._task = asyncio.create_task(self._run(), name="retention")
 
     async def close(self) -> None:
-        """Stop; what remains is removed after the next start."""
+        """Stop the hourly task; expired rows that are left are removed after the next start."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
 
     async def _run(self) -> None:
-        # Soon after the start, so that a gateway that restarts often removes something, too; and
-        # not at the same time as other gateways.
+        # The first removal is soon after the start, so that a gateway that restarts often removes
+        # something, too. It is at a random time, so that gateways do not remove rows together.
         pause_s = self._every_s * random.uniform(0, JITTER)
         while True:
             await asyncio.sleep(pause_s)
@@ -225,9 +230,10 @@ class Retention:
                 log.error("The audit trail cannot be pruned: %s", type(error).__name__)
 
     def _is_older(self, record: AuditRecord, before: int) -> bool:
-        """Return whether a record is signed and says itself that it is too old.
+        """Return whether a record is signed, and its signed line says that it is too old.
 
-        Otherwise somebody could change the column of the moment, and have retention remove records.
+        The column of the moment is not signed: by changing it, somebody could make retention remove
+        records.
         """
         with suppress(TypeError, AttributeError):  # SQLite takes values of any type
             if signer(record, self._keys) is not None:
@@ -238,10 +244,10 @@ class Retention:
 async def _last_expired(
     connection: AsyncConnection, row: HeadRow, before: int
 ) -> AuditRecord | None:
-    """Return the last record that a chain loses.
+    """Return the last record that a chain loses; ``None`` if it loses none.
 
-    It is the one before the first record that is not too old. The newest record of a chain without
-    an end stays: its process goes on from there.
+    It is the record before the first one that is not too old. A chain that has not ended keeps its
+    newest record, from which its process goes on.
     """
     own = select(audit_records).where(_RECORDS.writer == row.head.writer)
     kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)
@@ -254,9 +260,9 @@ async def _last_expired(
 
 
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
-    """Remove rows, and return their number.
+    """Remove the rows that match a condition, and return their number.
 
-    They go in pieces, from the beginning of each chain: what is left is a valid trail.
+    Each transaction removes a batch from the beginning of a chain, so the rest is a valid trail.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -276,7 +282,7 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return a moment of the past in whole milliseconds, as events have them."""
+    """Return the moment ``days`` before, in whole milliseconds as in events."""
     if days is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Finds keys, addresses and numbers in texts that are to be redacted. Pure functions.
+"""Finds secrets, addresses and numbers to redact in a text. All functions are pure.
 
-Regular expressions run on RE2, and each match is checked in a bounded window: the time is linear in
-the length of a text, whoever wrote it.
+Regular expressions run on RE2, and each match is checked in a bounded window, so the time is linear
+in the length of any text, even of one that an attacker wrote.
 """
 
 import unicodedata
@@ -18,13 +18,14 @@ Finder: TypeAlias = Callable[[str], Iterator[Range]]
 
 _TOKEN = "[A-Za-z0-9_-]"
 
-#: Keys as their makers write them. A block without an end reaches to the end of the text.
+#: Keys with the prefixes of well-known services. A private key without an end reaches to the end of
+#: the text.
 _SECRET = "|".join(
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         r"(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
-        rf"\bgwa?_{_TOKEN}{{16,}}",  # ours
-        rf"\bsk-{_TOKEN}{{16,}}",  # OpenAI, Anthropic and who follows them
+        rf"\bgwa?_{_TOKEN}{{16,}}",  # Groundwire
+        rf"\bsk-{_TOKEN}{{16,}}",  # OpenAI, Anthropic and others
         rf"\beyJ{_TOKEN}{{8,}}(?:\.{_TOKEN}*){{2,4}}",  # JSON Web Tokens
         r"\b(?:A3T[A-Z0-9]|ABIA|ACCA|AGPA|AIDA|AIPA|AKIA|ANPA|ANVA|APKA|AROA|ASCA|ASIA)[A-Z0-9]{16}\b",
         r"(?i:\baws_?(?:secret_?access_?key|session_?token)[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9/+=]{16,}",
@@ -33,7 +34,8 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Ordinary words may follow these names, too: only what has a digit is a secret.
+#: Secrets after a name such as ``password:``, and passwords in URLs. Ordinary words may follow such
+#: a name, too, so a match counts only if it has a digit or ends a URL's password.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -72,7 +74,7 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 
 
 def secrets(text: str) -> Iterator[Range]:
-    """Find keys, tokens, passwords that are named as such, and blocks with a private key."""
+    """Find keys, tokens, private keys, and passwords after a word such as ``password``."""
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):
         if text[start:end].endswith("@") or any(map(str.isdigit, text[start:end])):
@@ -80,7 +82,7 @@ def secrets(text: str) -> Iterator[Range]:
 
 
 def emails(text: str) -> Iterator[Range]:
-    """Find email addresses, in any script, also with ``%40``."""
+    """Find email addresses in any script, also with ``%40`` for ``@``."""
     return _found(_EMAIL, text)
 
 
@@ -96,7 +98,7 @@ def phones(text: str) -> Iterator[Range]:
 
 
 def cards(text: str) -> Iterator[Range]:
-    """Find card numbers: 13 to 19 digits with a right check digit, not beginning with 0."""
+    """Find card numbers: 13 to 19 digits that end with a right check digit and begin not with 0."""
     for start, end in _found(_DIGITS, text):
         groups, first = list(_groups(text, start, end)), 0
         while first < len(groups):
@@ -117,7 +119,7 @@ def ibans(text: str) -> Iterator[Range]:
 
 
 def ips(text: str) -> Iterator[Range]:
-    """Find IP addresses of both versions; a version number of four parts looks like one."""
+    """Find IP addresses, version 4 and 6. A version number of four parts is taken for one."""
     for start, end in _found(_IPV4, text):
         in_longer = _dot_and_digit(text, start - 1, -1) or _dot_and_digit(text, end, 1)
         if not in_longer and all(int(part) < 256 for part in text[start:end].split(".")):
@@ -132,7 +134,7 @@ def ips(text: str) -> Iterator[Range]:
 
 
 def folded(text: str) -> str:
-    """Replace digits, blanks and dashes of all scripts by those of ASCII; the length stays.
+    """Replace digits, blanks and dashes of all scripts by ASCII ones; the length does not change.
 
     Half a surrogate pair, which RE2 cannot read, becomes a replacement character.
     """
@@ -165,7 +167,7 @@ def _fold(code: int) -> str:
 
 
 def _found(pattern: str, text: str) -> Iterator[Range]:
-    # RE2 is faster without groups.
+    # The patterns have no groups, since RE2 is faster without them.
     for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
 
@@ -184,7 +186,7 @@ def _dot_and_digit(text: str, at: int, step: int) -> bool:
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[Range]:
-    """Return the runs of digits in a range of digits and single separators."""
+    """Yield the runs of digits in a range of digits and single separators."""
     begin = start
     for at in range(start, end + 1):
         if at == end or not text[at].isdigit():
@@ -193,7 +195,16 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
 
 
 def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
-    """Return the last group of the longest card number that begins with a group of digits."""
+    """Return the last group of the longest card number that begins with a group of digits.
+
+    Args:
+        text: The text.
+        groups: Runs of digits in the text.
+        first: The group with which the number begins.
+
+    Returns:
+        The place of the last group in ``groups``; ``None`` if no card number begins here.
+    """
     digits, found = "", None
     for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):
         start, end = groups[last]
@@ -210,7 +221,7 @@ def _is_luhn(digits: str) -> bool:
 
 
 def _iban_end(text: str, start: int) -> int | None:
-    """Return the end of an account number that begins here."""
+    """Return the end of the account number that may begin at ``start``; ``None`` if none does."""
     left, at = _IBAN_CHARS.get(text[start : start + 2].upper(), 0), start
     while left and at < len(text):
         if _is_latin(text[at]):
@@ -231,7 +242,7 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_ipv6(text: str) -> bool:
-    # "a::b" is more often something of a programming language.
+    # Without digits, a text with few parts such as "a::b" is more likely code.
     n_parts = sum(map(bool, text.split(":")))
     if n_parts < 3 and not any(map(str.isdigit, text)):
         return False

@@ -1,4 +1,4 @@
-"""The keys that sign chains: the configured key, or those of a file of our own."""
+"""Reads or makes the keys that sign chains: the configured key, or the keys in a file."""
 
 import os
 import secrets
@@ -14,17 +14,18 @@ from groundwire.errors import ConfigError, SettingError
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: A shorter key could be guessed: whoever has a record can try keys without end.
+#: Least characters of a key. Somebody with a record can try any number of keys, and would find a
+#: shorter one.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000
 
 
 def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
-    """Return the keys that exist, to verify with; none is made.
+    """Return the keys that exist, the configured one first; make none.
 
     Raises:
-        ConfigError: If one cannot be used.
+        ConfigError: If a key cannot be used.
     """
     path = folder / FILE
     own = []
@@ -34,15 +35,15 @@ def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
 
 
 def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[bytes]:
-    """Return the keys of a trail for a command; none is made.
+    """Return the keys of a trail for a command; make none.
 
     Args:
         config: The configuration.
-        more: Files with other keys.
+        more: Files with further keys.
 
     Raises:
         SettingError: If there is no key.
-        ConfigError: If one cannot be used.
+        ConfigError: If a key cannot be used.
     """
     own = known_keys(config, data_folder(config))
     if keys := [*own, *(key for path in more for key in read_keys(path))]:
@@ -56,10 +57,12 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
 
 
 def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
-    """Return the keys of chains: first the key of new chains, then those of earlier times.
+    """Return the keys of chains: first the key for new chains, then earlier keys.
+
+    If there is no key, make one.
 
     Raises:
-        ConfigError: If there is none, and none can be made.
+        ConfigError: If there is no key and none can be made, or a key cannot be used.
     """
     if keys := known_keys(config, folder):
         return keys
@@ -83,7 +86,7 @@ def read_keys(path: Path) -> Sequence[bytes]:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ConfigError: If it cannot be read, or has no key.
+        ConfigError: If the file cannot be read, has no key, or a key is too short.
     """
     try:
         with path.open("rb") as file:
@@ -110,7 +113,7 @@ def _checked(key: str, where: str) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Store a new key, unless another process has done so by now."""
+    """Write a new key into a file, unless another process has just made the file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # mkstemp makes files that only this user can read.
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -120,7 +123,8 @@ def _make(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         try:
-            # The file appears as a whole, and never replaces another that may have signed records.
+            # The link makes the whole file at once, and never replaces the file of another process,
+            # whose key may have signed records already.
             path.hardlink_to(temporary)
         except FileExistsError:
             return

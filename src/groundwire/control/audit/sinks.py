@@ -1,4 +1,4 @@
-"""Sinks of the audit log: a file, and the standard output. ``store_sink`` has the database."""
+"""Sinks of the audit log: a file, and standard output. The one for databases is ``store_sink``."""
 
 import asyncio
 import json
@@ -20,21 +20,21 @@ _TAIL_BYTES = 2**20
 
 
 class Sink(Protocol):
-    """A place that keeps records, in order. One task alone calls it."""
+    """The interface of places that keep records, in order. Only one task calls a sink."""
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last records of other chains; asked once, before anything is kept.
+        """Return the last records of other chains. This is called before the first ``append``.
 
         Raises:
-            Exception: Whatever goes wrong. It is asked again.
+            Exception: If they cannot be read; the call is then repeated.
         """
         ...
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Keep records of one chain; those that are kept already are not kept twice.
+        """Keep records of one chain, except for records that are kept already.
 
         Raises:
-            Exception: Whatever goes wrong. The same records come again.
+            Exception: If they cannot be kept; the call is then repeated with the same records.
         """
         ...
 
@@ -44,18 +44,18 @@ class Sink(Protocol):
 
 
 class FileSink:
-    """Appends to a file, which it opens for each batch: a file that was moved away is made anew."""
+    """Appends records to a file. It opens the file for each batch, so the file can be rotated."""
 
     def __init__(self, path: str | Path, *, is_synced: bool = False) -> None:
-        """Make the file and its folder, if they are not there.
+        """Make the file and its folder, if they do not exist.
 
         Args:
             path: The file. Only its owner can read it.
-            is_synced: Whether records are on the disk once they are kept, so that they outlive a
-                power cut; otherwise they only outlive the end of the process.
+            is_synced: Whether records are on the disk once they are kept, so that they survive a
+                power cut; otherwise they survive only the end of the process.
 
         Raises:
-            SettingError: If it cannot be written.
+            SettingError: If the file cannot be written.
         """
         self.path, self._is_synced = Path(path), is_synced
         self._lines = _Lines()
@@ -66,7 +66,7 @@ class FileSink:
             raise SettingError("audit.path", str(path), problem) from error
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last record of each chain near the end of the file."""
+        """Return the last record of each chain that has records near the end of the file."""
         return await asyncio.to_thread(self._heads)
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
@@ -101,17 +101,17 @@ class FileSink:
 
 
 class StdoutSink:
-    """Writes to the standard output."""
+    """Writes records to standard output."""
 
     def __init__(self) -> None:
         self._lines = _Lines()
 
     async def heads(self) -> Sequence[Head]:
-        """Return none: what was written cannot be read again."""
+        """Return nothing: records that were written cannot be read again."""
         return ()
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Write records."""
+        """Write records to standard output."""
         sys.stdout.flush()
         file, is_torn = sys.stdout.fileno(), self._lines.is_torn
         await asyncio.to_thread(self._lines.write, file, records, is_torn=is_torn)
@@ -121,7 +121,7 @@ class StdoutSink:
 
 
 class _Lines:
-    """Writes records as lines, each once even if a write fails in between.
+    """Writes records as lines, each line only once, even if a write fails halfway.
 
     Attributes:
         is_torn: Whether the last write ended within a line.
@@ -132,7 +132,7 @@ class _Lines:
         self._seq = 0
 
     def write(self, file: int, records: Sequence[AuditRecord], *, is_torn: bool) -> None:
-        """Write those records that are not written yet.
+        """Write the records that are not written yet.
 
         Args:
             file: A file descriptor.
@@ -146,7 +146,7 @@ class _Lines:
         for record in records:
             if record.seq > self._seq:
                 self._write(file, (b"\n" if self.is_torn else b"") + record.to_line())
-                # From here on the line is whole, even if there is no room for its end.
+                # The record is written now, even if writing the line break fails.
                 self._seq = record.seq
                 self._write(file, b"\n")
                 self.is_torn = False
@@ -168,14 +168,14 @@ def _is_torn(file: int) -> bool:
 
 
 def _head(line: bytes) -> Head | None:
-    """Return the place of a line's record in its chain; ``None`` if it is not a record."""
+    """Return the head of the record in a line; ``None`` if the line is not a record."""
     with suppress(ValueError, RecursionError, KeyError, TypeError):
         return Head.of(json.loads(line)["chain"])
     return None
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the name of a new file on the disk, where the system can do that."""
+    """Write the entry of a new file in its folder to the disk, on systems that can do so."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

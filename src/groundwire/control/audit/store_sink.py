@@ -1,4 +1,4 @@
-"""The store as a sink: records, details and the ends of chains, in one transaction a batch."""
+"""Keeps records, details and the ends of chains in the store, one transaction for each batch."""
 
 import logging
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Number of other chains whose ends the first record of a chain names, the latest first.
+#: Most other chains whose ends the first record of a chain names, the latest first.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)
 
-# Made once: to build a statement takes longer than to run it.
+# These statements are built once, since building one takes longer than running it.
 _ADD_RECORDS, _ADD_DETAILS = insert(audit_records), insert(audit_details)
 
 
 class StoreSink:
-    """Keeps records in a database."""
+    """A sink that keeps records in a database."""
 
     def __init__(
         self, store: Store, keys: Sequence[bytes], *, refuses_foreign: bool = False
@@ -34,13 +34,13 @@ class StoreSink:
         """Prepare the sink; it connects when it is first used.
 
         Args:
-            store: The database, which nobody else uses.
-            keys: The keys that may have signed chains; the first signs the ends.
-            refuses_foreign: Whether it refuses to write to a trail that none of the keys has
-                signed.
+            store: The database, opened and used by this sink alone.
+            keys: The keys that may have signed chains; the first one signs the ends of chains.
+            refuses_foreign: Whether the sink refuses a trail of which none of the keys has signed a
+                chain.
         """
         self._store, self._keys, self._refuses_foreign = store, keys, refuses_foreign
-        # Whether the result of a commit is unknown, so that its records may be stored or not.
+        # Whether the last commit may have failed, so that its records may be stored or not.
         self._is_unsure = False
         self._started_at = 0
 
@@ -48,7 +48,7 @@ class StoreSink:
         """Return the ends of other chains, the latest first.
 
         Raises:
-            ForeignTrailError: If nothing may be written there.
+            ForeignTrailError: If the sink refuses the trail that is in the database.
             StoreError: If the database fails.
         """
         await self._store.open()
@@ -61,7 +61,7 @@ class StoreSink:
             rows = [HeadRow.read(row) for row in found.mappings()]
         genuine = [row.head for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
-            # To name a row that somebody has changed would confirm it.
+            # A row that somebody has changed must not be named: that would confirm it.
             log.error(
                 "%d chains of the audit trail have an end that none of our keys has signed: run "
                 "groundwire audit verify",
@@ -110,7 +110,7 @@ class StoreSink:
 async def _missing(
     connection: AsyncConnection, records: Sequence[AuditRecord]
 ) -> Sequence[AuditRecord]:
-    """Return those records that are not kept yet."""
+    """Return the records that are not in the database yet."""
     columns = audit_records.c
     found = await connection.execute(
         select(columns.seq, columns.mac)

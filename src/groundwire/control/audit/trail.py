@@ -1,7 +1,7 @@
-"""Reads the audit trail in the store: pages, one event with its detail, exports.
+"""Reads the audit trail in the store: pages of events, single events with details, and exports.
 
-A page begins after a place and not after a number of rows, so that the last page costs what the
-first does, and events that are added meanwhile move nothing.
+A page begins after a record and not after a number of rows. So the last page takes no longer than
+the first, and new events do not move events from one page to another.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +17,7 @@ from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
 
-#: Records that an export reads at a time: details are long.
+#: Records that an export reads at a time; few, since details are long.
 _PIECE = 100
 _UUID_CHARS = 36
 
@@ -34,15 +34,15 @@ _DETAIL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """A filter of events: all conditions must hold, and ``None`` is no condition.
+    """Conditions that select events. All of them must hold; ``None`` is no condition.
 
     Attributes:
-        tenant: The tenant.
-        types: What happened: any of these; empty: anything.
-        trace_id: The request.
-        writer: The chain. The events then come in its order.
-        since: From this moment on.
-        until: Before this moment.
+        tenant: The id of the tenant.
+        types: The types of events; empty: all types.
+        trace_id: The id of the request.
+        writer: The id of the chain. The events then come in the order of the chain.
+        since: The moment from which on events are selected.
+        until: The moment before which events are selected.
     """
 
     tenant: str | None = None
@@ -62,8 +62,8 @@ class Page:
     """A page of the trail.
 
     Attributes:
-        events: The events, in the order that was asked for.
-        next: The cursor of the next page; ``None``: this is the last.
+        events: The events of the page, in the order that was asked for.
+        next: The cursor of the next page; ``None`` on the last page.
     """
 
     events: tuple[FoundRecord, ...]
@@ -84,16 +84,16 @@ class Trail:
         limit: int = 50,
         newest_first: bool = True,
     ) -> Page:
-        """Return a page of events in the order of time; those of one chain in its order.
+        """Return a page of events in the order of time; with a writer, in the order of its chain.
 
-        What was there when the first page was read stands on one page and no other, whatever is
-        added meanwhile.
+        Each event that existed when the first page was read is on exactly one page, even if events
+        are added meanwhile.
 
         Args:
-            filter: Which events are asked for.
+            filter: Selects the events.
             cursor: ``next`` of the page before, with the same filter and order.
-            limit: The size of the page.
-            newest_first: Whether it goes back in time.
+            limit: The number of events on the page.
+            newest_first: Whether the newest event comes first.
 
         Raises:
             InvalidCursorError: If the cursor did not come with a page.
@@ -111,7 +111,7 @@ class Trail:
         )
 
     async def get(self, event_id: str) -> FoundRecord | None:
-        """Return one event with its detail; ``None`` if there is none with this id.
+        """Return one event with its detail; ``None`` if no event has this id.
 
         Raises:
             StoreError: If the database fails.
@@ -124,11 +124,11 @@ class Trail:
         return None if row is None else FoundRecord.of(row)
 
     async def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
-        """Return all events with their details, as lines of JSON such as the audit log writes.
+        """Yield all selected events with their details, as lines of JSON like those of a log file.
 
-        Without a filter, or with a writer alone, chains stand one after another, each from its
-        beginning: ``audit verify`` can tell whether a record is missing. Otherwise they stand in
-        the order of time. Each piece is a short transaction: nobody waits for an export.
+        Without a filter, or with a writer alone, the events come chain by chain, so that ``audit
+        verify`` can tell whether a record is missing. Otherwise they come in the order of time. An
+        export takes many short transactions, so nobody has to wait for it.
 
         Raises:
             StoreError: If the database fails; the lines end there.

@@ -1,16 +1,16 @@
-"""The result of verifying an audit trail."""
+"""Defines the result of verifying an audit trail."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-#: Limit on the findings that are listed; all are counted.
+#: Most findings that a verdict lists; it counts all of them.
 MAX_FINDINGS = 1000
 
 
 class TrailStatus(StrEnum):
-    """Whether a trail is as it was written."""
+    """The verdict on a trail in one word: whether it is as it was written."""
 
     INTACT = "intact"
     TAMPERED = "tampered"
@@ -21,11 +21,11 @@ class TamperKind(StrEnum):
     """Kinds of tampering with a trail."""
 
     EDITED = "edited"  # a record or a line differs from the signed one
-    MISSING = "missing"  # records before others
-    CUT = "cut"  # records at the end of a chain
-    REMOVED = "removed"  # a whole chain
-    MISPLACED = "misplaced"  # a record stands twice, or not where it belongs
-    COLUMN = "column"  # a column says something else than the record
+    MISSING = "missing"  # records are missing before another record
+    CUT = "cut"  # records are missing at the end of a chain
+    REMOVED = "removed"  # a whole chain is missing
+    MISPLACED = "misplaced"  # a record is there twice, or in a wrong place
+    COLUMN = "column"  # a column has another value than the record
     DETAIL = "detail"  # a detail differs from the signed one, or is missing
     HEAD = "head"  # the row with the end of a chain differs from the signed one
     UNSIGNED = "unsigned"  # a line that is in no chain
@@ -37,8 +37,8 @@ class TrailFinding:
     """One place where a trail is not as it was written.
 
     Attributes:
-        kind: What was done.
-        writer: The chain; ``None`` if the finding is about no single chain.
+        kind: The kind of tampering.
+        writer: The id of the chain; ``None`` if the finding is about no single chain.
         seq: The number of the record; ``None`` if the finding is about no single record.
         text: A description for people.
     """
@@ -51,15 +51,15 @@ class TrailFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailVerdict:
-    """Whether a trail is as it was written.
+    """The result of verifying a trail.
 
     Attributes:
         status: The verdict in one word.
         records: The number of records that were read.
-        chains: The number of chains they are in.
-        chains_open: The number of chains without an end: their processes write still, or crashed.
-        findings_total: The number of places where something is wrong.
-        findings: The first of them.
+        chains: The number of chains of these records.
+        chains_open: The number of chains without an end: their processes still write, or crashed.
+        findings_total: The number of findings.
+        findings: The first findings, at most :data:`MAX_FINDINGS`.
         notes: Observations that are no errors.
     """
 

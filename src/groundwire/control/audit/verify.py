@@ -1,8 +1,8 @@
 """Verifies a trail record by record, in bounded memory. It does not read files or databases.
 
-A :class:`TrailVerifier` reads the trail twice: first the records that say something about the trail
-itself (``learn``), then all records (``feed``). Records of one chain come in their order, chains in
-any order.
+A :class:`TrailVerifier` is given the trail twice: first the records that make statements about the
+trail itself (``learn``), then all records (``feed``). Records of one chain come in their order,
+chains in any order.
 """
 
 import json
@@ -34,7 +34,7 @@ def verify(
 
     Args:
         records: The whole trail; records of one chain are in their order.
-        rows: Where its chains end, according to the database; ``None`` without a database.
+        rows: The ends of the chains that the database states; ``None`` without a database.
         keys: The keys that may have signed chains.
         is_partial: Whether the records are a part of a trail, so that gaps are not findings.
     """
@@ -52,8 +52,8 @@ class _Chain:
 
     Attributes:
         last: The last record so far; its number is 0 before the first record.
-        key: The key that signs the chain, once a record has shown it.
-        n_findings: Findings about the chain so far.
+        key: The key that signs the chain; ``None`` until a record with a right signature was read.
+        n_findings: The number of findings about the chain so far.
         is_right: Whether the last record is as it was signed.
         is_ended: Whether the last record is the signed end of the chain.
     """
@@ -87,7 +87,7 @@ class TrailVerifier:
         self._claims.learn(record)
 
     def feed(self, records: Iterable[AuditRecord]) -> None:
-        """Verify the next records."""
+        """Verify the next records of the trail."""
         for record in records:
             self.n_records += 1
             first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
@@ -96,7 +96,7 @@ class TrailVerifier:
     def find(
         self, kind: TamperKind, text: str, *, writer: str | None = None, seq: int | None = None
     ) -> None:
-        """Add a finding."""
+        """Add a finding to the verdict."""
         self._n_findings += 1
         if writer in self._chains:
             self._chains[writer].n_findings += 1
@@ -104,14 +104,14 @@ class TrailVerifier:
             self._findings.append(TrailFinding(kind=kind, writer=writer, seq=seq, text=text))
 
     def note(self, text: str) -> None:
-        """Add an observation that is no error."""
+        """Add an observation that is no error to the verdict."""
         self._notes.append(text)
 
     def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:
-        """Return the verdict.
+        """Return the verdict, once all records were read.
 
         Args:
-            rows: Where the chains end, according to the database; ``None`` without a database.
+            rows: The ends of the chains that the database states; ``None`` without a database.
         """
         has_key = any(chain.key is not None for chain in self._chains.values())
         self._find_foreign_chains()
@@ -164,7 +164,7 @@ class TrailVerifier:
     def _check_place(self, chain: _Chain, record: AuditRecord) -> None:
         before, is_first = record.seq - 1, chain.last.seq == 0
         if chain.last.seq == before:
-            # A changed record before this one is a finding already.
+            # If the record before this one was changed, that is a finding already.
             if not is_first and chain.is_right and record.previous != chain.last.mac:
                 self._find(TamperKind.MISPLACED, record, "does not follow the record before it")
         elif is_first and self._claims.is_removed(record.writer, before):
@@ -214,7 +214,13 @@ class TrailVerifier:
             )
 
     def _check_end(self, writer: str, seq: int, why: str) -> None:
-        """Check that a chain reaches a record."""
+        """Check that a chain has all records up to a number.
+
+        Args:
+            writer: The id of the chain.
+            seq: The number of the record that must exist.
+            why: The reason why it must exist, for the finding.
+        """
         chain = self._chains.get(writer)
         if chain is None and not self._claims.is_removed(writer, seq):
             text = f"chain {writer} is missing as a whole: {why}"
@@ -252,5 +258,5 @@ class TrailVerifier:
 
 
 def _span(first: int, last: int) -> str:
-    """Name a range of records."""
+    """Return a range of records in words, such as ``records 2 to 5``."""
     return f"record {first}" if first == last else f"records {first} to {last}"

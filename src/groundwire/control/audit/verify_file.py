@@ -1,4 +1,4 @@
-"""Verifies a trail in files: the files of a gateway, oldest first, or an export."""
+"""Verifies a trail in files: the log files of a gateway, oldest first, or an export."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from groundwire.control.audit.record import AuditRecord, Head, columns_of, compa
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: A longer line is read in pieces, and none of them is a record.
+#: A longer line is read in pieces, and is then no record.
 _MAX_LINE_BYTES = 256_000_000
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
@@ -55,7 +55,7 @@ def verify_files(
 
 
 def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
-    """Return the record of a line, or what is wrong with it; ``None`` if a crash cut it short."""
+    """Return the record in a line, or the kind of tampering; ``None`` if a crash cut the line."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
@@ -66,7 +66,8 @@ def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
         return TamperKind.EDITED
-    # Another spelling may say something else to another reader, such as with two equal names.
+    # Another spelling of the same JSON, such as one with a name twice, may mean something else to
+    # other programs.
     return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 
 

@@ -1,4 +1,4 @@
-"""Verifies the trail in a store as it is at one moment, while others go on writing."""
+"""Verifies the trail in a store as it is at one moment, while gateways go on writing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -15,19 +15,19 @@ from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
-#: Rows that are in memory at a time.
+#: Rows of the trail that are in memory at a time.
 _BATCH = 1000
 
 
 async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
-    """Verify the trail in a store. A thread computes the hashes: the event loop stays free.
+    """Verify the trail in a store. A thread computes the hashes, so the event loop stays free.
 
     Args:
         store: The store, which is open.
         keys: The keys that may have signed chains.
 
     Raises:
-        StoreError: If it cannot be read.
+        StoreError: If the database cannot be read.
     """
     verifier = TrailVerifier(keys)
     async with store.reading() as connection:
@@ -40,14 +40,14 @@ async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
 
 
 async def telling(connection: AsyncConnection) -> Sequence[AuditRecord]:
-    """Return all records that say something about the trail itself."""
+    """Return all records that make statements about the trail itself."""
     query = _records().where(audit_records.c.type.in_(TELLING))
     rows = [row async for batch in _batches(connection, query) for row in batch]
     return [record for record in map(AuditRecord.read, rows) if record is not None]
 
 
 def _records() -> Select[Any]:
-    """All records with their details, chain by chain."""
+    """Select all records with their details, chain by chain."""
     one, other = audit_records.c, audit_details.c
     is_of = and_(one.writer == other.writer, one.seq == other.seq)
     records = select(audit_records, other.detail).outerjoin_from(
@@ -59,7 +59,7 @@ def _records() -> Select[Any]:
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
 ) -> AsyncIterator[Sequence[RowMapping]]:
-    """The rows of a query in batches, from a cursor in the database."""
+    """Yield the rows of a query in batches, from a cursor in the database."""
     async with connection.stream(query.execution_options(yield_per=_BATCH)) as found:
         async for batch in found.mappings().partitions():
             yield batch

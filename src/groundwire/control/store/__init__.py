@@ -1,8 +1,9 @@
 """The database behind the control plane: SQLite in a file, or PostgreSQL.
 
-``tables`` says what is kept, ``migrations`` how that came about, ``store`` has transactions,
-``errors`` what goes wrong. Below them ``address`` reads URLs, ``engines`` connects, ``sqlite``
-looks after files, ``faults`` tells what drivers raise.
+``tables`` defines the tables, ``migrations`` and ``migrate`` bring older ones up to date, ``store``
+has transactions, and ``errors`` defines what they raise. They rest on ``address``, which reads
+URLs, ``engines`` and ``threads``, which connect, ``sqlite``, which makes and opens files, and
+``faults``, which turns errors of drivers into those of ``errors``.
 """
 
 from groundwire.control.store.errors import (

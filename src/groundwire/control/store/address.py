@@ -1,4 +1,4 @@
-"""Addresses of databases."""
+"""Reads the addresses of databases."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,8 @@ class DatabaseAddress:
         """Read the value of ``store.url``.
 
         Raises:
-            SettingError: If it is not valid. The message hides it: it may hold a password.
+            SettingError: If the URL is not valid. The message hides the URL, which may hold a
+                password.
         """
         try:
             secret = Kind(StoreUrl).read(url)

@@ -1,4 +1,4 @@
-"""SQLAlchemy's engines: how connections are made, pooled and closed."""
+"""Makes SQLAlchemy's engines, which open, pool and close connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +17,7 @@ from groundwire.control.store.address import DatabaseAddress
 #: The longest time of a statement of PostgreSQL, in seconds.
 STATEMENT_S = 30.0
 
-#: Transactions have this time to end, and connections to close; then they are cut off.
+#: Seconds that transactions have to end, and connections to close, before they are cut off.
 CLOSE_S = 2.0
 
 
@@ -31,8 +31,8 @@ class Engine:
         self._n_used = 0
         self._unused = asyncio.Event()
         self._unused.set()
-        # The URL only names the driver, so that no message has a password; and no error has values
-        # that were to be stored.
+        # The URL only names the driver, so that no message has a password. With hide_parameters,
+        # no error has values of a statement.
         self.engine: AsyncEngine = create_async_engine(
             url, async_creator=self._connected, hide_parameters=True, **pool
         )
@@ -62,7 +62,7 @@ class Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
-            # A connection to a server that was restarted is dead, but looks alive.
+            # After a restart of the server, a pooled connection is dead, but does not look so.
             pool_pre_ping=address.path is None,
         )
         if address.path is not None:
@@ -73,8 +73,8 @@ class Engine:
     def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
         """Make an engine for one connection that changes tables, however long that takes.
 
-        SQLite changes a table by making it anew. With foreign keys enforced, rows that refer to
-        the old one would be deleted with it.
+        SQLite changes a table by making a new one. Foreign keys are not enforced meanwhile:
+        otherwise rows that refer to the old table would be deleted with it.
         """
         connect = (
             _postgresql(address, timeout_s=timeout_s, statement_s=None)
@@ -85,7 +85,7 @@ class Engine:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
-        """Return a connection for one transaction."""
+        """Yield a connection for one transaction."""
         self._n_used += 1
         self._unused.clear()
         try:
@@ -111,7 +111,7 @@ class Engine:
                 await _cut_off(connection)
 
     async def _connected(self) -> Any:  # noqa: ANN401 - the driver's
-        # Drivers leak resources if they are cancelled while they connect, so they are shielded.
+        # A driver that is cancelled while it connects leaks resources, so it is shielded.
         attempt = asyncio.ensure_future(self._connect())
         self._connecting.add(attempt)
         attempt.add_done_callback(self._connecting.discard)

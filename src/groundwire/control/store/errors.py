@@ -2,17 +2,17 @@
 
 ::
 
-    StoreError                         also on its own: it takes no such row
-    ├── StoreUnavailableError          passing: it cannot be reached, or broke the connection off
-    ├── StoreBusyError                 passing: others hold it, or all connections to it
+    StoreError                         the base; raised itself for a row that cannot be stored
+    ├── StoreUnavailableError          passing: the database cannot be reached, or was cut off
+    ├── StoreBusyError                 passing: others hold the database or all its connections
     ├── StoreFullError                 passing: there is no room to write
-    ├── StoreUnusableError             as it is set up, it can never be used
+    ├── StoreUnusableError             the database cannot be used as it is set up
     │   └── StoreVersionError          a later version of Groundwire made its tables
-    ├── ConflictError                  what was to be made is there already
-    └── MissingReferenceError          what a row refers to is not there
+    ├── ConflictError                  a row with this key exists already
+    └── MissingReferenceError          a row refers to another that does not exist
 
-What passes may do so with nothing changed, so that trying again has a point. No message holds a
-password, or anything that was to be stored.
+A passing error may go away by itself, so that it makes sense to try again. No message holds a
+password, or a value that should have been stored.
 """
 
 from typing import ClassVar
@@ -21,9 +21,9 @@ from groundwire.errors import GroundwireError
 
 
 class StoreError(GroundwireError):
-    """The database failed; nothing of the transaction was kept."""
+    """The database failed, and kept nothing of the transaction."""
 
-    #: Whether a second attempt may succeed with nothing changed.
+    #: Whether another attempt may succeed although nobody changes anything.
     is_passing: ClassVar[bool] = False
 
     def __init__(self, problem: str, remedy: str = "") -> None:
@@ -36,28 +36,28 @@ class StoreError(GroundwireError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be reached, or broke the connection off.
+    """The database cannot be reached, or the connection was cut off.
 
-    If that was while a transaction was being kept, whether it was is not known.
+    If it was cut off during a commit, nobody knows whether the transaction was kept.
     """
 
     is_passing = True
 
 
 class StoreBusyError(StoreError):
-    """Others have held the database, or all connections to it, for too long."""
+    """Others held the database, or all connections to it, for too long."""
 
     is_passing = True
 
 
 class StoreFullError(StoreError):
-    """There is no room to write."""
+    """The database has no room to write."""
 
     is_passing = True
 
 
 class StoreUnusableError(StoreError):
-    """As it is set up, the database cannot be used: somebody has to change something."""
+    """The database cannot be used until somebody changes it or its settings."""
 
 
 class StoreVersionError(StoreUnusableError):

@@ -1,6 +1,7 @@
-"""Turns errors of SQLAlchemy and the drivers into our errors.
+"""Turns errors of SQLAlchemy and of database drivers into errors of the store.
 
-Their messages may hold data of the transaction, and addresses: ours have the class and code alone.
+The messages of the former may hold addresses, and data of the transaction. The messages of the
+latter only name the class and the code of the original error.
 """
 
 import sqlite3
@@ -24,7 +25,13 @@ from groundwire.control.store.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Our error for some errors of a driver."""
+    """The error of the store for some errors of a driver.
+
+    Attributes:
+        kind: The class of the store's error.
+        problem: What is wrong with the database, without a subject.
+        remedy: What the reader can do about it; empty if nothing is known.
+    """
 
     kind: type[StoreError]
     problem: str
@@ -90,7 +97,8 @@ def _by_code(table: Mapping[Fault, str]) -> Mapping[str, Fault]:
     return {code: fault for fault, codes in table.items() for code in codes.split()}
 
 
-#: By the code of SQLite, or its first word. The memory that processes share is a file that grows.
+#: Name of an error of SQLite, in full or up to the first underscore → fault. IOERR_SHMSIZE means a
+#: full disk: the file with the memory that processes share could not grow.
 _SQLITE = _by_code(
     {
         _FULL: "FULL IOERR_SHMSIZE",
@@ -105,11 +113,11 @@ _SQLITE = _by_code(
     }
 )
 
-#: By the code of PostgreSQL, or the first two characters, which are its class:
+#: Code of an error of PostgreSQL, in full or its first two characters (its class) → fault. Codes:
 #: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRESQL = _by_code(
     {
-        # Its tables have just changed (0A000); a statement took too long (57014).
+        # 0A000: the tables have just changed; 57014: a statement took too long.
         _BUSY: "0A000 40 55P03 57014",
         _GONE: "08 57",
         _NO_SUCH_ROW: "22 23",
@@ -130,10 +138,13 @@ _POSTGRESQL = _by_code(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn errors of the database into ours. What else is raised in the block stays as it is.
+    """Turn errors of the database in the block into errors of the store.
+
+    Other errors stay as they are.
 
     Raises:
-        StoreError: In place of theirs. It has their traceback, and not their message.
+        StoreError: In place of an error of the database. It has the traceback of that error, but
+            not its message.
     """
     try:
         yield
@@ -145,7 +156,10 @@ def told() -> Iterator[None]:
 
 
 def of(error: Exception) -> StoreError | None:
-    """Return our error for one of SQLAlchemy, a driver or the network; ``None`` for any other."""
+    """Return the store's error for an error of SQLAlchemy, a driver or the network.
+
+    For any other error, return ``None``.
+    """
     if isinstance(error, exc.TimeoutError):
         return StoreBusyError(
             "all connections of this process are in use",
@@ -160,20 +174,21 @@ def of(error: Exception) -> StoreError | None:
 
 
 def _is_of_database(error: Exception) -> bool:
-    # A block of a transaction does nothing but talk to the database, so the network is that to it.
+    # The code in a transaction only talks to the database, so errors of the network and of files
+    # come from the database, too.
     drivers = (exc.DBAPIError, exc.DisconnectionError, sqlite3.Error, OSError, TimeoutError)
     return isinstance(error, drivers) or type(error).__module__.startswith("asyncpg.")
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the error of the driver, which SQLAlchemy wraps once or twice."""
+    """Return the driver's error inside an error of SQLAlchemy, which wraps it once or twice."""
     inner = getattr(error, "orig", None) or error
     is_adapted = type(inner).__module__.startswith("sqlalchemy.")
     return inner.__cause__ or inner if is_adapted else inner
 
 
 def _fault(error: BaseException) -> tuple[Fault, str]:
-    """Return our error for an error of a driver, and its code there."""
+    """Return the fault for an error of a driver, and the driver's code of the error."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")
@@ -185,14 +200,14 @@ def _fault(error: BaseException) -> tuple[Fault, str]:
 
 
 def _without_code(error: BaseException) -> Fault:
-    """Return our error for an error of the network, or one that has no code."""
+    """Return the fault for an error without a code, such as one of the network."""
     name = type(error).__name__
     if isinstance(error, TimeoutError):
         return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy)
     if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
         return _NO_TRUST
     if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
-        return _NO_TRUST  # asyncpg's, of sslmode and its files
+        return _NO_TRUST  # asyncpg raises these for sslmode and its files
     if name == "DataError" or isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        return _NO_SUCH_ROW  # a driver cannot write it down
+        return _NO_SUCH_ROW  # the driver cannot encode a value of the row
     return _GONE

@@ -1,7 +1,7 @@
 """Brings the tables up to date, in one transaction and by one process at a time.
 
-There is no downgrade: a later version may have dropped what an earlier one needs. Restore the
-backup of before the upgrade.
+There is no downgrade: a later version may have dropped data that an earlier one needs. To go back,
+restore a backup from before the upgrade.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from groundwire.control.store.faults import told
 #: The revision that this version of Groundwire works with.
 HEAD = "0004"
 
-#: The table of the revision. Not Alembic's default name, which other programs use.
+#: The table that holds the revision. It has not Alembic's default name, which other programs use.
 VERSION_TABLE = "groundwire_version"
 
-#: Where Alembic finds the migrations.
+#: The package in which Alembic finds the migrations.
 SCRIPTS = "groundwire.control.store:migrations"
 
-#: The number of the lock that all who migrate take.
+#: The number of the PostgreSQL lock that every migration takes.
 _LOCK = 4_713_920_518
 
 
@@ -34,10 +34,10 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
     """Make the file of SQLite if it does not exist, and bring the tables up to date.
 
     Returns:
-        The revision it was at; ``None`` if it had no tables of ours.
+        The revision of the tables before; ``None`` if there were no tables of Groundwire.
 
     Raises:
-        StoreError: If that is not possible.
+        StoreError: If the database cannot be used or brought up to date.
     """
     with told():
         if address.path is not None:
@@ -46,10 +46,10 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
 
 
 async def require_current(address: DatabaseAddress, *, timeout_s: float) -> None:
-    """Make sure that the tables are those of this version. No table is made or changed.
+    """Check that the tables are those of this version. No table is made or changed.
 
     Raises:
-        StoreError: If they are not, or the database cannot be used.
+        StoreError: If the tables are of another version, or the database cannot be used.
     """
     if address.path is not None and not address.path.exists():
         raise StoreUnusableError(
@@ -76,19 +76,19 @@ async def migrate(
     revision: str = HEAD,
     scripts: str = SCRIPTS,
 ) -> str | None:
-    """Bring a database to a revision, from nothing or from any earlier one, or leave it as it is.
+    """Bring an empty database, or one of an earlier revision, to a revision.
 
     Args:
-        address: Where it is. A file exists.
-        timeout_s: To connect.
-        revision: The one to reach.
-        scripts: Where Alembic finds the migrations.
+        address: The address of the database; the file of SQLite exists.
+        timeout_s: Seconds to connect.
+        revision: The revision to reach.
+        scripts: The package in which Alembic finds the migrations.
 
     Returns:
-        The revision it was at; ``None`` if it had no tables of ours.
+        The revision of the tables before; ``None`` if there were no tables of Groundwire.
 
     Raises:
-        StoreError: If it cannot be used or was made by a later version.
+        StoreError: If the database cannot be used, or a later version made its tables.
     """
     async with connected(address, timeout_s=timeout_s) as connection:
         found = await connection.run_sync(revision_of)
@@ -104,7 +104,7 @@ async def migrate(
 async def connected(
     address: DatabaseAddress, *, timeout_s: float
 ) -> AsyncIterator[AsyncConnection]:
-    """Connect once, to look at the tables or to change them.
+    """Yield one connection to a database, to look at its tables or to change them.
 
     Raises:
         StoreError: If the database fails.
@@ -119,7 +119,7 @@ async def connected(
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of a database; ``None`` if it has no tables of ours."""
+    """Return the revision of a database; ``None`` if it has no tables of Groundwire."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     found = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
@@ -127,10 +127,15 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCRIPTS) -> None:
-    """Make sure that this version knows how to upgrade from a revision.
+    """Check that this version knows how to upgrade from a revision.
+
+    Args:
+        found: The revision of the database; ``None`` for a new database.
+        revision: The revision to reach.
+        scripts: The package in which Alembic finds the migrations.
 
     Raises:
-        StoreVersionError: If it cannot.
+        StoreVersionError: If this version does not know the revision.
     """
     if found is None or found == revision:
         return
@@ -157,7 +162,7 @@ async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
 
 
 def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
-    # Alembic takes a while to import, and most starts find everything in place.
+    # Alembic takes a while to import, and most starts have nothing to migrate.
     from alembic import command
     from alembic.config import Config
 
@@ -168,7 +173,7 @@ def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
     settings.attributes["connection"] = connection
     settings.attributes["version_table"] = VERSION_TABLE
     if found is None:
-        # A new database gets the tables of today at once; migrations are for those that have some.
+        # A new database gets the current tables at once; migrations are for existing tables.
         tables.metadata.create_all(connection, checkfirst=False)
         connection.execute(insert(tables.changes).values(id=1, revision=0))
         command.stamp(settings, HEAD)

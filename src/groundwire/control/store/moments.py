@@ -1,4 +1,4 @@
-"""Moments as the tables hold them: whole microseconds since 1970 in UTC."""
+"""Converts moments to and from the form in the tables: whole microseconds since 1970 in UTC."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,20 +15,20 @@ def now() -> datetime:
 
 
 def to_datetime(moment: int) -> datetime:
-    """Turn a number into a date and a time of day, in UTC.
+    """Turn microseconds since 1970 into a datetime in UTC.
 
     Raises:
-        OverflowError: If it is outside of the years 1 to 9999.
+        OverflowError: If the moment is outside of the years 1 to 9999.
     """
-    # Not fromtimestamp, whose float cannot hold all microseconds.
+    # fromtimestamp is not used: its float cannot hold all microseconds.
     return _START + timedelta(microseconds=moment)
 
 
 def of_datetime(value: datetime) -> int:
-    """Turn a date and a time of day, in any time zone, into a number.
+    """Turn a datetime, in any time zone, into microseconds since 1970.
 
     Raises:
-        ValueError: If it has no time zone.
+        ValueError: If the datetime has no time zone.
     """
     if value.utcoffset() is None:
         raise ValueError("a moment needs a time zone, such as UTC")
@@ -36,15 +36,18 @@ def of_datetime(value: datetime) -> int:
 
 
 class Moment(TypeDecorator[datetime]):
-    """The type of a column of moments: every database compares numbers in the same way."""
+    """Column type of moments: a datetime, stored as an integer of microseconds since 1970.
+
+    Integers are stored because all databases compare them alike.
+    """
 
     impl = BigInteger
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        """Turn a value into what the database stores."""
+        """Turn a datetime into the integer that the database stores."""
         return None if value is None else of_datetime(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
-        """Turn what the database stores into a value."""
+        """Turn the integer that the database stores into a datetime."""
         return None if value is None else to_datetime(value)

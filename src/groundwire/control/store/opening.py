@@ -1,4 +1,4 @@
-"""Opens a database: with retries until it is up, or only if it exists already."""
+"""Opens databases: for a gateway, with retries; for a command, only if the database exists."""
 
 import asyncio
 import logging
@@ -17,9 +17,10 @@ _FIRST_S, _LONGEST_S = 0.1, 5.0
 
 @asynccontextmanager
 async def existing_store(config: Config) -> AsyncIterator[Store]:
-    """Open the database of a configuration for a command; it is neither made nor migrated.
+    """Open the database of a configuration for a command, without making or migrating it.
 
-    A migration is for a start or for who asks for it: older gateways could not start any more.
+    Only the start of a gateway, or a command for it, migrates: older gateways could not start after
+    that.
 
     Raises:
         StoreError: If the database does not exist, is not up to date, or cannot be used.
@@ -39,7 +40,7 @@ async def wait_until_open(
 
     Args:
         store: The store.
-        on_failure: Called with the error of each attempt that is followed by another.
+        on_failure: Function that is called with the error of each passing failure.
 
     Raises:
         StoreError: If the failure does not pass.
@@ -63,7 +64,7 @@ async def wait_until_open(
 
 
 def pauses() -> Iterator[float]:
-    """Return seconds between attempts: they grow, with a random part."""
+    """Yield the seconds between attempts, which grow and have a random part."""
     longest = _FIRST_S
     while True:
         yield random.uniform(longest / 2, longest)

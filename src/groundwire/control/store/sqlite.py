@@ -1,4 +1,4 @@
-"""Makes and opens files of SQLite, which only their owner can read."""
+"""Makes and opens files of SQLite; only their owner can read them."""
 
 import errno
 import os
@@ -24,8 +24,7 @@ def prepare(path: Path) -> None:
     """Make the file of a database if it does not exist, and turn on its write-ahead log.
 
     Raises:
-        StoreError: If that is not possible.
-        sqlite3.Error: The same.
+        StoreError, sqlite3.Error: If the file cannot be made, opened or written.
     """
     try:
         _make_folder(path.parent)
@@ -38,7 +37,7 @@ def prepare(path: Path) -> None:
 
 
 def uri(path: Path) -> str:
-    """Return the URI that opens a file and does not make one."""
+    """Return the URI that opens an existing file, and makes none if it does not exist."""
     return f"{path.absolute().as_uri()}?mode=rw"
 
 
@@ -67,7 +66,7 @@ def _make_file(path: Path) -> None:
 
 
 def _require_access(path: Path) -> None:
-    # The system is asked, since opening and closing the file would end the locks on it.
+    # The file is not opened to find out: closing it would end this process's locks on it.
     ids = os.access in os.supports_effective_ids
     for each, mode in ((path, os.R_OK | os.W_OK), (path.parent, os.R_OK | os.W_OK | os.X_OK)):
         if not os.access(each, mode, effective_ids=ids):
@@ -75,12 +74,12 @@ def _require_access(path: Path) -> None:
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open a file. No transaction begins by itself."""
+    """Open a file, so that transactions begin only with a statement that says so."""
     return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
 
 
 def _keep_log(path: Path) -> None:
-    """Turn on the write-ahead log, so that readers do not wait for writers; the file keeps it."""
+    """Turn on the write-ahead log for good, so that readers do not wait for writers."""
     connection = open_file(path)
     try:
         mode = _journal_mode(connection)
@@ -94,7 +93,7 @@ def _keep_log(path: Path) -> None:
 
 
 def _journal_mode(connection: sqlite3.Connection) -> str:
-    # Processes that start at once lock each other out, and SQLite waits only for some locks.
+    # Processes that start together lock each other out, and SQLite itself does not wait here.
     deadline = time.monotonic() + BUSY_S
     while True:
         try:

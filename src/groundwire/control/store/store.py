@@ -29,8 +29,8 @@ FILE = "groundwire.db"
 class Store:
     """A database of the control plane. One store serves one event loop.
 
-    ``async with`` opens and closes it. Whatever goes wrong, a transaction is kept whole or not at
-    all, and the store finds back to the database by itself once that can be used again.
+    ``async with`` opens and closes the store. A transaction is always kept whole or not at all.
+    After a failure, the store connects again by itself once the database can be used.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Store:
 
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
-            pool_size: Connections at a time. Who needs one more waits.
-            timeout_s: To connect, and to wait for a connection.
-            is_synced: Whether what a SQLite file takes is on the disk once it is kept, so that it
-                outlives a power cut; otherwise it outlives the end of the process alone.
+            pool_size: Most connections at a time. A transaction beyond that waits.
+            timeout_s: Seconds to connect, and seconds to wait for a connection.
+            is_synced: Whether a transaction in a file of SQLite is on the disk once it is kept, so
+                that it survives a power cut; otherwise it survives only the end of the process.
 
         Raises:
-            SettingError: If the URL is none. The message does not have it.
+            SettingError: If the URL is not valid. The message does not show it.
         """
         self.address = url if isinstance(url, DatabaseAddress) else DatabaseAddress.read(url)
         self._is_synced = is_synced
@@ -75,35 +75,36 @@ class Store:
 
     @property
     def where(self) -> str:
-        """The address without the password."""
+        """The address of the database, without the password."""
         return self.address.shown
 
     @property
     def url(self) -> URL:
-        """The address with the password, which is hidden when it is printed."""
+        """The address of the database with the password, which is hidden if the URL is printed."""
         if self.address.path is None:
             return make_url(self.address.dsn)
         return URL.create("sqlite", database=str(self.address.path))
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite; otherwise it is PostgreSQL."""
+        """Whether the database is a file of SQLite; otherwise it is PostgreSQL."""
         return self.address.path is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open."""
+        """Whether the store is open."""
         return self._engine is not None
 
     async def open(self, *, migrates: bool = True) -> None:
-        """Connect, in one attempt.
+        """Open the store, in one attempt.
 
         Args:
-            migrates: Whether tables are made, or brought up to date; otherwise they are refused
-                unless they are those of this version.
+            migrates: Whether tables are made or brought up to date. Otherwise tables of another
+                version are refused.
 
         Raises:
-            StoreError: If that is not possible; it says whether to try again makes sense.
+            StoreError: If the database cannot be used; ``is_passing`` says whether another attempt
+                makes sense.
         """
         if self.is_open:
             return
@@ -121,7 +122,7 @@ class Store:
         )
 
     async def close(self) -> None:
-        """Close all connections. Transactions that do not end in a moment are not kept."""
+        """Close all connections. Transactions that do not end within seconds are not kept."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.close()
@@ -135,7 +136,7 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """Begin a transaction that only reads, and sees the database as it was when it began.
+        """Begin a transaction that only reads, and sees the database as it was at its beginning.
 
         Raises:
             StoreError: If the database fails.
@@ -153,10 +154,10 @@ class Store:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """Begin a transaction that is kept whole when the block ends, and not at all if it raises.
+        """Begin a transaction that is kept if the block ends, and not kept if the block raises.
 
-        The block does nothing but talk to the database: a file of SQLite takes one writer at a
-        time, and all others wait for it.
+        The block must do nothing but talk to the database: a file of SQLite takes one writer at a
+        time, for which all others wait.
 
         Raises:
             StoreError: If the database fails.
@@ -168,14 +169,15 @@ class Store:
                     await connection.commit()
                 return
             async with self._turn(), self._ready().connection() as connection:
-                # Locked at once: a reader that begins to write later may have to give up.
+                # The file is locked at once, since a transaction that begins with a read may not be
+                # able to write later.
                 await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """Let one writer of this store in at a time, in their order; SQLite itself has no queue."""
+        """Let one writer of this store in at a time, in order; SQLite itself has no queue."""
         try:
             async with asyncio.timeout(sqlite.BUSY_S):
                 await self._writer.acquire()
@@ -192,7 +194,7 @@ class Store:
         if self._engine is None:
             raise StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
-            # Data written to a deleted file is lost when the file is closed.
+            # If the file was deleted, data that is written to it is lost once it is closed.
             raise StoreUnusableError(
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",

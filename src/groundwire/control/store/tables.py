@@ -1,4 +1,4 @@
-"""The tables of the store. Moments are whole microseconds since 1970 in UTC."""
+"""Defines the tables of the store. Moments are stored as microseconds since 1970 in UTC."""
 
 from sqlalchemy import (
     JSON,
@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from groundwire.control.store.moments import Moment
 
-#: Names of constraints, so that migrations can name what they change.
+#: All tables. Their constraints have names, so that migrations can refer to them.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -27,7 +27,7 @@ metadata = MetaData(
     }
 )
 
-#: Characters of a tenant's id, at most.
+#: Most characters of a tenant's id.
 TENANT_CHARS = 128
 
 tenants = Table(
@@ -35,23 +35,24 @@ tenants = Table(
     metadata,
     Column("id", String(TENANT_CHARS), primary_key=True),
     Column("name", Text),
-    # DVARA's metadata: texts by key, unchanged.
+    # DVARA's metadata: key → text, as the client sent it.
     Column("metadata", JSON, nullable=False),
-    # Ours: fields of Overrides, of JSON's types; one that is absent inherits.
+    # Groundwire's policy: fields of Overrides as JSON values; a missing field is inherited.
     Column("policy", JSON, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    # Grows with each change, and from one tenant of an id to the next: If-Match compares it.
+    # The version grows with each change, also if a tenant is deleted and one with the same id is
+    # made. If-Match compares it.
     Column("version", Integer, nullable=False),
 )
 
-#: Keys of requests and of the admin plane. Of each only the hash is kept.
+#: Keys of tenants and of the admin plane. Only the hash of a key is kept.
 keys = Table(
     "keys",
     metadata,
     Column("id", String(12), primary_key=True),
     Column("sha256", String(64), nullable=False, unique=True),
-    # Of a request's key; an admin key has a role in its place.
+    # The tenant of a tenant's key; an admin key has a role instead.
     Column("tenant", String(TENANT_CHARS), ForeignKey("tenants.id", ondelete="CASCADE")),
     Column("role", String(16)),
     Column("name", Text),
@@ -63,7 +64,7 @@ keys = Table(
     Index(None, "tenant"),
 )
 
-#: One row, whose number counts up with every change of tenants and keys.
+#: A single row, with the number of changes of tenants and keys so far.
 changes = Table(
     "changes",
     metadata,
@@ -72,7 +73,7 @@ changes = Table(
     CheckConstraint("id = 1", name="single"),
 )
 
-#: People who sign in to the console. Of a password only the hash of Argon2 is kept.
+#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept.
 accounts = Table(
     "accounts",
     metadata,
@@ -83,7 +84,8 @@ accounts = Table(
     Column("signed_in_at", Moment),
 )
 
-#: Who is signed in. The cookie has a random token, of which only the hash is kept.
+#: Sessions of people who are signed in. A session's cookie has a random token, of which only the
+#: hash is kept.
 sessions = Table(
     "sessions",
     metadata,
@@ -94,7 +96,8 @@ sessions = Table(
     Index(None, "expires_at"),
 )
 
-#: Answers by the hour, in seconds since 1970, and by what they have in common.
+#: Numbers of answers with the same hour (``slot``, in seconds since 1970), tenant, model, outcome
+#: and action.
 activity = Table(
     "activity",
     metadata,
@@ -106,7 +109,8 @@ activity = Table(
     Column("n", BigInteger, nullable=False),
 )
 
-#: How often the stages of checks took how long: ``range`` is a range of milliseconds.
+#: How often a stage of a check took a time in a range of milliseconds, within an hour (``slot``).
+#: ``range`` is the number of the range; see :mod:`groundwire.control.activity`.
 check_times = Table(
     "check_times",
     metadata,
@@ -116,7 +120,7 @@ check_times = Table(
     Column("n", BigInteger, nullable=False),
 )
 
-#: The audit trail: a row is only ever added, and removed by retention alone.
+#: The records of the audit trail. Rows are never changed, and only retention removes them.
 audit_records = Table(
     "audit_records",
     metadata,
@@ -128,14 +132,14 @@ audit_records = Table(
     Column("tenant", String(TENANT_CHARS), nullable=False),
     Column("type", String(64), nullable=False),
     Column("trace_id", String(64), nullable=False),
-    # The event as it was written, of which the chain is made.
+    # The event as a line of JSON, which is signed.
     Column("line", Text, nullable=False),
-    # SHA-256 of the detail, whether that is still kept or not; null if there was none.
+    # SHA-256 of the detail, also if the detail was removed; null if the event had none.
     Column("detail_sha256", String(64)),
     Column("previous", String(64), nullable=False),
     Column("mac", String(64), nullable=False),
-    # One for each way to ask: each gives the order of time, so that a page reads no more rows than
-    # it shows, however many there are.
+    # There is an index for each kind of filter, in the order of time, so that the query of a page
+    # reads only the rows of that page.
     Index(None, "moment", "writer", "seq"),
     Index(None, "tenant", "moment", "writer", "seq"),
     Index(None, "tenant", "type", "moment", "writer", "seq"),
@@ -144,7 +148,7 @@ audit_records = Table(
     Index(None, "event_id"),
 )
 
-#: All findings in full. They are kept for a shorter time than the records.
+#: The details of records: all findings about an answer. They may be kept for a shorter time.
 audit_details = Table(
     "audit_details",
     metadata,
@@ -155,15 +159,15 @@ audit_details = Table(
     Index(None, "moment"),
 )
 
-#: The end of each writer's chain: it shows if records are missing there.
+#: The end of each writer's chain, which shows whether records are missing at its end.
 audit_writers = Table(
     "audit_writers",
     metadata,
     Column("writer", String(32), primary_key=True),
     Column("started_at", BigInteger, nullable=False),
-    # When it ended in order; null: it writes still, or was killed.
+    # The moment when the chain ended in order; null if its process still writes, or was killed.
     Column("ended_at", BigInteger),
-    # Its last record.
+    # Number and MAC of the last record.
     Column("seq", BigInteger, nullable=False),
     Column("mac", String(64), nullable=False),
     # The signature of the row: without the key, nobody can move the end of the chain back.

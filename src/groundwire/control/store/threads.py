@@ -1,7 +1,7 @@
 """Connections to files of SQLite. Each has a thread, which finishes every statement it began.
 
-A task that is cancelled waits until its statement is over, so that nobody meets a connection in the
-middle of one. That takes no longer than the statement.
+A cancelled task waits until its statement has ended, so that the next user of the connection does
+not find it in the middle of a statement.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from groundwire.control.store.sqlite import open_file
 
 
 async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
-    """Open a file.
+    """Open a connection to a file, and set its pragmas.
 
     Raises:
-        sqlite3.Error: If it cannot be opened.
+        sqlite3.Error: If the file cannot be opened.
     """
     opening = FileConnection(partial(open_file, path), iter_chunk_size=64)
     # A connection that nobody closes must not keep the process from ending.
@@ -39,12 +39,12 @@ async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
 class FileConnection(aiosqlite.Connection):
     """A connection of aiosqlite whose statements and closing are not cut short by cancellation."""
 
-    #: Whether it is closed, or about to be.
+    #: Whether the connection is closed, or about to be closed.
     is_stopped = False
     _closing: asyncio.Future[None] | None = None
 
     async def close(self) -> None:
-        """Close it once. A cancellation of the task takes effect after that."""
+        """Close the connection. A cancellation of the task takes effect after that."""
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         if await _is_cancelled_before(self._closing):
@@ -76,7 +76,7 @@ def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - 
     """Make a pool replace a connection that a cancelled task has stopped.
 
     Raises:
-        DisconnectionError: If one has.
+        DisconnectionError: If the connection is stopped.
     """
     if record.driver_connection.is_stopped:
         raise DisconnectionError
@@ -90,7 +90,7 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
             await asyncio.shield(future)
         except asyncio.CancelledError:
             is_cancelled = not future.cancelled()
-        except Exception:  # noqa: BLE001 - who asked looks at the future
+        except Exception:  # noqa: BLE001 - the caller looks at the future
             break
     if is_cancelled and not future.cancelled():
         future.exception()  # marks the exception as retrieved
@@ -98,7 +98,7 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
 
 
 def _cancel_again() -> None:
-    """Cancel this task where it waits next; the cancellation counts once."""
+    """Cancel this task where it waits next; this and the earlier cancellation count as one."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

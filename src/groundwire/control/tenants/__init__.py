@@ -1,7 +1,7 @@
-"""Tenants and their keys: stored, known to every process, in effect at once.
+"""Tenants and their keys: stored in the database, and known to all processes within a second.
 
-``record`` has the values, ``legal`` says what is valid, ``configured`` reads the configuration.
+``record`` defines their values, ``legal`` validates them, ``configured`` reads the configuration.
 ``registry`` and ``stored_keys`` read and change the database in a ``transaction``. ``directory``
-answers requests, and ``watching`` keeps it up to date. ``effective`` says which settings hold for a
-tenant and why; ``first_start`` makes the first keys.
+looks up the keys of requests, and ``watching`` keeps it up to date. ``effective`` says which
+settings hold for a tenant, and where they come from; ``first_start`` makes the first keys.
 """

@@ -1,4 +1,4 @@
-"""Tenants and keys of the configuration. They are valid beside the stored ones, and fixed."""
+"""Reads tenants and keys from the configuration. They are valid beside the stored ones."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -17,11 +17,11 @@ _ADMIN = "admin.api_key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredTenants:
-    """The part of a configuration that is about tenants and keys.
+    """The tenants and keys in a configuration, which cannot be changed at run time.
 
     Attributes:
         tenants: Id of a tenant → its own settings.
-        keys: The keys of tenants, and the admin key.
+        keys: The keys of tenants, and the admin key if there is one.
     """
 
     tenants: FrozenMapping[str, Overrides] = field(default_factory=lambda: FrozenMapping({}))
@@ -32,14 +32,15 @@ class ConfiguredTenants:
         """Read a configuration.
 
         Raises:
-            ConfigError: If the admin key is also a tenant's: its clients could do anything.
+            ConfigError: If the admin key is also the key of a tenant, whose clients would then have
+                all rights.
         """
         keys = [
             KeyRecord(sha256=hash_of(secret), tenant=tenant, is_configured=True)
             for tenant, own in config.keys.items()
             for secret in own
         ]
-        # A tenant that has a key and nothing else of its own is one all the same.
+        # A tenant may have a key and no settings of its own.
         own = {key.tenant: Overrides() for key in keys if key.tenant is not None}
         if config.admin.api_key is not None:
             digest = hash_of(config.admin.api_key)

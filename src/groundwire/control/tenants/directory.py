@@ -1,4 +1,4 @@
-"""The tenants and keys that this process knows: replaced as a whole, read without a lock."""
+"""Keeps the tenants and keys that this process knows; they are read without a lock."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -22,9 +22,13 @@ from groundwire.policy.policy import Overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """All that is known at one moment, the configuration included. It is never changed.
+    """The tenants and keys of the configuration and the store at one moment. It never changes.
 
-    ``records`` and ``overrides`` are by the ids of tenants, ``keys`` by their hashes.
+    Attributes:
+        revision: The revision of the store's snapshot; -1 before the first snapshot.
+        records: Id of a tenant → the tenant.
+        overrides: Id of a tenant → the settings that the tenant has of its own.
+        keys: Hash of a key → the key.
     """
 
     revision: int
@@ -34,24 +38,24 @@ class _State:
 
 
 class Directory(Mapping[str, Overrides]):
-    """Looks up keys, and as a mapping the settings that tenants have of their own.
+    """Looks up keys, and maps the ids of tenants to the settings that they have of their own.
 
-    Readers may be in any thread: each sees the state before a change or the one after it.
+    Readers may be in any thread: each sees either the state before a change or the state after it.
     """
 
     def __init__(self, config: Config, *, clock: Callable[[], datetime] = now) -> None:
-        """Know what a configuration says; :meth:`apply` adds what is stored.
+        """Begin with the tenants and keys of a configuration; :meth:`apply` adds the stored ones.
 
         Args:
-            config: Its tenants and keys hold beside those that are stored.
-            clock: Returns the present moment.
+            config: The configuration.
+            clock: Function that returns the present moment.
 
         Raises:
-            ConfigError: If its admin key is also a tenant's.
+            ConfigError: If the configured admin key is also the key of a tenant.
         """
         self.configured = ConfiguredTenants.of(config)
         self._clock = clock
-        #: Id of a stored key → its last use, as long as that is not stored.
+        #: Id of a stored key → moment of its last use, until that is stored.
         self.uses: dict[str, datetime] = {}
         self._state = self._start = _State(
             revision=-1,
@@ -63,7 +67,7 @@ class Directory(Mapping[str, Overrides]):
         )
 
     def apply(self, snapshot: TenantSnapshot) -> None:
-        """Replace all that is known of the store."""
+        """Replace the stored tenants and keys by those of a snapshot."""
         before, start = self._state, self._start
         self._state = _State(
             revision=snapshot.revision,
@@ -72,7 +76,7 @@ class Directory(Mapping[str, Overrides]):
                 **start.overrides,
                 **{each.id: self._read(before, each) for each in snapshot.tenants.values()},
             },
-            # Where a key stands in both, the configuration says whose it is.
+            # If a key is both stored and configured, the configuration says whose key it is.
             keys={**{each.sha256: each for each in snapshot.keys}, **start.keys},
         )
 
@@ -89,32 +93,32 @@ class Directory(Mapping[str, Overrides]):
     # Lookups of keys.
 
     def find(self, key: bytes) -> Key | None:
-        """Return the key of a tenant with this text, if it is valid now."""
+        """Return the tenant's key that a text is, if it is valid now; else ``None``."""
         found = self._active(key)
         return None if found is None or found.tenant is None else Key(found.tenant, found.sha256)
 
     def find_admin(self, key: bytes) -> AdminKey | None:
-        """Return the admin key with this text, if it is valid now."""
+        """Return the admin key that a text is, if it is valid now; else ``None``."""
         found = self._active(key)
         if found is None or found.role is None:
             return None
         return AdminKey(key_id=found.id, role=found.role, name=found.name)
 
     def is_ours(self, key: bytes) -> bool:
-        """Return whether it is or was a key of ours, or begins like one."""
+        """Return whether a text is or was a key of this gateway, or begins like a gateway's key."""
         return is_made_here(key) or find_by_hash(self._state.keys, key_hash(key)) is not None
 
     def take_uses(self) -> dict[str, datetime]:
-        """Remove and return the last uses that are not stored yet."""
+        """Remove and return the last uses of keys that are not stored yet, by the ids of keys."""
         taken: dict[str, datetime] = {}
-        with suppress(KeyError):  # all are taken; other threads may add some meanwhile
+        with suppress(KeyError):  # raised once it is empty; other threads may add uses meanwhile
             while True:
                 key_id, moment = self.uses.popitem()
                 taken[key_id] = max(moment, taken.get(key_id, moment))
         return taken
 
     def return_uses(self, uses: Mapping[str, datetime]) -> None:
-        """Put back uses that could not be stored, unless there are later ones."""
+        """Put back uses that could not be stored, unless a key was used again meanwhile."""
         for key_id, moment in uses.items():
             self.uses.setdefault(key_id, moment)
 
@@ -129,7 +133,7 @@ class Directory(Mapping[str, Overrides]):
     # Lookups of tenants.
 
     def record(self, tenant: str) -> TenantRecord | None:
-        """Return a tenant, stored or configured."""
+        """Return a tenant, stored or configured; ``None`` if there is none with this id."""
         return self._state.records.get(tenant)
 
     def __getitem__(self, tenant: str) -> Overrides:

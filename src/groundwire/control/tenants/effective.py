@@ -1,4 +1,4 @@
-"""The settings that hold for a tenant, each with its origin."""
+"""Works out the settings that hold for a tenant, each with its origin."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +11,7 @@ from groundwire.control.tenants.record import TenantRecord, over, read_stored_po
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import HallucinationPlugin, Overrides
 
-#: Fields whose setting is not the setting of the same name in the section ``check``.
+#: Field of a policy → setting, for fields whose setting is not ``check.`` and their name.
 _SETTINGS = {
     "explain": "explain.enabled",
     "max_sources": "evidence.max_sources",
@@ -22,10 +22,10 @@ _SETTINGS = {
     "release": "gateway.release",
 }
 
-#: Limits: 0 of a tenant is no limit, which the configuration writes as null.
+#: Fields that are limits. A tenant's policy writes 0 for no limit, the configuration null.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
-#: Fields that a decision can set.
+#: Fields that a decision rule can set.
 _DECIDED = frozenset(each.name for each in fields(HallucinationPlugin))
 
 
@@ -34,14 +34,15 @@ class Effective:
     """A setting that holds for a tenant.
 
     Attributes:
-        name: Of the field, as in a policy.
-        value: As JSON data.
-        origin: ``policy`` or ``metadata`` of the tenant, ``configuration (groundwire.yaml:3)``, or
-            ``default``.
-        warning: What the tenant has of it that cannot be meant, and does not count. Of ``detector``
-            also that it cannot judge as the tenant has it: then no answer can be checked.
-        decisions: Names of decision rules that say something else for the requests they apply to;
-            where the tenant says something of its own, none does.
+        name: Name of the field, as in a policy.
+        value: The value as JSON data.
+        origin: Where the value comes from: ``policy`` or ``metadata`` of the tenant,
+            ``configuration (groundwire.yaml:3)``, or ``default``.
+        warning: A message about a value of the tenant that is not valid and does not count. For
+            ``detector`` also the message that it cannot judge with the tenant's settings, so that
+            no answer of the tenant can be checked.
+        decisions: Names of the decision rules that may set another value for a request. It is empty
+            if the tenant has a value of its own, which wins over decisions.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Effective:
 
 
 def setting_of(name: str) -> str:
-    """Return the setting that holds where a tenant has no field of its own."""
+    """Return the path of the setting whose value a tenant without the field ``name`` inherits."""
     return _SETTINGS.get(name, f"check.{name}")
 
 
@@ -69,9 +70,10 @@ def effective(
     """Return all settings that hold for a tenant, in the order of the fields of a policy.
 
     Args:
-        config: Of the process that is asked; a replica with another one holds other values.
-        record: The tenant; ``None``: one of which nothing is known.
-        check: Raises ConfigError if the detectors that are loaded cannot do what the tenant has.
+        config: The configuration of this process; a replica with another configuration has other
+            values.
+        record: The tenant; ``None`` for a tenant that is neither stored nor configured.
+        check: Raises ConfigError if the loaded detectors cannot judge with a tenant's settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = Overrides()
@@ -84,10 +86,10 @@ def effective(
 def _judging(
     config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
 ) -> dict[str, Effective]:
-    """Adapt the settings to the tenant's detector, as :meth:`.Detectors.choose` does.
+    """Adapt operating point and threshold to the tenant's detector, as :meth:`.Detectors.choose`.
 
-    A point and a threshold of the configuration are for the configured detector, and of what a
-    tenant has of both, one counts.
+    The values in the configuration are for the configured detector, not for another one that the
+    tenant chooses. If a tenant has both an operating point and a threshold, only one counts.
     """
     known = config.detectors
     try:
@@ -107,7 +109,7 @@ def _judging(
         known.is_comparing(name) and own.operating_point is None and is_inherited
     ):
         changed["similarity_threshold"] = None
-    # The configured value is for another detector: the default of the tenant's detector holds.
+    # The configured value is for another detector, so the default of the tenant's detector holds.
     return found | {
         each: replace(found[each], value=value, origin=str(SettingOrigin()))
         for each, value in changed.items()
@@ -120,7 +122,7 @@ def _effective(
     for where, own in sources.items():
         value = getattr(own, name)
         if value is not None:
-            # For limits, 0 of a tenant is no limit, which the configuration has as null.
+            # A tenant's limit of 0 means no limit; it is shown as null, like in the configuration.
             written = None if name in _LIMITS and not value else KINDS[name].write(value)
             return Effective(name=name, value=_plain(written), origin=where, warning=warning)
     path = setting_of(name)
@@ -137,7 +139,7 @@ def _effective(
 
 
 def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str, Overrides]]:
-    """Return the tenant's own settings by origin; the first origin counts."""
+    """Yield the tenant's own settings with their origins; earlier origins win over later ones."""
     if record is None:
         return
     yield "policy", read_stored_policy(record.policy)[0]
@@ -148,7 +150,7 @@ def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str,
 
 
 def _warnings(record: TenantRecord | None) -> Iterator[tuple[str, str]]:
-    """Return warnings by field: values of the tenant that are not valid."""
+    """Yield the fields with values of the tenant that are not valid, each with a warning."""
     if record is None:
         return
     _, wrong = read_stored_policy(record.policy)

@@ -8,9 +8,9 @@
     ├── UnknownTenantError
     ├── UnknownKeyError
     ├── TenantExistsError
-    ├── VersionMismatchError             somebody else changed it meanwhile
-    ├── LastAdminKeyError                without it, nobody could make others any more
-    └── ConfiguredError                  it stands in the configuration, and is changed there
+    ├── VersionMismatchError             a tenant was changed by somebody else meanwhile
+    ├── LastAdminKeyError                the last admin key that does not expire must stay
+    └── ConfiguredError                  a tenant or key of the configuration is changed there
 """
 
 from groundwire.errors import GroundwireError
@@ -30,11 +30,11 @@ class _InvalidError(TenantError, ValueError):
 
 
 class InvalidTenantError(_InvalidError):
-    """A tenant is not valid; ``field`` says which part of it."""
+    """A tenant is not valid; ``field`` names the part that is not."""
 
 
 class InvalidKeyError(_InvalidError):
-    """A key cannot be made as asked; ``field`` says why."""
+    """A key cannot be made as asked; ``field`` names the value that is not valid."""
 
 
 class _OfTenantError(TenantError):
@@ -44,22 +44,22 @@ class _OfTenantError(TenantError):
 
 
 class UnknownTenantError(_OfTenantError):
-    """There is no such tenant."""
+    """There is no tenant with this id."""
 
     def __str__(self) -> str:
         return f"There is no tenant {shown(self.tenant)}. Make it, or see the list of tenants."
 
 
 class UnknownKeyError(TenantError):
-    """There is no such key, or it is another tenant's."""
+    """There is no key with this id, or it is a key of another tenant."""
 
     def __str__(self) -> str:
-        # Without the id: somebody may have given a key in its place.
+        # The message does not repeat the id, since somebody may have given a key in its place.
         return "There is no key of this id here. The list of keys has their ids."
 
 
 class TenantExistsError(_OfTenantError):
-    """There is a tenant of this id."""
+    """There is already a tenant with this id."""
 
     def __str__(self) -> str:
         return (
@@ -68,9 +68,10 @@ class TenantExistsError(_OfTenantError):
 
 
 class VersionMismatchError(TenantError):
-    """A tenant is not of the version that a change was made for.
+    """A tenant has another version than the one that a change is for.
 
-    ``found`` is 0 if it is not stored; ``expected`` is ``"*"`` if any would do that is.
+    ``found`` is the version of the tenant, or 0 if it is not stored. ``expected`` is the wanted
+    version, or ``"*"`` for any version of a stored tenant.
     """
 
     def __init__(self, tenant: str, expected: int | str, found: int) -> None:
@@ -87,7 +88,7 @@ class VersionMismatchError(TenantError):
 
 
 class LastAdminKeyError(TenantError):
-    """An admin key is to be revoked, and none would be left that lasts."""
+    """An admin key cannot be revoked: no other admin key would be left that does not expire."""
 
     def __init__(self, key_id: str) -> None:
         super().__init__(key_id)
@@ -101,7 +102,7 @@ class LastAdminKeyError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """A tenant or key to be removed stands in the configuration; ``what`` says which of the two."""
+    """A tenant or key of the configuration cannot be removed; ``what`` says which of the two."""
 
     def __init__(self, what: str, id_: str) -> None:
         super().__init__(what, id_)

@@ -1,4 +1,4 @@
-"""Makes the first keys: one of the tenant ``default``, and one of the admin plane."""
+"""Makes the first keys: one for the tenant ``default``, and one for the admin plane."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from groundwire.control.tenants.registry import Registry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstStart:
-    """The keys that a start has made, to be shown once.
+    """The keys that the start of a gateway has made, to be shown once.
 
     Attributes:
-        tenant_key: The first key of the tenant ``default``.
-        admin_key: The first key with the role admin.
+        tenant_key: The first key of the tenant ``default``; ``None`` if none was made.
+        admin_key: The first key with the role admin; ``None`` if none was made.
     """
 
     tenant_key: NewKey | None = None
@@ -28,16 +28,17 @@ class FirstStart:
 
 
 async def prepare(registry: Registry, config: Config) -> FirstStart:
-    """Make sure that somebody can use the gateway, and that somebody can administer it.
+    """Make a first key for a tenant, and one for the admin plane, unless there are such keys.
 
-    Of several processes that start at once on one database, one makes what is missing.
+    If several processes start at once on one database, only one makes the missing keys.
 
     Args:
         registry: The store of keys.
-        config: With a key of a tenant, none is made for tenants; the same goes for the admin key.
+        config: The configuration. If it has a key of a tenant, or an admin key, no such key is
+            made.
 
     Raises:
-        ConfigError: If the admin key of the configuration is also a tenant's.
+        ConfigError: If the admin key of the configuration is also the key of a tenant.
         StoreError: If the database fails.
     """
     configured = ConfiguredTenants.of(config)

@@ -1,4 +1,4 @@
-"""Validates tenants and keys strictly, before anything is stored."""
+"""Validates the values of tenants and keys before they are stored."""
 
 import json
 import re
@@ -19,23 +19,26 @@ MAX_METADATA_VALUE_CHARS = 1024
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digit first"
 
-#: The id of a key.
+#: Matches the id of a key.
 KEY_ID = re.compile(r"[0-9a-f]{12}")
 
-#: Characters that no database can hold: NUL, and halves of surrogate pairs.
+#: Matches a character that not every database can store: NUL, or half a surrogate pair.
 _NOT_KEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def is_id(raw: str) -> bool:
-    """Return whether a stored tenant may have an id; configured tenants may have other ids."""
+    """Return whether a text is a valid id of a stored tenant.
+
+    Tenants in the configuration may have ids of other forms.
+    """
     return _ID.fullmatch(raw) is not None
 
 
 def read_id(raw: object) -> str:
-    """Validate the id of a tenant.
+    """Validate the id of a tenant, and return it.
 
     Raises:
-        InvalidTenantError: If it is none.
+        InvalidTenantError: If the id is not valid.
     """
     if not isinstance(raw, str) or not _ID.fullmatch(raw):
         raise InvalidTenantError("id", f"{_shown(raw)} is not possible; it must be {_ID_LEGAL}")
@@ -43,10 +46,10 @@ def read_id(raw: object) -> str:
 
 
 def read_name(raw: object) -> str | None:
-    """Validate a name for people to read; ``None`` or a blank text is no name.
+    """Validate a name for people to read, and return it; a blank text becomes ``None``.
 
     Raises:
-        InvalidTenantError: If it is none.
+        InvalidTenantError: If the name is not valid.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
@@ -58,11 +61,11 @@ def read_name(raw: object) -> str | None:
 
 
 def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
-    """Validate metadata, and turn values into texts; ``None`` removes a key.
+    """Validate changes of metadata, and turn their values into texts; ``None`` removes a key.
 
     Raises:
-        InvalidTenantError: If something in it is no text, number, true, false or null, or is too
-            long to be kept.
+        InvalidTenantError: If a value is no text, number, true, false or null, or if there are too
+            many keys, or a key or value is too long.
     """
     if len(raw) > MAX_METADATA_KEYS:
         raise InvalidTenantError(
@@ -75,7 +78,7 @@ def merge_metadata(before: Mapping[str, str], changes: Mapping[str, str | None])
     """Merge changes into metadata; ``None`` removes a key.
 
     Raises:
-        InvalidTenantError: If there are too many keys in the end.
+        InvalidTenantError: If the merged metadata has too many keys.
     """
     merged = {**before, **changes}
     kept = {key: value for key, value in merged.items() if value is not None}
@@ -90,8 +93,8 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
     """Validate a policy, and return it as JSON values; ``None`` unsets a field.
 
     Raises:
-        ConfigError: If a field or a value is not valid, with the valid ones.
-        InvalidTenantError: If there are more fields than can be meant.
+        ConfigError: If a field or a value is not valid; the message lists valid ones.
+        InvalidTenantError: If the policy has far too many fields, or a name is too long.
     """
     if len(raw) > 2 * len(KINDS) or any(len(str(name)) > MAX_METADATA_KEY_CHARS for name in raw):
         raise InvalidTenantError(
@@ -109,10 +112,10 @@ def merge_policy(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def read_expiry(raw: datetime | None, *, now: datetime) -> datetime | None:
-    """Validate when a key expires.
+    """Validate the moment when a key expires, and return it in UTC; ``None``: never.
 
     Raises:
-        InvalidKeyError: If that is no moment to come.
+        InvalidKeyError: If the moment is past, has no time zone or cannot be stored.
     """
     if raw is None:
         return None
@@ -151,7 +154,10 @@ def _metadata_value(key: str, value: object) -> str | None:
 
 
 def _as_text(key: str, value: object) -> str | None:
-    """Turn a value of metadata into text, as JSON writes it: DVARA's values are texts."""
+    """Turn a value of metadata into a text: DVARA's metadata has only texts.
+
+    Numbers, true and false are written as in JSON.
+    """
     if value is None or isinstance(value, str):
         return value
     limit = 2**63 if isinstance(value, int) else inf

@@ -1,4 +1,4 @@
-"""Tenants and keys as the store holds them, and the results of changing them."""
+"""Defines tenants and keys as the store holds them, and the results of changing them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -13,7 +13,8 @@ from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: The version that a tenant must have for a change to be made; ``"*"``: any, but it must be stored.
+#: The version that a tenant must have for a change to be made; ``"*"``: any version of a stored
+#: tenant.
 IfVersion: TypeAlias = int | Literal["*"]
 
 
@@ -22,16 +23,17 @@ class TenantRecord:
     """A tenant, stored or configured.
 
     Attributes:
-        id: Its id, which never changes.
+        id: The id of the tenant, which never changes.
         name: A name for people to read.
-        metadata: DVARA's metadata: texts, kept as they came, even where they are not valid.
-        policy: Our policy: fields of :class:`Overrides` as JSON values.
-        created_at: When it was stored first; ``None``: it is in the configuration alone.
-        updated_at: When it was changed last.
-        version: It grows with each change. A tenant that was deleted and made again begins above
-            all earlier versions. 0: it is in the configuration alone.
-        is_configured: Whether the configuration has something of it, which counts where neither
-            policy nor metadata says otherwise.
+        metadata: DVARA's metadata: texts, kept as clients sent them, even if they are not valid.
+        policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
+        created_at: The moment when the tenant was stored first; ``None`` if it is in the
+            configuration alone.
+        updated_at: The moment when the tenant was changed last; ``None`` likewise.
+        version: A number that grows with each change. A tenant that was deleted and made again
+            begins above all earlier versions. 0 if the tenant is in the configuration alone.
+        is_configured: Whether the tenant is in the configuration. Its settings there count if
+            neither policy nor metadata has a value.
     """
 
     id: str
@@ -49,24 +51,24 @@ class TenantRecord:
 
     @property
     def overrides(self) -> Overrides:
-        """The stored settings of the tenant: those of its policy, else those of its metadata."""
+        """The tenant's stored settings; values of the policy win over values of the metadata."""
         return over(read_stored_policy(self.policy)[0], overrides_from_metadata(self.metadata)[0])
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Values of it that are not valid; the default holds in their place."""
+        """Warnings about stored values that are not valid and do not count."""
         wrong = read_stored_policy(self.policy)[1]
         return (*wrong.values(), *overrides_from_metadata(self.metadata)[1])
 
 
 def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[str, str]]:
-    """Read a stored policy as overrides; it never raises.
+    """Read a stored policy as overrides, without errors: one bad field must not stop all tenants.
 
-    The policy was valid when it came. It may not be any more after a return to an earlier version,
-    or if somebody changed it by hand: one field must not stop all tenants.
+    The policy was valid when it was stored. It may not be valid any more if somebody changed it by
+    hand, or returned to an earlier version of Groundwire.
 
     Returns:
-        The overrides, and by field a warning about each value that is not valid: it is inherited.
+        The overrides, and a warning for each field whose value is not valid and is inherited.
     """
     try:
         return read_overrides(policy), {}
@@ -84,7 +86,7 @@ _NAMES = tuple(each.name for each in fields(Overrides))
 
 
 def over(first: Overrides, second: Overrides | None) -> Overrides:
-    """Join overrides field by field: the first value that is set counts."""
+    """Join overrides field by field: a value of ``first`` wins over one of ``second``."""
     if second is None:
         return first
     own = {name: getattr(first, name) for name in _NAMES}
@@ -93,7 +95,7 @@ def over(first: Overrides, second: Overrides | None) -> Overrides:
 
 
 class KeyStatus(StrEnum):
-    """Whether a key is valid."""
+    """The status of a key: only an active key is valid."""
 
     ACTIVE = "active"
     EXPIRED = "expired"
@@ -102,18 +104,18 @@ class KeyStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRecord:
-    """A key, stored or configured: its hash, never the key itself.
+    """A key, stored or configured. It has the hash of the key, never the key itself.
 
     Attributes:
-        sha256: Its hash.
-        tenant: The tenant whose requests come with it; ``None`` for an admin key.
+        sha256: The hash of the key: 64 hexadecimal digits.
+        tenant: The tenant whose requests come with the key; ``None`` for an admin key.
         role: The role of an admin key; ``None`` for a tenant's key.
         name: A name for people to read.
-        created_at: When it was made; ``None`` for a configured key.
-        expires_at: It is not valid from then on; ``None``: it does not expire.
-        revoked_at: When it was revoked.
-        last_used_at: When it was used last, to half a minute.
-        is_configured: Whether it is in the configuration, and is removed there.
+        created_at: The moment when the key was made; ``None`` for a configured key.
+        expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
+        revoked_at: The moment when the key was revoked; ``None`` if it was not.
+        last_used_at: The moment when the key was used last, right to half a minute.
+        is_configured: Whether the key is in the configuration, where it must be removed.
     """
 
     sha256: str = field(repr=False)
@@ -128,16 +130,16 @@ class KeyRecord:
 
     @property
     def id(self) -> str:
-        """The id in lists, logs and events: the first 12 hexadecimal digits of the hash."""
+        """Id of the key in lists, logs and events: the first 12 hexadecimal digits of the hash."""
         return self.sha256[:12]
 
     @property
     def status(self) -> KeyStatus:
-        """Whether it is valid now."""
+        """The status of the key now."""
         return self.status_at(now())
 
     def status_at(self, moment: datetime) -> KeyStatus:
-        """Return whether it is valid at a moment."""
+        """Return the status of the key at a moment."""
         if self.revoked_at is not None:
             return KeyStatus.REVOKED  # a revoked key is invalid even if clocks differ
         if self.expires_at is not None and self.expires_at <= moment:
@@ -150,9 +152,9 @@ class NewKey:
     """A key that was just made.
 
     Attributes:
-        record: What is stored of it.
+        record: The stored values of the key.
         secret: The key itself, which is shown once and not stored.
-        tenants: Its tenant, if that was only configured so far and is stored with it.
+        tenants: The change that stored the key's tenant, if the tenant was only configured before.
     """
 
     record: KeyRecord
@@ -165,8 +167,8 @@ class Changed:
     """The result of changing a tenant.
 
     Attributes:
-        before: The tenant as it was stored before; ``None``: it is new.
-        record: The tenant as it is now.
+        before: The tenant as it was stored before; ``None`` if it was not stored.
+        record: The tenant as it is stored now.
     """
 
     before: TenantRecord | None
@@ -174,7 +176,7 @@ class Changed:
 
     @property
     def is_new(self) -> bool:
-        """Whether it was not stored before."""
+        """Whether the tenant was not stored before."""
         return self.before is None
 
 
@@ -188,7 +190,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revoked:
-    """A key that is revoked, and whether it was not revoked before."""
+    """A revoked key (``record``), and whether it was not revoked before (``is_new``)."""
 
     record: KeyRecord
     is_new: bool
@@ -198,7 +200,7 @@ class Revoked:
 class TenantSnapshot:
     """All stored tenants, by id, and all stored keys at one moment.
 
-    ``revision`` counts their changes.
+    ``revision`` is the number of changes of tenants and keys until then.
     """
 
     revision: int

@@ -37,10 +37,13 @@ def _possible(overrides: Overrides) -> None:
 
 
 class Registry(StoredKeys):
-    """Reads and changes tenants and keys. What fails raises StoreError, and changes nothing."""
+    """Reads and changes tenants and keys. Every method may raise StoreError.
+
+    A change that fails changes nothing.
+    """
 
     async def tenants(self) -> tuple[TenantRecord, ...]:
-        """Return all tenants by id, those of the configuration included."""
+        """Return all tenants, stored and configured, sorted by id."""
         found = {
             each: TenantRecord(id=each, is_configured=True) for each in self._configured.tenants
         }
@@ -53,7 +56,7 @@ class Registry(StoredKeys):
         """Return a tenant.
 
         Raises:
-            UnknownTenantError: If there is none.
+            UnknownTenantError: If there is no tenant with this id.
         """
         async with self._store.reading() as connection:
             return await self._known(connection, id_)
@@ -70,16 +73,16 @@ class Registry(StoredKeys):
         """Store a new tenant.
 
         Args:
-            id_: Of the tenant.
-            name: For people to read.
+            id_: The id of the tenant.
+            name: A name for people to read.
             metadata: Texts by key; numbers, true and false are kept as JSON writes them.
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
-            check: As of :meth:`set_policy`.
+            check: As in :meth:`set_policy`.
 
         Raises:
-            InvalidTenantError: If it cannot be as asked.
-            ConfigError: If its policy is not possible.
-            TenantExistsError: If there is one.
+            InvalidTenantError: If the id, the name or the metadata is not valid.
+            ConfigError: If the policy is not valid.
+            TenantExistsError: If there is a tenant with this id.
         """
         read_id(id_)
         wanted = TenantRecord(
@@ -103,18 +106,19 @@ class Registry(StoredKeys):
         name: str | None = None,
         if_version: IfVersion | None = None,
     ) -> Changed:
-        """Merge metadata; a value of ``None`` removes its key. A tenant that is new is stored.
+        """Merge values into the metadata of a tenant; store the tenant if it is new.
 
         Args:
-            id_: Of the tenant.
-            metadata: Texts by key; numbers, true and false are kept as JSON writes them.
-            name: ``None`` leaves the name as it is.
-            if_version: The version that the change is for; 0: only if it is not stored yet;
-                ``"*"``: only if it is.
+            id_: The id of the tenant.
+            metadata: Texts by key; numbers, true and false are kept as JSON writes them. A value of
+                ``None`` removes its key.
+            name: The name of the tenant; ``None`` leaves the name as it is.
+            if_version: The version that the tenant must have; 0: it must not be stored yet;
+                ``"*"``: it must be stored.
 
         Raises:
-            InvalidTenantError: If it cannot be as asked.
-            VersionMismatchError: If it was changed meanwhile.
+            InvalidTenantError: If the id, the name or the metadata is not valid.
+            VersionMismatchError: If the tenant has another version.
         """
         read_id(id_)
         own_name, changes = read_name(name), read_metadata(metadata)
@@ -129,12 +133,12 @@ class Registry(StoredKeys):
     async def rename(
         self, id_: str, name: str | None, *, if_version: IfVersion | None = None
     ) -> Changed:
-        """Give a tenant another name, or none.
+        """Give a tenant another name; ``None`` removes its name.
 
         Raises:
-            InvalidTenantError: If that is no name.
-            UnknownTenantError: If there is no such tenant.
-            VersionMismatchError: If it was changed meanwhile.
+            InvalidTenantError: If the name is not valid.
+            UnknownTenantError: If there is no tenant with this id.
+            VersionMismatchError: If the tenant has another version.
         """
         own_name = read_name(name)
         async with self._changes.begin() as change:
@@ -155,20 +159,20 @@ class Registry(StoredKeys):
         """Give a tenant a policy.
 
         Args:
-            id_: Of the tenant.
-            policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets one.
+            id_: The id of the tenant.
+            policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets a field.
             merges: Whether fields that are not named stay as they are.
-            metadata: Changes of its metadata, made together with those of its policy.
-            if_version: The version that the change is for; 0: only if it is not stored yet;
-                ``"*"``: only if it is.
-            check: Raises ConfigError if what the tenant would then have of its own cannot hold,
-                with its metadata and what the configuration has of it. It is asked when nobody
-                else can change the tenant any more.
+            metadata: Changes of the tenant's metadata, made in the same transaction.
+            if_version: The version that the tenant must have; 0: it must not be stored yet;
+                ``"*"``: it must be stored.
+            check: Function that raises ConfigError if the settings that the tenant would then have
+                of its own, from policy, metadata and configuration, are not possible. It is called
+                within the transaction, when nobody else can change the tenant.
 
         Raises:
-            ConfigError: If a field or a value is not valid, with the valid ones.
-            UnknownTenantError: If there is no such tenant.
-            VersionMismatchError: If it was changed meanwhile.
+            ConfigError: If a field or a value is not valid; the message lists valid ones.
+            UnknownTenantError: If there is no tenant with this id.
+            VersionMismatchError: If the tenant has another version.
         """
         changes, texts = read_policy(policy), read_metadata(metadata)
         async with self._changes.begin() as change:
@@ -180,14 +184,14 @@ class Registry(StoredKeys):
             return await self._put(change, before, wanted)
 
     async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
-        """Delete a tenant and its keys.
+        """Delete a stored tenant and its stored keys.
 
-        What the configuration has of it stays, its keys too.
+        If the tenant is also in the configuration, its settings and keys there stay.
 
         Raises:
-            UnknownTenantError: If there is no such tenant.
-            ConfiguredError: If it stands in the configuration alone.
-            VersionMismatchError: If it was changed meanwhile.
+            UnknownTenantError: If there is no tenant with this id.
+            ConfiguredError: If the tenant is in the configuration alone.
+            VersionMismatchError: If the tenant has another version.
         """
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
@@ -198,7 +202,7 @@ class Registry(StoredKeys):
     # Reading everything at once.
 
     async def revision(self) -> int:
-        """Return the number of changes so far."""
+        """Return the number of changes of tenants and keys so far."""
         async with self._store.reading() as connection:
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
@@ -206,14 +210,14 @@ class Registry(StoredKeys):
         """Read all tenants and keys at one moment.
 
         Args:
-            known: An earlier snapshot: tenants that have not changed are taken from it, so that
-                their policies need not be read again.
+            known: An earlier snapshot. Tenants that have not changed are taken from it, so that
+                their policies need not be parsed again.
         """
         before = {} if known is None else known.tenants
         tenants: dict[str, TenantRecord] = {}
         async with self._store.reading() as connection:
             revision = await connection.scalar(select(tables.changes.c.revision))
-            # Streamed, so that requests are answered meanwhile.
+            # The rows are streamed, so that requests are answered meanwhile.
             async for row in await connection.stream(select(tables.tenants)):
                 record, old = self._of_row(row), before.get(row.id)
                 tenants[row.id] = old if old is not None and old == record else record
@@ -228,7 +232,8 @@ class Registry(StoredKeys):
         """Store a tenant, unless nothing changes.
 
         Raises:
-            InvalidTenantError: If its id is one of a file that no store takes.
+            InvalidTenantError: If the id is not valid in the store, as that of a configured tenant
+                may be.
         """
         read_id(wanted.id)
         if before is not None and wanted == before:

@@ -31,7 +31,7 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 
-#: The name of the keys of the first start.
+#: The name of the keys that the first start of a gateway makes.
 FIRST_START = "first start"
 
 _USES_AT_ONCE = 500
@@ -40,27 +40,27 @@ _KEYS = tables.keys.c
 
 
 class StoredKeys:
-    """Reads and changes keys: the part of a registry that is about them."""
+    """Reads and changes keys: the part of a registry that is about keys."""
 
     def __init__(self, store: Store, *, configured: ConfiguredTenants | None = None) -> None:
-        """Make it.
+        """Make a registry.
 
         Args:
-            store: The database, open by the time it is used.
-            configured: Tenants and keys of the configuration. They are listed, and cannot be
+            store: The database; it must be open when another method is called.
+            configured: Tenants and keys of the configuration. They are listed, but cannot be
                 changed here.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes = Changes(store)
 
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
-        """Return the keys of a tenant: those of the configuration, then the latest first.
+        """Return the keys of a tenant: configured keys, then stored keys, the latest first.
 
         Args:
-            tenant: Whose keys; ``None``: those of the admin plane.
+            tenant: The id of the tenant; ``None``: the keys of the admin plane.
 
         Raises:
-            UnknownTenantError: If there is no such tenant.
+            UnknownTenantError: If there is no tenant with this id.
         """
         query = select(tables.keys).where(_of(tenant))
         async with self._store.reading() as connection:
@@ -77,11 +77,13 @@ class StoredKeys:
         name: str | None = None,
         expires_at: datetime | None = None,
     ) -> NewKey:
-        """Make a key of a tenant, or one with a role on the admin plane.
+        """Make a key of a tenant, or an admin key with a role.
 
         Raises:
-            InvalidKeyError: If it cannot be as asked.
-            UnknownTenantError: If there is no such tenant.
+            InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not
+                valid.
+            InvalidTenantError: If the name is not valid.
+            UnknownTenantError: If there is no tenant with this id.
         """
         if (tenant is None) == (role is None):
             raise InvalidKeyError("key", "it is either a tenant's, or has a role")
@@ -97,15 +99,16 @@ class StoredKeys:
         """Revoke a key for good. A key that is revoked already stays as it is.
 
         Args:
-            key_id: Of the key.
-            tenant: Whose it is; ``None``: one of the admin plane. No other's is found.
-            keeps_admin: Whether an admin key has to be left that lasts. Who has the database at
-                hand makes another, and who has keys alone cannot.
+            key_id: The id of the key.
+            tenant: The tenant of the key; ``None`` for an admin key. Keys of others are not found.
+            keeps_admin: Whether an admin key that does not expire must be left. A caller with
+                access to the database can make another key; one that only has keys cannot.
 
         Raises:
-            UnknownKeyError: If there is no such key there.
-            ConfiguredError: If it stands in the configuration.
-            LastAdminKeyError: If no admin key would be left that lasts, and one has to be.
+            UnknownKeyError: If the tenant or the admin plane has no key with this id.
+            ConfiguredError: If the key is in the configuration.
+            LastAdminKeyError: If ``keeps_admin``, and no admin key would be left that does not
+                expire.
         """
         if not KEY_ID.fullmatch(key_id):
             raise UnknownKeyError
@@ -121,14 +124,14 @@ class StoredKeys:
             return Revoked(record=await change.revoke(record), is_new=True)
 
     async def note_use(self, uses: Mapping[str, datetime]) -> None:
-        """Store when keys were used last.
+        """Store the moments when keys were used last.
 
         Args:
-            uses: Id of a key → the moment. Keys that are not stored are left out.
+            uses: Id of a key → moment of its last use. Keys that are not stored are left out.
         """
         ids = sorted(uses)
         for start in range(0, len(ids), _USES_AT_ONCE):
-            # Several transactions, so that others can change something in between.
+            # There are several transactions, so that other changes can come in between.
             async with self._changes.begin() as change:
                 for key_id in ids[start : start + _USES_AT_ONCE]:
                     await change.note_use(key_id, uses[key_id])
@@ -138,14 +141,15 @@ class StoredKeys:
     async def first_keys(
         self, *, tenant: str | None, needs_admin: bool
     ) -> tuple[NewKey | None, NewKey | None]:
-        """Make the first keys, if there are none; of several processes at once, one makes them.
+        """Make the first keys if there are none. Only one of several processes makes them.
 
         Args:
-            tenant: Who gets a key, and is made, if no tenant has a stored one; ``None``: nobody.
-            needs_admin: Whether there has to be a stored key with the role admin that is taken.
+            tenant: The tenant to make, with a key, if no tenant has a stored key; ``None``: no such
+                key is made.
+            needs_admin: Whether to make an admin key if no stored key with the role admin is valid.
 
         Returns:
-            The tenant's key and the admin key, where one was made.
+            The tenant's key and the admin key; ``None`` for a key that was not made.
         """
         own = admin = None
         is_live = _KEYS.revoked_at.is_(None) & (
@@ -167,9 +171,11 @@ class StoredKeys:
     # Helpers.
 
     async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
-        """See to it that an admin key is left that lasts: changes follow each other, so of two
-        that revoke each other's key at once, the second is refused.
-        """  # noqa: D205
+        """Refuse to revoke a key if no other admin key would be left that does not expire.
+
+        Changes follow each other. So if two admins revoke each other's key at once, the second is
+        refused.
+        """
         is_idle = record.status is not KeyStatus.ACTIVE
         if record.role is not Role.ADMIN or is_idle or self._configured.keys_of(None):
             return
@@ -181,7 +187,16 @@ class StoredKeys:
     async def _put_bare(
         self, change: Change, id_: str, *, is_asked: bool = False
     ) -> tuple[Changed, ...]:
-        """Store a configured tenant, so that it can have keys; return what that changed."""
+        """Store a configured tenant, so that it can have keys.
+
+        Args:
+            change: The change to make.
+            id_: The id of the tenant.
+            is_asked: Whether to store the tenant even if it is not configured.
+
+        Returns:
+            The change; empty if the tenant was stored before.
+        """
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()
         record = await change.put(None, TenantRecord(id=read_id(id_)))
@@ -190,10 +205,10 @@ class StoredKeys:
     async def _changeable(
         self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
-        """Return a tenant that is to be changed; ``None`` if it is not stored but may be.
+        """Return the stored tenant to change; ``None`` if it is not stored, but can be.
 
         Raises:
-            UnknownTenantError: If it is neither stored nor configured nor asked for.
+            UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
         """
         before = await change.tenant(id_, if_version=if_version) if is_id(id_) else None
         if before is None and not is_asked and id_ not in self._configured.tenants:

@@ -1,7 +1,7 @@
-"""A change of tenants or keys: one transaction, one at a time, and counted for all processes.
+"""Changes tenants and keys in transactions, one at a time, which are counted for all processes.
 
-Every change first locks the row of ``changes``. So of two that change one tenant at once, the
-second sees what the first has done, and no two wait for each other.
+Every change first locks the row of the table ``changes``. So if two processes change a tenant at
+once, the second sees the change of the first, and they cannot deadlock.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from groundwire.control.store.moments import now
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 
-#: A change that has to wait longer for others is given up.
+#: Most seconds that a change waits for other changes of this process.
 PATIENCE_S = 10.0
 
 _TENANTS, _KEYS = tables.tenants.c, tables.keys.c
@@ -51,8 +51,8 @@ class Change:
 
     Attributes:
         connection: The connection of the transaction.
-        revision: The number of changes before it.
-        is_made: Whether other processes have to learn of it.
+        revision: The number of changes before this one.
+        is_made: Whether something was changed that other processes must learn of.
     """
 
     connection: AsyncConnection
@@ -62,10 +62,11 @@ class Change:
     # Changes of tenants.
 
     async def tenant(self, id_: str, *, if_version: IfVersion | None = None) -> TenantRecord | None:
-        """Return a stored tenant.
+        """Return a stored tenant; ``None`` if it is not stored.
 
         Raises:
-            VersionMismatchError: If it has another version; 0 is that of one that is not stored.
+            VersionMismatchError: If the tenant has another version than ``if_version``. The version
+                of a tenant that is not stored is 0.
         """
         query = select(tables.tenants).where(_TENANTS.id == id_)
         row = (await self.connection.execute(query)).first()
@@ -76,13 +77,14 @@ class Change:
         return None if row is None else tenant_of(row)
 
     async def put(self, before: TenantRecord | None, wanted: TenantRecord) -> TenantRecord:
-        """Store a tenant, new or changed."""
+        """Store a new or a changed tenant, and return it with its version and times."""
         moment = now()
         record = replace(
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version was a change, so no version of a deleted tenant is above the revision.
+            # Each version counted as a change, so the revision is at least as large as any version
+            # of a deleted tenant with this id.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)
@@ -131,14 +133,14 @@ class Change:
         return NewKey(record=record, secret=secret)
 
     async def revoke(self, record: KeyRecord) -> KeyRecord:
-        """Revoke a key."""
+        """Revoke a stored key, and return it."""
         revoked = replace(record, revoked_at=now())
         own = update(tables.keys).where(_KEYS.id == record.id)
         await self._make(own.values(revoked_at=revoked.revoked_at))
         return revoked
 
     async def note_use(self, key_id: str, moment: datetime) -> None:
-        """Store when a key was used last; other processes need not learn of it."""
+        """Store the moment when a key was used last; other processes need not learn of it."""
         is_later = _KEYS.last_used_at.is_(None) | (_KEYS.last_used_at < moment)
         await self.connection.execute(
             update(tables.keys).where(_KEYS.id == key_id, is_later).values(last_used_at=moment)
@@ -152,8 +154,8 @@ class Change:
 class Changes:
     """Begins changes, one at a time.
 
-    Changes of one process wait here for their turn, and not in the database, where each would hold
-    a connection meanwhile.
+    The changes of a process wait here for their turn. In the database, each would hold a connection
+    while it waits.
     """
 
     def __init__(self, store: Store) -> None:
@@ -161,7 +163,7 @@ class Changes:
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Change]:
-        """Begin a change, which is kept whole when the block ends, and not at all if it raises.
+        """Begin a change, which is kept if the block ends, and not kept if the block raises.
 
         Raises:
             StoreError: If the database fails, or other changes take too long.

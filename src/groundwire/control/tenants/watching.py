@@ -1,4 +1,4 @@
-"""Keeps a directory as the database is: asks for changes, several times a second."""
+"""Keeps a directory up to date: asks the database for changes, several times a second."""
 
 import asyncio
 import logging
@@ -12,15 +12,15 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: The pause after a failure: at first, and at most; it doubles.
+#: Seconds of the pause after a failure: the first pause, and the longest. It doubles in between.
 _BACKOFF_S = (0.25, 5.0)
 
-#: A database that has not answered for so long does not answer.
+#: Most seconds to wait for an answer of the database.
 _PATIENCE_S = 5.0
 
 
 class Watcher:
-    """Follows the changes that this process and others make.
+    """Keeps a directory up to date with the changes that this and other processes make.
 
     While the database cannot be reached, the directory stays as it was. All coroutines that use a
     watcher run in the event loop that opened it.
@@ -37,10 +37,10 @@ class Watcher:
         """Make a watcher; :meth:`open` starts it.
 
         Args:
-            registry: Reads the database.
-            directory: Is kept as the database is.
+            registry: Reads the tenants and keys in the database.
+            directory: The directory to keep up to date.
             poll_s: Seconds between two looks for changes.
-            flush_s: Seconds after which the last uses of keys are stored again.
+            flush_s: Seconds after which the last uses of keys are stored.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s
@@ -49,7 +49,7 @@ class Watcher:
         self._n_failures = 0
         self._succeeded_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
-        #: How often tenants and keys were read.
+        #: How many times tenants and keys were read.
         self.n_loads = 0
 
     @property
@@ -59,7 +59,7 @@ class Watcher:
 
     @property
     def age_s(self) -> float:
-        """Seconds since the last look for changes that succeeded."""
+        """Seconds since a look for changes last succeeded."""
         return monotonic() - self._succeeded_at
 
     async def open(self) -> None:
@@ -79,7 +79,7 @@ class Watcher:
         ]
 
     async def close(self) -> None:
-        """Stop, and store the last uses of keys."""
+        """Stop to follow changes, and store the last uses of keys."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -88,10 +88,10 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, as after a change of this process.
+        """Look for changes now, for instance after a change of this process. Never raises.
 
         Returns:
-            Whether the directory is as the database is. If not, the watcher tries again.
+            Whether the directory is up to date. If not, the watcher tries again.
         """
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -107,7 +107,7 @@ class Watcher:
         while True:
             pause_s = self._poll_s
             if self._n_failures:
-                # Not all replicas at once: the database may be coming up.
+                # The pause is random, so that not all replicas ask a starting database at once.
                 pause_s = backoff_s(self._n_failures) * random.uniform(0.5, 1.0)
             await asyncio.sleep(pause_s)
             await self.refresh()

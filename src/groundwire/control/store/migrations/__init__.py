@@ -1,8 +1,8 @@
-"""Migrations of the tables, for Alembic."""
+"""The migrations of the tables, which Alembic runs."""
 
 from typing import NoReturn
 
 
 def downgrade() -> NoReturn:
-    """Downgrades are not possible: a revision may have deleted data."""
+    """Raise an error: there are no downgrades, since a revision may have deleted data."""
     raise NotImplementedError("There is no downgrade; restore the backup of before the upgrade.")

@@ -1,4 +1,4 @@
-"""Adds the accounts of the console, and who is signed in."""
+"""Adds the tables of the console's accounts and of their sessions."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make both tables."""
+    """Make the tables ``accounts`` and ``sessions``."""
     op.create_table(
         "accounts",
         sa.Column("name", sa.String(64), nullable=False),

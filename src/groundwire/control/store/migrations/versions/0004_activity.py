@@ -1,4 +1,4 @@
-"""Adds the counts of answers, and of the time that checks take."""
+"""Adds the tables that count answers, and times that checks take."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make both tables."""
+    """Make the tables ``activity`` and ``check_times``."""
     op.create_table(
         "activity",
         sa.Column("slot", sa.BigInteger, nullable=False, autoincrement=False),

@@ -1,1 +1,1 @@
-"""One file a revision."""
+"""The migrations, one file for each revision."""
