@@ -198,7 +198,7 @@ class Sums:
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Compute a score that is a share of a count, such as precision.
 
-        Unlike other scores, a share of 0 or 1 gets an interval, by Wilson's formula.
+        If it is 0 or 1, it gets an interval by Wilson's formula, where other scores get none.
         """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
@@ -221,10 +221,11 @@ class Replicates:
     n_trials: int = 0
 
     def interval(self, level: float = 0.95) -> ScoreInterval:
-        """Compute the percentile interval between whose ends a share of the resamples lies.
+        """Compute the interval in which the share ``level`` of the resampled scores lies.
 
-        A score that is a share of 0 or 1 gets Wilson's interval instead. Other scores get none if
-        all resamples have the same score, or there are fewer contexts than :data:`MIN_CONTEXTS`.
+        If the score is a share, such as precision, and is 0 or 1, the interval is Wilson's instead.
+        Otherwise there is none, and the ends are ``nan``, if all resamples have the same score, or
+        there are fewer contexts than :data:`MIN_CONTEXTS`.
 
         Args:
             level: The share of resamples in the interval, in (0, 1).

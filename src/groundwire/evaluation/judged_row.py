@@ -61,7 +61,7 @@ class Header:
 
         Raises:
             ValueError: If no row was checked.
-            KeyError: If the rows are no such rows; TypeError means the same.
+            KeyError: If the rows are not from ``check --batch``; TypeError means the same.
         """
         detector = next((row["detector"] for row in rows if "detector" in row), None)
         if detector is None:

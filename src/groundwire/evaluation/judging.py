@@ -10,7 +10,7 @@ from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.loading import AnyDetector, judge_all
 
-#: Rows that are judged in one go.
+#: Rows that are judged together, by one call.
 Block = Sequence[AnyRow]
 
 #: A function that judges blocks of rows and yields the results of each block when it is done. The

@@ -102,7 +102,7 @@ def judge_all(
 
 def load_pipeline(config: "Config") -> "Pipeline":
     """Load the pipeline of stages that a configuration describes."""
-    from groundwire.pipeline import Pipeline  # imported here: as slow as a detector
+    from groundwire.pipeline import Pipeline  # imported here, as in load_detector: it is slow
 
     return Pipeline.load(config)
 

@@ -151,7 +151,7 @@ class Ranking:
 
     @classmethod
     def of(cls, scores: ArrayLike, hallucinated: ArrayLike) -> Self:
-        """Sort answers by score, the highest first.
+        """Make a ranking: sort answers by score, the highest first.
 
         Args:
             scores: The score of each answer, shape ``(n,)``; higher is more doubtful.

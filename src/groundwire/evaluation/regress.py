@@ -361,7 +361,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
 def _not_more(
     now: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> Iterator[RegressionCheck]:
-    """Check that not more rows failed, or were not checked, than in the baseline.
+    """Check that the numbers of failed rows and of unchecked answers have not grown.
 
     Without a baseline no row may have failed. Unchecked answers have no limit then, because
     :func:`_rate` counts each of them as possibly hallucinated.

@@ -142,7 +142,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def told(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return intervals as JSON data, with the numbers of undefined resamples left out."""
+    """Return as JSON data the ends of intervals, and in how many resamples scores are undefined."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

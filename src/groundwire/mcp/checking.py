@@ -14,7 +14,7 @@ from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.render import explain_outcome
 from groundwire.render.descriptions import OUTCOMES
 
-if TYPE_CHECKING:  # imports the models' libraries, which only the first call loads
+if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
     from groundwire.explain import Explained
 
 #: Number of characters that are read between two reports of progress or checks for cancellation.

@@ -24,7 +24,7 @@ _EXCERPT_CHARS = 120
 
 
 class NoteInput(HandleInput):
-    """Arguments of tools that add a span: a note about its origin."""
+    """Arguments that all tools that add a span have: a handle, and a note about the text."""
 
     note: str | None = Field(
         None, max_length=200, description="Where it comes from, in your words."
@@ -113,7 +113,7 @@ class TextSpan(SpanResult):
 
 
 class GetResult(BaseModel):
-    """The result of reading a held span."""
+    """The result of reading a held span: the span with its text."""
 
     span: TextSpan
 
@@ -169,7 +169,7 @@ class HeldEvidence:
 
         Use it to find what a claim should cite.
         """
-        from groundwire.mcp.search import search  # imported here, because it imports numpy
+        from groundwire.mcp.search import search  # imported here: it loads numpy, which is slow
 
         spans = self._held(call, own)
         reader = self.backend.models.reader

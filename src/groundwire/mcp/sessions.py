@@ -42,7 +42,7 @@ class Stores:
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    _first: int = 0  # above the numbers of all span ids of deleted sessions
+    _first: int = 0  # higher than the number in any span id of a session that was deleted
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:

@@ -116,7 +116,7 @@ class EvidenceStore:
         self.n_bytes = 0
 
     def add(self, text: str, *, note: str = "", place: FileRange | None = None) -> HeldSpan:
-        """Hold a text as a span; if it is held already, with note and place, return that span.
+        """Hold a text as a span; if a span has the same text, note and place, return that span.
 
         Raises:
             CallError: If the text is blank, or there is no room for it.

@@ -16,7 +16,7 @@ from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
 
-if TYPE_CHECKING:  # imports the models' libraries, which only the first call loads
+if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
     from groundwire.explain import Explained
 
 MAX_LINES = 40

@@ -20,7 +20,7 @@ from groundwire.text.segment import Segment
 
 #: Number of words in an n-gram.
 N = 2
-#: A sentence is flagged if a smaller share of its n-grams is in the sources. Not fitted to data.
+#: A claim is flagged if a smaller share of its n-grams is in the sources. The value is a guess.
 THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")

@@ -126,7 +126,7 @@ class Metric:
 
 
 def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute F1 of whole answers; positive means hallucinated."""
+    """Compute F1 of whole answers; a positive is a hallucinated answer."""
     return score("f1", drawn.sums(_sums(answers)))
 
 

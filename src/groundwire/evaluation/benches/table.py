@@ -80,7 +80,7 @@ def _with_ends(score: BenchScore | None) -> str:
 
 
 def _printed(value: float | None) -> str:
-    """Format a published score with one digit, or with two if it has two."""
+    """Format a published score with one decimal, or with two if it was published with two."""
     if value is None:
         return "-"
     return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"

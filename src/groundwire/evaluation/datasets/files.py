@@ -204,7 +204,7 @@ def table_lines(
 
 
 def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
-    """Find which of some columns occur in any row of a file; the other names must be wrong."""
+    """Return those of some columns that at least one row of a file has; the others are misnamed."""
     missing = set(columns)
     if missing:
         for _, _, values in lines:

@@ -278,7 +278,8 @@ def _in_order(
                 item, future = ahead.popleft()
                 yield item, future.result()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # matters if the caller stopped early
+            # If the caller stopped early, queued calls must not be made.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _row(question: AnyQuestion, model: str, reply: _Found, *, is_named: bool) -> dict[str, Any]:

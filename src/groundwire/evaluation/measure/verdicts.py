@@ -69,7 +69,7 @@ class JudgedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
-        """Make the numbers and names of a row; ``by`` is the column to group by, or ``None``."""
+        """Make a judged answer from a row of results; ``by`` is a column to group by."""
         columns, detection = row.columns, row.detection
         model = columns.get("model", "")
         spans = () if detection is None else detection["spans"]

@@ -28,7 +28,7 @@ class RowKind(StrEnum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a person should look at it: the verdict is wrong, or missing, or unconfirmed.
+        """Whether a person should look at the row: its verdict is wrong, missing or unconfirmed.
 
         A verdict is unconfirmed if the answer is flagged and has no label.
         """
@@ -108,9 +108,10 @@ class ReportRow:
 
 
 def doubt_at(detector: DetectorInfo) -> float:
-    """Return the doubt, in [0, 1], from which on a detector flags a claim.
+    """Return the doubt, in [0, 1], at which a detector flags a claim.
 
-    It is the threshold of a detector with probabilities, and 1 minus that of one that compares.
+    This is the threshold itself if the detector gives probabilities, and 1 minus the threshold if
+    it gives similarities.
     """
     threshold = detector.threshold
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold

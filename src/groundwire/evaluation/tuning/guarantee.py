@@ -16,7 +16,7 @@ and in simulations it mostly allowed fewer losses.)
 
 The guarantee is thus about an answer that is drawn from a context that is drawn at random. The rate
 over all answers differs from it if contexts with many answers are harder than those with few, and
-it cannot be guaranteed, because the number of answers to a context has no bound. As a precaution,
+it cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
 the chosen threshold is one at which the rate over all labelled answers meets the target too. (Any
 threshold that passed its test may be chosen: the guarantee holds for all of them at once.)
 """
@@ -45,7 +45,7 @@ _SLACK = 1e-9
 #: The population for which a guarantee holds, as text.
 DRAWN = "an answer drawn from a context drawn at random"
 
-#: Aim → what its trials are.
+#: Aim → description of its trials, for messages.
 UNITS = {
     Aim.FPR: "grounded contexts",
     Aim.RECALL: "hallucinated contexts",
@@ -151,7 +151,7 @@ def shares(part: Ints, whole: Ints) -> Floats:
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Return the index of one answer of each context: of those that count, the lowest in rank."""
+    """Return one answer, by its index, of each context: of those that count, the lowest in rank."""
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)

@@ -71,7 +71,8 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # As in spans.reduce_tokens: a float32 score that prints as the threshold reaches it.
+            # A float32 score may be a little below the threshold that it prints as. It counts as
+            # having reached it, as in spans.reduce_tokens.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
