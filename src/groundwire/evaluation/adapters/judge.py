@@ -42,8 +42,8 @@ THREADS = 8
 
 #: How often a prompt is sent if replies are malformed: the second reply may differ from the first.
 _ATTEMPTS = 2
-#: The most characters that a token has on average. An endpoint that counts fewer tokens than this
-#: allows for has cut the prompt.
+#: The most characters that a token can have on average. If an endpoint counts so few tokens that
+#: they would be longer, it has read only a part of the prompt.
 _MOST_CHARS_A_TOKEN = 12
 
 _LABELS = {

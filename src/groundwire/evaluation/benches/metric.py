@@ -106,7 +106,7 @@ class Metric:
         """
         if self.needs_spans:
             return None
-        # Only answers that the real detector's score counts, so that the two scores compare.
+        # The real detector's score does not count all answers: count the same here, to compare.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))

@@ -232,7 +232,7 @@ class RowReader(Generic[_Row]):
         *,
         renames: bool = False,
     ) -> None:
-        """Make a reader that has seen no row yet.
+        """Make a reader for one table.
 
         Args:
             columns: The column of each field.
