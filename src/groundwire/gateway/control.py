@@ -75,7 +75,7 @@ class ControlPlane:
         watcher: Keeps the directory up to date with the database.
         audit: The log that writes audit records.
         trail: Reads the audit records in the database.
-        activity: Counts answers, and the time that checks take.
+        activity: Counts answers and the time of checks, in the database.
         pipeline: The stages of a check, once they are loaded. They know which settings of tenants
             are possible.
     """
@@ -220,7 +220,7 @@ class ControlPlane:
         self._tried.set()
 
     async def _prepare(self) -> None:
-        """Make the first keys if there are none, and keep them until they can be shown."""
+        """Make the first keys if there are none, and keep them until ``on_start`` shows them."""
         if self.is_local_demo or self._start != FirstStart():
             return
         self._start = await prepare(self.registry, self.config)

@@ -108,7 +108,7 @@ class Metrics:
     """All metrics of one gateway; threads may share it.
 
     Attributes:
-        activity: Counts the same answers in the store; ``None``: there is no store.
+        activity: Counts the same answers in the database; ``None`` if there is no database.
     """
 
     def __init__(self) -> None:

@@ -95,7 +95,8 @@ class Flow:
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = form or AnswerForm(), sources
         self._pieces: list[str] = []
-        self._last_word = ""  # not judged until it is complete: the answer may break off in it
+        # The last word is not judged until it is complete, as the answer may break off within it.
+        self._last_word = ""
         self._before = ""  # the end of the text before the last word
         self._checked: Checked | None = None
         self._clear_to = 0

@@ -12,7 +12,7 @@ RETRY_S = 30.0
 
 
 class Lazy(Generic[_T]):
-    """A value that is made when it is first needed, and once even if several threads need it."""
+    """A value that is made when it is first needed, and once only, also among several threads."""
 
     def __init__(
         self,

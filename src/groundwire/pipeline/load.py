@@ -201,7 +201,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
             if not isinstance(reader, Reader):
                 reader = judges.get(DEFAULT_MODEL).judge
             assert isinstance(reader, Reader)
-            # No cache: a claim is read once, and belongs to one tenant.
+            # Without the cache: a claim is read only once, and tenants must not share results.
             judge = reader.uncached().entailment
             return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **thresholds)
         return Explainer.load(

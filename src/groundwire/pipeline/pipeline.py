@@ -389,7 +389,7 @@ class Pipeline:
             detector=self._named(own),
         )
 
-    # Its answers.
+    # The answers to a request.
 
     def detect(
         self,

@@ -1,4 +1,4 @@
-"""What the servers of pages share: the policy of every response, and the files of the look."""
+"""Parts that all apps with HTML pages share: security headers, and style sheets and scripts."""
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -10,14 +10,17 @@ _ASSETS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 class PagePolicy:
-    """Middleware: pages load what is theirs alone, stand in no frame, and are not cached."""
+    """Middleware that sets security headers on every response.
+
+    Pages load files of their own site only, cannot be shown in a frame, and are not cached.
+    """
 
     def __init__(self, app: ASGIApp, *, posts_forms: bool = False) -> None:
         """Wrap an app.
 
         Args:
             app: The app.
-            posts_forms: Whether its pages send forms; otherwise scripts alone send anything.
+            posts_forms: Whether the pages send forms. If not, only their scripts may send requests.
         """
         form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
         headers = {
@@ -45,7 +48,7 @@ class PagePolicy:
 
 
 async def asset(request: Request) -> Response:
-    """Give a file of the folder of templates, but no template."""
+    """Return a style sheet, script or icon from the folder of templates, but no template."""
     name = request.path_params["name"]
     kind = _ASSETS.get(name.rpartition(".")[2])
     if kind is None or "/" in name:

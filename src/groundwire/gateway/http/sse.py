@@ -116,7 +116,7 @@ class EventSplitter:
             events.append(ServerSentEvent.of(bytes(self._buffer[start : found.end()])))
             start = self._searched = found.end()
         del self._buffer[:start]
-        # The searched bytes hold no end of an event, but may end with the first half of one.
+        # The searched bytes contain no end of an event, but may end with the first half of one.
         self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLargeError(self._max_event_bytes)

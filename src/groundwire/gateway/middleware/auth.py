@@ -121,7 +121,8 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may follow any scheme or none. Two ways to split: a separator may be part of a key.
+        # A key may follow any scheme, or none. It is split off in two ways, by spaces alone and by
+        # all separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
     return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))

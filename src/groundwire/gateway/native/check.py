@@ -20,8 +20,8 @@ from groundwire.pipeline.conversation import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: The most characters in the name of an operating point. Longer values are refused here, because
-#: the detector's error would repeat them. Likewise for numbers, the largest value.
+#: The most characters in the name of an operating point, and the largest number. Other values are
+#: refused here, because the detector's error would repeat them.
 _MAX_NAME_CHARS = 40
 _MAX_POINT = 1_000_000
 

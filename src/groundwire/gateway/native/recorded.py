@@ -64,7 +64,7 @@ async def recorded(
     Raises:
         Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
             without a record.
-        Exception: What ``work`` raises because of invalid data, or the failure of its result.
+        Exception: The exception of ``work`` if the data are invalid, or ``failure`` of its result.
     """
     recorder = Recorder(asked.own, trace_id=asked.trace_id)
     if not recorder.may_begin():

@@ -9,7 +9,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: While no bytes arrive, the connection is examined for errors after every so many seconds.
+#: Seconds between two looks at the connection for errors, while no bytes arrive.
 _LOOK_S = 1.0
 
 
@@ -86,7 +86,7 @@ class UpstreamReply:
         return b"".join(pieces)
 
     async def chunks(self) -> AsyncGenerator[bytes]:
-        """Yield the pieces of the body as they arrive, still in its content coding; none is empty.
+        """Yield the pieces of the body as they arrive, still in the body's content coding.
 
         The next piece is read from the upstream only when it is asked for. The reply is closed when
         the generator ends, in any case.

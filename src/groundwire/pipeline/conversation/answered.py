@@ -12,7 +12,7 @@ from groundwire.pipeline.conversation.wording import states_something
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The range of a question and its answer in a prompt, before the question that it really asks.
+    """The range of a question and its answer in a prompt, before the user's own question.
 
     ``has_context`` tells whether the range includes a context of its own, as that of an example
     does.

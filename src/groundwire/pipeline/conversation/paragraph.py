@@ -55,7 +55,7 @@ def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
 
 
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
-    """Return whether none of some sentences informs: they are questions or orders."""
+    """Return whether no sentence informs: they are questions or orders about the evidence."""
     wordings = (wording_of(text[first:last], is_user=is_user) for first, last in ranges)
     return all(each is not Wording.INFORMS for each in wordings)
 

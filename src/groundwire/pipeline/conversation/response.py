@@ -121,7 +121,7 @@ def read_response(body: object) -> tuple[Answer, ...]:
         body: The body of the response, as :func:`json.loads` gives it.
 
     Returns:
-        One answer a choice, in order; none if there are no choices.
+        One answer for each choice, in order; empty if there are no choices.
 
     Raises:
         InvalidConversationError: If it is no chat completion: no object, without a list of choices,
@@ -163,7 +163,7 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
-    """Yield the calls of tools in a message; ``function_call`` is the old form of ``tool_calls``."""
+    """Yield the calls of tools in a message, in ``tool_calls`` or the older ``function_call``."""
     calls = message.get("tool_calls")
     legacy = {"function": message.get("function_call")}
     for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:

@@ -160,7 +160,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether "history" is not that of a chat: "Order history", "patient's history"."""
+        """Return whether words such as "order history" mean no history of a chat."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known
