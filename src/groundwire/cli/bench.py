@@ -61,8 +61,8 @@ def bench(
 
     Exit status:
         0  all rows were read and checked, each at least in part
-        1  some were not, which is told: rows that could not be read are in no score; answers that
-           could not be checked count as missed if they are hallucinated, else not at all
+        1  some rows could not be read, and are in no score; or some answers could not be checked,
+           and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
     # NumPy and the scores take a moment to import, which --help does not need.

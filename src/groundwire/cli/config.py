@@ -41,8 +41,8 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
     Each problem comes with its line, and with the values that are possible there.
 
     Exit status:
-        0  it can be used
-        2  it cannot
+        0  FILE can be used
+        2  FILE cannot be used
     """
     read = read_config(ctx, file)
     for line in describe(read, name=_name(file)):

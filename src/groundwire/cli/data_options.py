@@ -23,7 +23,8 @@ class DataOptions:
     Attributes:
         columns: The column that holds a field, if it has another name; can be repeated.
         label_means: Meaning of a label of 1, true or yes.
-        format: How the data is written; slots are {{supported||hallucinated||kind}} in the answers.
+        format: Format of the data: a table with labels, or answers with slots, which are written
+            {{supported||hallucinated||kind}}.
         tasks: Only rows of this task; can be repeated.
         limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
         engine: The processes that judge the rows.

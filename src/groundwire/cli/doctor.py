@@ -77,7 +77,7 @@ def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
 
     Exit status:
         0  answers can be checked
-        2  they cannot
+        2  answers cannot be checked
     """
     findings = [
         look_at_system(),

@@ -38,7 +38,8 @@ def evaluate(
 
     Args:
         data: Labelled answers: a file, or a folder of files.
-        prevalences: Tell the precision if this share of answers were hallucinated; can be repeated.
+        prevalences: Also give the precision for data in which this share of the answers is
+            hallucinated; can be repeated.
         as_json: Print the scores as JSON.
 
     Examples:
@@ -53,8 +54,8 @@ def evaluate(
 
     Exit status:
         0  all rows were read and checked, each at least in part
-        1  some were not, which is told: rows that could not be read are in no score; answers that
-           could not be checked count as missed if they are hallucinated, else not at all
+        1  some rows could not be read, and are in no score; or some answers could not be checked,
+           and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine)

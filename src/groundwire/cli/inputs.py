@@ -66,7 +66,7 @@ RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
 
 
 def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse an empty name, which is often an unset shell variable."""
+    """Refuse an empty name as the value of an option: it is often an unset shell variable."""
     if value == "":
         raise click.BadParameter("it is empty. Name one, or leave the option out.", ctx, param)
     return value

@@ -66,7 +66,7 @@ class OutputOptions:
         if self.retry_failed and self.output is None:
             raise click.UsageError("--retry-failed concerns the file of --output: name it.")
         if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
-            # The results would be data of the next run.
+            # The next run would read the results as data.
             raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
         resume = self.resume or self.retry_failed
         return Files(batch=data, output=self.output, resume=resume, force=self.force)

@@ -100,7 +100,8 @@ class ServerOptions:
         plain_http_host: The host to which plain HTTP is allowed, besides this machine.
         holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
         held_only: Refuse evidence that comes with a call: only held evidence counts.
-        roots: A folder whose files may be evidence, all of them; can be repeated.  [default: none]
+        roots: A folder; agents may use all files in it as evidence. Can be repeated.
+            [default: none]
     """
 
     file: Path | None = option("--config", type=TEXT_FILE)

@@ -21,8 +21,8 @@ def playground(
     alone, and nothing is stored.
 
     Args:
-        host: The address to listen on. On another than this machine's own, anybody who reaches it
-            can use the page: it needs no key.
+        host: The address to listen on. The page needs no key, so anybody who can reach this address
+            can use it.
         port: The port to listen on; 0: any.
         opens: Whether a browser is opened, if there is one.
 

@@ -77,7 +77,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """Return all addresses with failures that have no event yet, and their numbers."""
+        """Remove and return all failures that have no event yet: addresses, and their numbers."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

@@ -127,7 +127,7 @@ def read_claims(
 def read_answer(
     answer: str, spans: Sequence[Source], *, claim_split: str, citation_regex: str | None
 ) -> ReadAnswer:
-    """Divide an answer into claims and asides; arguments and errors are those of `read_claims`."""
+    """Divide an answer into claims and asides; for arguments and errors see `read_claims`."""
     known = frozenset(span.id for span in spans)
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)

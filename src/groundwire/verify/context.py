@@ -47,9 +47,9 @@ class Contexts:
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """Return the same question with the cited spans taken away.
+        """Return the question whether the claim's evidence supports it without the cited spans.
 
-        If the claim cites no span of the evidence, all its evidence is taken away.
+        If the claim cites no span, all of its evidence is taken away.
         """
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)

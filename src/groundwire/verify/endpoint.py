@@ -16,7 +16,7 @@ from groundwire.verify.verifier import FailureKind, Scope
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
 
-#: How often a call is repeated after 429, 5xx, and connections that fail or time out.
+#: How many times a call is repeated after status 429 or 5xx, or a connection that fails.
 MAX_RETRIES = 2
 
 _NEWER_NAME = "api.openai.com"

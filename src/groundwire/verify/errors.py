@@ -1,4 +1,4 @@
-"""The error of a verification that cannot take place, or of a call that brought no answer."""
+"""Defines the error for a verification that cannot take place, or a call without an answer."""
 
 
 class NotVerifiedError(ValueError):

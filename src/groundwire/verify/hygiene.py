@@ -22,7 +22,7 @@ _MAX_HEADING_WORDS = 10
 
 
 class NonEvidence(StrEnum):
-    """Why a sentence is not evidence."""
+    """The kinds of sentences that are not evidence."""
 
     QUESTION = "QUESTION"
     INSTRUCTION = "INSTRUCTION"
@@ -180,7 +180,7 @@ def clean(text: str) -> Cleaned:
 
 def _shown(piece: _Piece) -> str:
     if piece.kind is None or piece.kind is NonEvidence.DENIED:
-        return piece.text  # a verifier that reads the prompt sees the denial itself
+        return piece.text  # a prompt shows the denial itself, not a mark
     return f"{piece.kind.mark} "
 
 
@@ -226,7 +226,7 @@ def kind_of(sentence: str) -> NonEvidence | None:
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]
     if not any(char.isalnum() for char in bare):
-        return None  # a horizontal rule or a bullet alone
+        return None  # a horizontal rule or a lone bullet does no harm
     prefixed = _PREFIXED.match(bare)
     if (prefixed and _is_asked_after(prefixed)) or _ends_as_question(tidy):
         return NonEvidence.QUESTION

@@ -143,7 +143,7 @@ class LocalVerifier:
             CorruptModelError: If a file does not have the hash that the manifest says.
             SettingError: If a setting is outside its range.
         """
-        _map(_manifest(model))  # before anything large is loaded
+        _map(_manifest(model))  # a missing map is an error before anything large is loaded
         return cls.of(Detector.load(model, threads=threads, cache_mb=cache_mb), model=model)
 
     @classmethod

@@ -174,7 +174,7 @@ class VerificationReport:
 
     @property
     def under_budget(self) -> bool:
-        """The value of ``flagged``, by its other documented name."""
+        """The same as ``flagged``, under another documented name."""
         return self.flagged
 
     @property

@@ -49,7 +49,7 @@ _DOCUMENTED = (
     "timeout_s",
 )
 
-#: Numbers that are no further apart than this count as equal.
+#: A gap of at most this size counts as 0, since it may come from rounding.
 _ROUNDING = 1e-6
 
 _Number = Annotated[float, Field(ge=-1e9, le=1e9)]
@@ -208,7 +208,7 @@ def read_report(
     if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
     is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    # A flagged report without a flagged claim is about something that it does not list.
+    # If the report is flagged and none of its claims is, it has left out a flagged claim.
     is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(
@@ -305,7 +305,7 @@ def _speaks_against_pass(
 def _decision(
     reported: ReportedClaim, posterior: Readout | None, target: float, *, is_flagged: bool
 ) -> ClaimDecision:
-    """Return the service's decision, except that a pass needs a posterior that supports it."""
+    """Return the service's decision; a pass is overruled if the posterior does not allow it."""
     if not is_flagged:
         if posterior is None:
             return PASSED

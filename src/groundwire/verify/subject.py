@@ -1,4 +1,4 @@
-"""The subject of a verification: an answer or a trace, read as claims."""
+"""Reads the subject of a verification, an answer or a trace, as claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -28,11 +28,11 @@ _ALIASES = {
     **dict.fromkeys(("N", "NO"), Verdict.NO),
     **dict.fromkeys(("U", "UNSURE", "UNKNOWN"), Verdict.UNSURE),
 }
-_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last three: tokenizers' spaces
+_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3: spaces of tokenizers
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """The verdict that a word or token stands for, whatever its case and punctuation.
+    """Return the verdict that a word or token means, whatever its case and punctuation.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -264,7 +264,7 @@ def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judg
     try:
         judged = list(verifier.judge(questions))
     except Exception as error:  # noqa: BLE001 - a verifier may be anyone's; nothing was verified
-        # Its message may quote the claim, which has no place in a report's error.
+        # The error's message may quote the claim, which errors in reports must not do.
         problem = f"The verifier failed: {type(error).__name__}."
     else:
         if len(judged) != len(questions):

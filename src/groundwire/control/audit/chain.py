@@ -59,8 +59,7 @@ class Chain:
         """Append an event, and return its record.
 
         Raises:
-            TypeError: If the event is not JSON data; the chain stays as it was.
-            ValueError: The same.
+            TypeError, ValueError: If the event is not JSON data; the chain then stays as it was.
         """
         return self.add(Draft.of(event))
 
@@ -110,7 +109,7 @@ def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -
 
 
 def key_id(key: bytes) -> str:
-    """Return the public name of a key, which reveals nothing of it."""
+    """Return the public id of a key, which reveals nothing about the key."""
     return _mac(key, _KEY)[:8]
 
 

@@ -69,7 +69,7 @@ class Claims:
 
 
 def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
-    """Return the key that has signed a record; ``None`` if none of them has."""
+    """Return the key that has signed a record; ``None`` if none of ``keys`` has."""
     for key in keys:
         mac = record_mac(
             key,

@@ -8,7 +8,7 @@ from groundwire.errors import InputError
 #: Most characters of a cursor that are read; genuine cursors are shorter.
 MAX_CHARS = 2000
 
-_LARGEST = 2**63 - 1  # what a database can hold
+_LARGEST = 2**63 - 1  # the largest integer that a database can store
 
 
 class InvalidCursorError(InputError):

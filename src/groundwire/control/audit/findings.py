@@ -28,7 +28,7 @@ class AnswerFindings:
         """Collect the findings of answers."""
         found = [answer.detection for answer in answers if answer.detection is not None]
         explained = [each for answer in answers for each in answer.explanations]
-        # An explainer that failed did not find zero contradictions.
+        # If the explainer failed, the number of contradictions is unknown, not 0.
         judged = [each for each in explained if each.entailment is not None]
         return cls(
             spans=tuple(span.text for detection in found for span in detection.spans),

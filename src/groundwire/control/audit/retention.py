@@ -235,7 +235,7 @@ class Retention:
         The column of the moment is not signed: by changing it, somebody could make retention remove
         records.
         """
-        with suppress(TypeError, AttributeError):  # SQLite takes values of any type
+        with suppress(TypeError, AttributeError):  # a column of SQLite may hold any type
             if signer(record, self._keys) is not None:
                 return bool(columns_of(json.loads(record.line))["moment"] < before)
         return False

@@ -71,7 +71,7 @@ class Page:
 
 
 class Trail:
-    """The audit trail in a store."""
+    """Reads the audit trail in a store."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

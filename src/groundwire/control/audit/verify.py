@@ -66,10 +66,10 @@ class _Chain:
 
 
 class TrailVerifier:
-    """Verifies a trail that need not fit into memory."""
+    """Verifies a trail record by record, so that it need not fit into memory."""
 
     def __init__(self, keys: Sequence[bytes], *, is_partial: bool = False) -> None:
-        """Begin before the first record.
+        """Prepare for the first record.
 
         Args:
             keys: The keys that may have signed chains.

@@ -36,7 +36,8 @@ class DatabaseAddress:
         except KindError as error:
             raise SettingError("store.url", Secret(""), error.legal) from None
         if urlsplit(url).scheme == "sqlite":
-            # The first slash is the URL's; a path from the root on has one of its own.
+            # The first slash belongs to the URL: sqlite:///a is a relative path, sqlite:////a an
+            # absolute one.
             return cls.of_file(Path(unquote(urlsplit(url).path[1:])))
         dsn = urlsplit(url)._replace(scheme="postgresql").geturl()
         return cls(dsn=dsn, shown=repr(secret))

@@ -41,7 +41,14 @@ class Engine:
     def working(
         cls, address: DatabaseAddress, *, pool_size: int, timeout_s: float, is_synced: bool
     ) -> Self:
-        """Make an engine to read and write with."""
+        """Make an engine for reading and writing, with a pool of connections.
+
+        Args:
+            address: The address of the database.
+            pool_size: The number of connections in the pool.
+            timeout_s: Seconds to connect, and seconds to wait for a connection of the pool.
+            is_synced: Whether SQLite writes each transaction to the disk at once.
+        """
         connect = (
             _postgresql(address, timeout_s=timeout_s, statement_s=STATEMENT_S)
             if address.path is None
@@ -155,5 +162,5 @@ async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:
-        with suppress(ValueError):  # it is being closed
+        with suppress(ValueError):  # raised if it is being closed already
             await connection.close()
