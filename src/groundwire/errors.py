@@ -39,7 +39,7 @@ class GroundwireError(Exception):
 
 
 class InputError(GroundwireError, ValueError):
-    """An input cannot be checked as it is."""
+    """An input is invalid, so it cannot be checked."""
 
 
 class EmptyAnswerError(InputError):

@@ -262,7 +262,8 @@ class Stream:
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
-        # Stays true if an interrupt comes before the claims are stored: a result would lack them.
+        # Stays true if an interrupt comes before the claims are stored. Then the stream refuses to
+        # go on, because its result would lack these claims.
         self._is_broken = True
         scores = self._scores(ready)
         claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]

@@ -1,1 +1,1 @@
-"""The input and the result of a check, and the pure steps between: evidence, rules, spans."""
+"""The input and the result of a check, and the pure steps between them: evidence, rules, spans."""

@@ -62,7 +62,7 @@ class WordWeights:
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
         """Embed a text: the weighted mean of its word pieces, shape ``(128,)``.
 
-        Its length is 1, or 0 if no word piece has a weight.
+        The length of this vector is 1, or 0 if no word piece has a weight.
         """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
@@ -156,7 +156,8 @@ class Evidence:
         """Return the indices of all passages, best first, and their scores in that order."""
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
-        # A matrix product may round a row by its place, which must not decide between equal scores.
+        # The rounding of a matrix product may depend on the place of a row, and the place must not
+        # decide which of two equal passages ranks first.
         scores = np.round(scores, 5)
         order = np.argsort(-scores, kind="stable")
         return order, scores[order]
@@ -222,7 +223,10 @@ class Evidence:
         return tuple(found)
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> Iterator[tuple[int, PassageLine]]:
-        """Yield the index of the passage and the line, best first, for lines that share words."""
+        """Yield the lines of chosen passages that share words with a query, best first.
+
+        Each comes after the index of its passage.
+        """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
         found: list[tuple[float, int, PassageLine]] = []
@@ -274,7 +278,13 @@ class Query:
         question: NDArray[np.int32] | None = None,
         before: NDArray[np.int32] | None = None,
     ) -> "Query":
-        """Make the query of a claim. Question and claim ``before`` help where it says "it"."""
+        """Make the query of a claim. Its context counts less, and helps if the claim says "it".
+
+        Args:
+            claim: Word pieces of the claim.
+            question: Word pieces of the question.
+            before: Word pieces of the claim before.
+        """
         parts = [(claim, 1.0)]
         parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]
         ids = np.concatenate([ids for ids, _ in parts])

@@ -45,7 +45,7 @@ class Source:
                 evidence, its id and title are kept, and its metadata and other keys are ignored.
                 Any other mapping or list is taken as JSON data and written out (offsets then count
                 in :attr:`text`).
-            index: Its position among the sources, for the error message.
+            index: Position of the source among the sources, for the error message.
             metadata: Names of metadata of a document that are evidence as well. They are written
                 before its text, a line each.
 
@@ -133,12 +133,12 @@ def unscored(value: object) -> object:
 
 
 def _get(document: object, name: str) -> object:
-    """Return the value under a key of a mapping, or of an attribute of an object, or ``None``."""
+    """Return the value of a key of a mapping, or of an attribute; ``None`` if there is none."""
     return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
 
 
 def _described(document: object, name: str) -> object:
-    """Return the value of a name in a document, or else in its metadata, or ``None``."""
+    """Return a field of a document, or else of its metadata; ``None`` if neither has it."""
     metadata = (_get(document, key) for key in ("metadata", "meta"))
     places = [document, *(each for each in metadata if isinstance(each, Mapping))]
     return next((found for each in places if (found := _get(each, name)) is not None), None)

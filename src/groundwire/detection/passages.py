@@ -128,7 +128,7 @@ class Passage:
 
     @cached_property
     def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """The distinct word pieces of all lines: the number of the line, and the id, of each."""
+        """The distinct word pieces of each line, as two arrays: number of the line, and id."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
         ids = self.ids[bounds[0] :].astype(np.int64)
@@ -180,9 +180,10 @@ def cut_source(
 
 
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
-    """Pack lines into passages. Each begins with the last line of the one before, if it is short.
+    """Pack lines into passages.
 
-    A line that is longer than a passage is cut.
+    A passage begins with the last line of the passage before, if that line is short. A line that is
+    longer than a passage is cut.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}
@@ -229,7 +230,7 @@ class _Pack:
         self.n_own_chars += (line.end - line.start) if is_new else 0
 
     def next(self, *, carries: bool, room: int) -> "_Pack":
-        """Make the next pack. If ``carries``, the last line is repeated in it, if that has room."""
+        """Make the next pack; with ``carries`` the last line of this one begins it, if short."""
         following = _Pack()
         line, ids = self.lines[-1]
         if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):

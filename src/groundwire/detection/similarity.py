@@ -56,7 +56,7 @@ def is_ungrounded(similarity: float, threshold: float) -> bool:
 
 
 def overall(similarities: Sequence[float]) -> float:
-    """Return the similarity of an answer: the mean of its claims; 1 if no claim was compared.
+    """Return the mean similarity of an answer's claims; 1 if no claim was compared.
 
     >>> overall([0.75, 0.25]), overall([])
     (0.5, 1.0)

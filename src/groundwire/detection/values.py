@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a stretch of the answer: one of the three labels of NLI, or unchecked."""
+    """The label of a stretch of the answer: one of three that correspond to NLI, or unchecked."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -227,8 +227,8 @@ class Span(JsonRecord):
             depends on the operating point: the threshold decides which sentences get a second
             look, and the more favourable of two readings counts. ``None`` with a similarity
             detector.
-        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` with every other detector
-            than similarity.
+        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector is a
+            similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
         conflict: Kind of the conflict that a rule found in the span, such as ``number``; ``None``
             if only the model flagged the span.

@@ -8,7 +8,7 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """Divide a docstring into its text and its entries about parameters or attributes."""
+    """Return the text of a docstring, and by name its entries about parameters or attributes."""
     text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
     # Two spaces set "[default: ...]" off from the text, even where a line begins with it.
     entries = {

@@ -45,11 +45,11 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
 #: Least number of different common words of one other language in a foreign text. On sixty short
-#: texts, two such words told the texts in seven other languages from all English texts, even those
-#: with foreign names, quotes and code.
+#: texts, two such words distinguished all texts in seven other languages from the English texts,
+#: some of which had foreign names, quotes and code.
 _MIN_FOREIGN = 2
-#: The least number in a text of more than ``_SHORT_CHARS`` characters, which may hold lists of
-#: names.
+#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
+#: lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
 _SMALL_CHARS = 3
 

@@ -42,8 +42,10 @@ _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-_MAX_WASTE = 2  # characters read as data in vain, per character of text: keeps time linear
-_MAX_DEPTH = 2  # greatest depth of data in prose that is itself a value in data
+# Most characters per character of text that may be read as data in vain, so that time is linear.
+_MAX_WASTE = 2
+# Greatest depth of nesting of data in prose that is itself a value in data.
+_MAX_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,13 @@ _LIST_KEYS = words("""
     articles chunks citations context contexts docs documents hits matches nodes passages references
     results search_results snippets sources texts
 """)
-_TITLE_KEYS = ("title", "name", "source")  # in order of preference
-_MIN_TEXT_CHARS = 60  # the "text" of a record is a passage only from this length on
-_MIN_CUT_CHARS = 60  # a shorter value is not cut into sentences: "Available. Released 2023"
+# Keys of the title of a record, in order of preference.
+_TITLE_KEYS = ("title", "name", "source")
+# Least length of the text of a record that is a passage.
+_MIN_TEXT_CHARS = 60
+# A shorter value is not cut into sentences: "Available. Released 2023".
+_MIN_CUT_CHARS = 60
+# A longer value is always cut into sentences.
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
 _NOTHING = ("empty", "null")

@@ -5,7 +5,7 @@ The detector does not use this module: it reads the whole question.
 
 #: Characters of a prompt that the models read, half of them at each end.
 MAX_CHARS = 4_000
-# A question of at most so many words may refer to the previous one: "Thanks! And the second one?"
+# Most words of a question that may refer to the previous one: "Thanks! And the second one?"
 _FEW_WORDS = 6
 
 

@@ -52,8 +52,8 @@ _IDENTIFIER = re.compile(r"[\w.\-]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: Keys of its path that a leaf keeps, and characters of each key but the leaf's own. Without these
-#: limits every leaf in deep nesting would repeat a long path, at quadratic cost.
+#: Most keys of its path that a leaf keeps, and most characters of each key but its own. Without
+#: these limits every leaf in deep nesting would repeat a long path, at quadratic cost.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.

@@ -195,8 +195,8 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         found = [word for word in WORD.findall(rest) if not self._names([word])]
         n_ids = sum(self._names([word]) for word in WORD.findall(rest))
-        # Any address may stand beside the id of one source, as only the entry says where that
-        # source is. All other addresses have to be known.
+        # An entry with the id of one source may have any address, because only the entry itself
+        # says where that source is. Otherwise every address has to be known.
         if not (n_ids == 1 and "," not in text) and not all(map(self._knows_address, urls)):
             return False
         lowers = [word.casefold() for word in found]

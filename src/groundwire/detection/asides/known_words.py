@@ -35,7 +35,9 @@ class KnownWords:
         return bool(self._places(word))
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether the question has some words, or one source has all that it lacks.
+        """Return whether some words are known.
+
+        They are if the question has them all, or if one source has all that the question lacks.
 
         Args:
             found: The words, in lower case.
@@ -51,7 +53,10 @@ class KnownWords:
         return any(text.casefold() in each for each in self.texts)
 
     def lacks(self, found: Sequence[Word]) -> bool:
-        """Return whether the sources have no form of any content word; false in doubt."""
+        """Return whether the sources have none of the content words among some words, in any form.
+
+        It is false in doubt.
+        """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
             return False

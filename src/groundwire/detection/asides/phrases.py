@@ -21,7 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Most words of a title with a question that neither the sources nor the question need to have.
+#: Most words that a title with a question may have which are neither in the sources nor asked for.
 _MAX_FREE = 2
 #: Verbs that a question begins with, or that stand behind its subject.
 _AUXILIARY = words(
@@ -87,9 +87,9 @@ class Phrases:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of a text if all its clauses are listed phrases or intros, or ``None``.
+        """Return the kind of aside of a text, which is that of its last clause.
 
-        It is the kind of the last clause.
+        ``None`` if a clause is neither a listed phrase nor an intro.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
@@ -182,7 +182,8 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS:
             return False
-        # "Costs" may begin a title; in "Pro costs" it may be a verb.
+        # Do not test the first word: "Costs" may begin a title, while in "Pro costs" it may be a
+        # verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
             return False

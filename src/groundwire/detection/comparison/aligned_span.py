@@ -54,7 +54,7 @@ class ComparedText:
 
     @cached_property
     def lowers(self) -> frozenset[str]:
-        """The words in lower case, as word lists have them, without the month of May."""
+        """The words in lower case, as word lists have them; the month "May" is left out."""
         return frozenset(word.lower for word in self.words if word.text != "May")
 
     @cached_property
@@ -92,7 +92,7 @@ class ComparedText:
 Lines: TypeAlias = tuple[ComparedText, ...]
 
 
-@dataclass(frozen=True)  # no slots, as above
+@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
 class Held:
     """A span, its claim, and the lines of evidence that both are compared with.
 

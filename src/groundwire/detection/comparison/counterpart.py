@@ -71,7 +71,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` if different words have its score."""
+    """Return the place of the best candidate; ``None`` if one with other words is as good."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -114,7 +114,10 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
-    """Return start, end and members of each quantity of a line; a range, "1887-1889", is one."""
+    """Return start, end and members of each quantity of a line.
+
+    A range such as "1887-1889" counts as one quantity with two members.
+    """
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
         if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):

@@ -65,11 +65,11 @@ def differing_calendar(held: Held) -> list[Word]:
 
 
 def differing_names(held: Held) -> list[Word]:
-    """Return the names of which a word is in the span and in no line."""
+    """Return the names with a word that is in the span, but in no line."""
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
-        names = [*first, *names]  # a first word that alone is marked is likely a name
+        names = [*first, *names]  # if only the first word is marked, it is likely a name
     unknown = [
         word
         for word in held.span_words

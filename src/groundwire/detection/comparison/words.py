@@ -26,7 +26,7 @@ _STEM_CHARS = 5
 _NEAR = 4
 #: Number of content words after a "not" or a "may" to which it applies.
 _SCOPE = 3
-_SCOPE_WORDS = 12  # most words after it that are read, function words included
+_SCOPE_WORDS = 12  # most words after a "not" that are read, function words included
 _BEFORE_CHARS = 20
 
 

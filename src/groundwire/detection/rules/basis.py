@@ -24,7 +24,7 @@ _ENGLISH = words("the of is are and")
 _OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
-#: Shorter words are compared whole.
+#: Words with fewer letters than this are compared whole.
 _MIN_ROOTED = 6
 #: The most lines that a claim is compared with.
 MAX_LINES = 8

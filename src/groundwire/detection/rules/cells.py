@@ -99,9 +99,9 @@ def _is_entry(value: ComparedText) -> bool:
 
 
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
-    """Yield the words that a claim says about a field, each after the field's name in the claim.
+    """Yield pairs of a field's name in a claim and a word that the claim says about the field.
 
-    These are the word before the name, and the word after an "is" that follows the name.
+    Such words are the one before the name, and the one after an "is" that follows the name.
     """
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):
@@ -150,10 +150,10 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 
 
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
-    """Return the rows that are named, in the first of these ways by which any row is.
+    """Return the rows that the claim or the question names.
 
-    The first cell of the row is in the claim, or in the question; or its second cell is in the
-    claim.
+    These are the rows whose first cell is in the claim. If there are none, they are those whose
+    first cell is in the question, or else those whose second cell is in the claim.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)

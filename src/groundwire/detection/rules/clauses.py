@@ -122,7 +122,7 @@ class Clause:
         return tuple(
             word
             for word in self.all_words
-            # The cheapest test first, since every pair of clauses is compared.
+            # The cheapest test comes first, because every pair of clauses is compared.
             if (wanted := _OPPOSITE.get(word.lower))
             and not wanted.isdisjoint(other.lowers)
             and word.lower not in other.lowers
@@ -209,7 +209,7 @@ def _is_open(text: str, start: int, end: int) -> bool:
 
 
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the words that surely negate, unlike "no later than", "not only" and "no-brainer"."""
+    """Yield the words that surely negate; "no later than", "not only" and "no-brainer" do not."""
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]

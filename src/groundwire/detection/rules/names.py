@@ -48,7 +48,10 @@ def names_of_line(line: ComparedText) -> list[Word]:
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
-    """Return whether the evidence has the long or short form of a name, as "EU" is a short form."""
+    """Return whether the evidence has the long form of a short name, or the short of a long one.
+
+    "EU" is the short form of "European Union".
+    """
     if name.text.isupper() and name.text.isalpha() and len(name.text) in _INITIALS:
         written = _JOINS.join(rf"{re.escape(letter)}\w*" for letter in name.text)
         return re.search(rf"\b{written}", basis.all_text) is not None

@@ -81,7 +81,10 @@ def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def owners(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find values that belong to another name, where the claim's name has another value."""
+    """Find values that a claim gives to a name, while the evidence gives them to another name.
+
+    It is a finding only if the evidence gives a different value to the claim's name.
+    """
     names = names_in(claim, basis)
     for quantity in quantities_in(claim):
         name = next((name for name in names if name.end <= quantity.start), None)

@@ -25,7 +25,7 @@ _MOST_ABSENT = 2
 _MIN_SAID = 2
 #: Share of the claim's other words that lines with the name must have to state the claim.
 _MOSTLY = 0.8
-#: Least number of items of a list.
+#: Least number of items in a list that is checked.
 _MIN_ITEMS = 3
 #: Number of best lines that are compared as a whole: for names, and for words.
 _LINES, _FEWER_LINES = 3, 2
@@ -68,7 +68,7 @@ def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find names about which a claim says what a line says, in the same words, about another."""
+    """Find names about which a claim says what a line says, in the same words, of another name."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
         said = claim.content - own
@@ -86,7 +86,10 @@ def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFi
 
 
 def words(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find the one word that the evidence lacks, where a line has another between equal words."""
+    """Find the one word of a claim that the evidence lacks.
+
+    It is a finding if a line has another word between the same two words.
+    """
     place = _absent(claim, basis)
     if place is None or _is_incomparable(claim, place):
         return
@@ -139,9 +142,10 @@ def _absent(claim: ComparedText, basis: Basis) -> Word | None:
 
 
 def _is_namesake(claim: ComparedText, name: Word, lines: Lines, basis: Basis) -> bool:
-    """Return whether a line has the first word of a name with a last word of another name.
+    """Return whether a line has a name with the same first word and another last word.
 
-    The evidence lacks the last word of the claim's name: "Marie Smith" for "Marie Curie".
+    The evidence must lack the last word of the claim's name. An example is "Marie Smith", where a
+    line has "Marie Curie".
     """
     own = content_in(claim, name.start, name.end)
     if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
@@ -173,8 +177,9 @@ def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> boo
 def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
     """Return whether two places have the same words right before and right after them.
 
-    At the beginning or end of the claim, the one neighbour that exists is enough. But if the line
-    does not begin or end there, it must be a content word: "the" is beside many words.
+    At the beginning or end of the claim, where only one neighbour exists, that one is enough. It
+    has to be a content word if the line does not begin or end there too: "the" is beside many
+    words.
     """
     before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))
     if before and after:

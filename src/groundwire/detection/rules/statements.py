@@ -13,8 +13,7 @@ from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of
 
 #: Least share of common content words in two clauses that are about the same thing.
 LIKENESS = 0.6
-#: A clause counts as well as the most similar one if its likeness is at least this share of the
-#: highest.
+#: Clauses count as the most similar ones if their likeness is at least this share of the highest.
 _SHARE = 0.9
 #: Least share of a claim's content words in a line that is about the same thing, and in a line that
 #: is nearly equal.
@@ -144,7 +143,10 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """Return the words of a clause that all clauses most similar to it deny, if all deny any."""
+    """Return the words of a clause that are denied by the clauses most similar to it.
+
+    The result is empty unless all of these clauses deny it.
+    """
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses
@@ -183,7 +185,7 @@ def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
 
 
 def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """Yield the words before each mention of some things in a line, such as its quantifier."""
+    """Yield the words before each mention of some things in a line; a quantifier may be there."""
     for index, word in enumerate(line.words):
         if word.stem in things:
             yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}

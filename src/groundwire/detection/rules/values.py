@@ -49,8 +49,8 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     """Find numbers, dates and times of a claim that differ from the evidence.
 
     A different time, or a number with another unit, is always a finding. A number or date that the
-    evidence lacks is a finding if a line has another in its place. A number that can be computed is
-    none.
+    evidence lacks is a finding if a line has another in its place, but not if it can be computed
+    from the evidence.
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
@@ -182,7 +182,7 @@ def _is_all_around(
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Return whether one quantity may replace another: they disagree and are of one kind.
 
-    If they differ by a slip, that of the line may lack a unit.
+    If they differ only by a slip of digits, the quantity of the line may lack a unit.
     """
     if _agrees(one, other):
         return False

@@ -57,7 +57,7 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Describe how the data of two runs differ; empty if they are the same.
 
     Two runs have the same data if their files have the same SHA-256 and the same suffix, in the
-    same order. Otherwise the names do not count: a renamed file still has the same rows.
+    same order. The rest of a name does not count: a renamed file still has the same rows.
 
     Args:
         before: Name and SHA-256 of each file of the earlier run.

@@ -13,13 +13,13 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: Numbers of the evidence are combined only if there are at most so many. Of more numbers, some two
-#: give almost any result.
+#: Most numbers of the evidence from which others are computed. Of more numbers, some two give
+#: almost any result.
 _FEW = 12
 
 
 class Match(IntEnum):
-    """How the evidence agrees with a quantity. Models are trained with these codes: keep them."""
+    """How the evidence agrees with a quantity. Models are trained with these fixed codes."""
 
     NONE = 0  # there is no quantity to compare
     EQUAL = 1  # the same value and unit
@@ -151,7 +151,7 @@ class QuantityIndex:
 
     @cached_property
     def _derived(self) -> list[float]:
-        """Results of computing with two numbers or years, ascending; empty if there are many.
+        """Results of computing with two of the numbers and years, ascending; empty if many.
 
         These are sums, differences, products, ratios, shares and changes in per cent.
         """

@@ -31,8 +31,9 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 class Stop(Enum):
     """Says when a full stop ends its sentence, judging by the word before it.
 
-    The conditional kinds depend on the word after the full stop: ``UNLESS_NUMBER`` is the end
-    unless that word is a number, ``IF_STARTER`` only if it is one that often starts a sentence.
+    The conditional kinds depend on the word after the full stop. With ``UNLESS_NUMBER`` the
+    sentence ends unless that word is a number; with ``IF_STARTER`` it ends only if that word often
+    starts a sentence.
     """
 
     FULL = auto()
@@ -44,7 +45,10 @@ class Stop(Enum):
 
 
 def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
-    """Return when the marks at ``[position, run_end)`` end the sentence begun at ``start``."""
+    """Return the condition for an end of the sentence at the marks in ``[position, run_end)``.
+
+    The sentence begins at ``start``.
+    """
     first = max(start, position - MAX_WORD_CHARS - 1)
     before = text[first:position]
     mark = text[position:run_end]
@@ -79,7 +83,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 
 
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
-    """Return when a full stop after ``before`` ends its sentence.
+    """Return the condition under which a full stop after ``before`` ends its sentence.
 
     Args:
         before: The last characters of the sentence before the full stop.
@@ -96,7 +100,7 @@ def _stop_after(before: str, *, is_whole: bool) -> Stop:
         return Stop.FULL
     if len(token) == 1 and token.isupper():
         if is_first:
-            return Stop.NEVER  # "A. The first option"
+            return Stop.NEVER  # the letter of an option: "A. The first option"
         return Stop.UNLESS_INITIAL if token == "I" else Stop.IF_STARTER
     spellings = {token, token.lower()}
     if spellings & _NEVER_LAST:

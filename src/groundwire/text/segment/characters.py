@@ -11,6 +11,6 @@ STRONG = "。！？｡।॥؟۔"
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
-# These patterns match at every position, if only the empty string, and have a greatest length.
+# These patterns match at every position, perhaps an empty text, and their length is limited.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -132,7 +132,7 @@ def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | Non
 
 
 def citations_end(view: View, position: int) -> int:
-    """Return the offset after all citations that follow ``position``, with blanks before them."""
+    """Return the offset after the citations at ``position``; blanks may stand before each."""
     while True:
         bracket = view.run(BLANKS, position)
         char = view.at(bracket)

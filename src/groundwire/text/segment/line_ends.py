@@ -32,7 +32,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:
-    """Return the end of the citations on the next line; ``None`` if it has other text or none."""
+    """Return the end of the citations of the next line; ``None`` if it does not consist of them."""
     line = _next_line(view, line_break)
     if view.at(line) not in ("[", "("):
         return None

@@ -17,7 +17,7 @@ TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
-# These patterns match at every position, if only the empty string, and have a greatest length.
+# These patterns match at every position, perhaps an empty text, and their length is limited.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 # After a CJK full stop, “ and ‘ open the next sentence: 。“
@@ -47,7 +47,7 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return where a sentence with marks at ``[position, run_end)`` ends; ``None`` if not there."""
+    """Return the end of the sentence if it ends at the marks in ``[position, run_end)``."""
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
@@ -81,7 +81,7 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after the citations that follow, and the closing marks after them."""
+    """Return the offset after the citations at ``position``, and closing marks after them."""
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position
