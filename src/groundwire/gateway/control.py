@@ -132,7 +132,7 @@ class ControlPlane:
         """Wait until tenants and keys are known, however long that takes.
 
         Raises:
-            GroundwireError: If the database can never be used.
+            GroundwireError: If the database cannot be used, and to wait would not help.
         """
         assert self._opening is not None, "it was not begun"
         await asyncio.shield(self._opening)
@@ -151,7 +151,7 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Write waiting records, and close the database."""
+        """Let changes end, write waiting audit events and counts, and close the database."""
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
@@ -312,11 +312,11 @@ class ControlPlane:
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # ``due`` counts these failures as recorded. They are, even if this task is cancelled:
-            # the log has taken them before it waits for the first time.
+            # ``due`` forgets these failures, so they must be recorded even if this task is
+            # cancelled: the log takes them before it waits for the first time.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
-                with suppress(StoreError):  # the counts are kept
+                with suppress(StoreError):  # if it fails, the counts are kept and written later
                     await self.activity.write()
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
@@ -335,7 +335,7 @@ def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
-    """Return the task that removes old events; ``None`` if the audit log is off or a file."""
+    """Return the task that removes old events; ``None`` if the database has no audit log."""
     own = config.audit
     if not own.enabled or own.path is not None:
         return None

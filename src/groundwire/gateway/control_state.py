@@ -9,7 +9,7 @@ PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """The state of the control plane.
+    """The state of database, tenants and keys, and audit log at one moment.
 
     Attributes:
         is_open: Whether tenants and keys have been read at least once.

@@ -263,7 +263,7 @@ class Metrics:
     # Upstreams.
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """Record that an upstream, by its configured name, has sent its headers."""
+        """Record how long an upstream, by its configured name, took to send response headers."""
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:

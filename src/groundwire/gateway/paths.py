@@ -1,9 +1,9 @@
 """Finds out which endpoint a path below ``/v1`` names, however the path is spelled.
 
 Servers differ in how they read paths: letter case, doubled slashes, percent signs, parameters after
-a semicolon. So the decision whether a path leads to text of a model is a cautious one: if any
-server may read it so, it counts. The path is forwarded as it was written, and refused if servers
-could read it as different endpoints.
+a semicolon. So the gateway is cautious: a path counts as leading to text of a model if any server
+may read it so. The path is forwarded as it was written, and refused if servers could read it as
+different endpoints.
 """
 
 import re
@@ -19,7 +19,7 @@ PREFIX = b"/v1/"
 #: (batches), or once more (stored conversations).
 _TEXT = frozenset(
     {
-        "batches",  # chat completions, later
+        "batches",  # chat completions that are made later
         "chat",
         "complete",
         "completion",

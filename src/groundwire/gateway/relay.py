@@ -1,4 +1,4 @@
-"""Relays requests to all other paths under ``/v1``, and returns the responses unchecked."""
+"""Relays requests under ``/v1`` that no other route handles, and returns responses unchecked."""
 
 import re
 from typing import Any

@@ -188,8 +188,8 @@ class Server(uvicorn.Server):
         async def end_after_requests() -> None:
             if ending is not None:
                 await ending
-            # uvicorn cancels late requests, but does not wait for them. Wait here: the end of the
-            # app closes what they use, and takes no more audit events of theirs.
+            # uvicorn cancels late requests, but does not wait until they have ended. Wait here,
+            # because the end of the app closes the services and the audit log that they use.
             if tasks := set(self.server_state.tasks):
                 await asyncio.wait(tasks, timeout=_CANCELLED_S)
             await end_app()
@@ -224,7 +224,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(_head_too_large() if self._n_parsed > MAX_HEAD_BYTES else _no_http())
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Handle the beginning of a request."""
         super().on_message_begin()
         self._is_in_head, self._n_head_bytes, self._n_parsed = True, 0, _LINE_BYTES
 
@@ -264,7 +264,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer an invalid request, and close the connection."""
+        """Answer an invalid request with an error, and close the connection."""
         trace_id = uuid4().hex
         body = problem_response(problem, trace_id=trace_id).body
         head = (
@@ -303,7 +303,7 @@ def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # the gateway does not use them
+        proxy_headers=False,  # X-Forwarded-* headers are not used
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
     )

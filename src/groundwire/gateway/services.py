@@ -33,7 +33,7 @@ CACHE_MB = 1000.0
 
 
 class RequestThreads(ThreadPoolExecutor):
-    """A thread pool whose log records and traces belong to the request that they work for."""
+    """A thread pool that runs work in the caller's context, for log records and traces."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         """Run a function in a thread, in the context of the caller."""

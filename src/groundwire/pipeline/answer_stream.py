@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: A word at the end of a text that may be incomplete: "tow", or "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 _MAX_WORD = 64
-#: The end of a text if a claim may end there: only the next character tells the detector.
+#: The end of a text at which a claim may end; the detector needs the next character to know.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 

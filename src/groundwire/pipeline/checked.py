@@ -13,7 +13,7 @@ from groundwire.policy.policy import Action, Policy, Ruling, decide
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The result for one answer.
+    """The result of the check of one answer.
 
     Attributes:
         context: The context of the request. Its choice and policy are final: decisions that depend

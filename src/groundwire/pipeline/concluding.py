@@ -37,7 +37,7 @@ class Concluder:
     ignores_short: bool
 
     def of(self, context: RequestContext) -> Conclude:
-        """Return a function that makes the results for one answer, the final and earlier ones."""
+        """Return a function that makes results for one answer: while it arrives, and at its end."""
         explainer = None if self.explainer is None else Remembered(self.explainer)
         return partial(self._conclude, context, explainer)
 

@@ -30,7 +30,7 @@ def leaves_of(document: str) -> list[Leaf] | None:
     ``None`` if the document is not valid JSON, is no object or list, or has a key twice.
     """
     try:
-        data = json.loads(document, parse_int=float)  # int() refuses thousands of digits
+        data = json.loads(document, parse_int=float)  # int() refuses very long numbers
         places = fields_of(document)
     except (ValueError, RecursionError):
         return None

@@ -9,11 +9,11 @@ import zlib
 
 from groundwire.errors import GroundwireError
 
-#: The codings that can be read.
+#: The content codings that can be decoded.
 KNOWN = ("gzip", "deflate")
 _NAMES = {"gzip", "x-gzip", "deflate"}
 
-#: The argument with which zlib recognises gzip or deflate by the first bytes of a body.
+#: The window size (``wbits``) that makes zlib recognise gzip or deflate by the first bytes.
 _EITHER = 47
 
 

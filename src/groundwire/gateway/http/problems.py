@@ -38,7 +38,7 @@ _TYPES = {401: AUTHENTICATION, 403: PERMISSION, 404: NOT_FOUND, 429: RATE_LIMIT}
 
 
 class Problem(Exception):  # noqa: N818 - it is what the client reads, not what went wrong here
-    """An error in the response to a client.
+    """An error that a client gets as the response to its request.
 
     Attributes:
         status: Status of the response.

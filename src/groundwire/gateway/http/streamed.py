@@ -86,7 +86,8 @@ class Streamed(Response):
         self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
-        self._gave_at: float | None = None  # when the server got the piece that it still sends
+        # The time at which the server got the piece that it is still sending, if it is sending one.
+        self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""

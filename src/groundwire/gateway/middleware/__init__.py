@@ -1,1 +1,1 @@
-"""The layers that every request passes: keys, limits, counting, readiness."""
+"""Middleware that every request passes: trace ids, counting, keys, limits, readiness."""

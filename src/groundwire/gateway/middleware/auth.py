@@ -116,7 +116,10 @@ def first_known(given: list[bytes], keyring: Directory) -> Key | None:
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
-    """Return whether the credentials may go to the upstream, because none is a gateway key."""
+    """Return whether the credentials may go to the upstream: they must not hold a gateway key.
+
+    Credentials with too many words to look up may not go there either.
+    """
     words = {
         word
         for name in CREDENTIALS

@@ -10,12 +10,12 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status of a request whose client left before its answer, by a custom of web servers.
+#: The status that web servers customarily log for a request whose client left before its answer.
 CLIENT_LEFT = 499
 
 
 class Ended(Protocol):
-    """The callback for a request that has ended."""
+    """A function that is called when a request has ended."""
 
     def __call__(self, path: str, /, *, status: int, seconds: float) -> None: ...  # noqa: D102
 

@@ -11,7 +11,7 @@ from groundwire.gateway.services import Services
 
 
 async def livez(request: Request) -> Response:
-    """Answer that the process lives, ready or not."""
+    """Answer that the process is alive, even if it is not ready."""
     del request
     return JSONResponse({"status": "alive"})
 
@@ -31,7 +31,7 @@ async def readyz(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Give the metrics in the format of Prometheus."""
+    """Return the metrics in the text format of Prometheus."""
     counted: Metrics = request.app.state.metrics
     content, content_type = counted.render()
     return Response(content, headers={"Content-Type": content_type})

@@ -58,7 +58,7 @@ _CHAT = {"type": "object", "additionalProperties": True}
 
 
 class CheckRequest(Shape):
-    """An answer, and what it may rest on.
+    """An answer, and the sources that it may rest on.
 
     Attributes:
         question: The question. It helps to find evidence, and is not evidence itself.
@@ -121,8 +121,8 @@ class BatchRequest(Shape):
     """Many answers to check.
 
     Attributes:
-        examples: Bodies as `/v1/check` takes them, each perhaps with an `id`. `context` and
-            `source` are other names of `sources`.
+        examples: Bodies as for `/v1/check`, each with an optional `id`. `context` and `source` are
+            other names of `sources`.
     """
 
     examples: list[Any]

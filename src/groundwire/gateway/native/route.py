@@ -114,7 +114,7 @@ def require_content_type(request: Request, known: Sequence[str]) -> str:
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
-    """Return an error without the tags of models, which pydantic puts into its place."""
+    """Return a validation error whose place has no tags of models, which pydantic adds to it."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
 

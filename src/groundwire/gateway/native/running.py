@@ -48,7 +48,7 @@ async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 async def submitted(threads: Executor, work: Callable[[], T]) -> T:
-    """Run work in a thread of a pool."""
+    """Run work in a thread of a pool, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 

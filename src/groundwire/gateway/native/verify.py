@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=NativeRoute)
 
-#: Failures because of an invalid request (no report) → the field of the request that is wrong.
+#: Type of a verification error because of an invalid request → the field that is wrong.
 _OF_THE_REQUEST: dict[str, str | None] = {
     "no_spans": "spans",
     "malformed_spans": "spans",
@@ -41,7 +41,7 @@ _OF_THE_REQUEST: dict[str, str | None] = {
     "invalid_argument": None,
     "unreadable": None,
 }
-#: Failures of the backend → the status of the response. Failures that are not listed have 502.
+#: Type of a verification error of the backend → the status of the response; otherwise 502.
 _OF_THE_BACKEND = {
     "verifier_error": 500,
     "missing_api_key": 503,

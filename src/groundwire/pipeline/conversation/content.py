@@ -266,7 +266,7 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """Yield a tool's text as a piece; nothing if it says nothing, as ``[]``, ``{}`` or ``null``."""
+    """Yield a tool's text as a piece, unless it is an empty result: ``[]``, ``{}`` or ``null``."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 

@@ -26,13 +26,13 @@ _NOISE = re.compile(
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: The least number of words of unmarked sentences to be evidence: in a system message (among its
-#: instructions), and in a user's message (around the question).
+#: The least number of words that unmarked sentences need to count as evidence: in a system message
+#: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The least number of words in a user's message if the question is about what the sentences state.
+#: The number that sentences in a user's message need if the question is about what they state.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
-#: An object of JSON that begins a line.
+#: The place at which a JSON object begins a line.
 _OBJECT = re.compile(r'^[ \t]*(?=\{\s*")', re.MULTILINE)
 
 

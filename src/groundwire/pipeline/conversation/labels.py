@@ -89,7 +89,7 @@ def level_of(text: str, label: Label) -> int:
 
 
 def introduction_before(text: str, label: int) -> int:
-    """Return the start of the line before a label if it ends with a colon, else of the label."""
+    """Return where a label begins, including the line before it if that ends with a colon."""
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 

@@ -181,14 +181,14 @@ def _argument_text(arguments: object) -> str:
         raise InvalidConversationError("the arguments of a call", "it is too deep", "") from None
 
 
-#: The reasons of the APIs for the end of an answer that mean that the answer breaks off.
+#: Values of ``finish_reason`` and similar fields that mean that the answer breaks off.
 _BREAKS_OFF = frozenset(
     ("length", "content_filter", "model_length", "max_tokens", "refusal", "incomplete")
 ).union(("model_context_window_exceeded", "response.incomplete"))
 
 
 def breaks_off(reason: object) -> bool:
-    """Return whether the reason for the end of an answer means that the answer breaks off."""
+    """Return whether a ``finish_reason``, or a similar value, means that the answer breaks off."""
     return isinstance(reason, str) and reason.lower() in _BREAKS_OFF
 
 

@@ -64,7 +64,7 @@ def _roles_of_words() -> dict[str, Role]:
 
 
 class Names:
-    """Tells the roles of parts by their names: names in ``words.txt``, and names of a user."""
+    """Tells the roles of parts by their names: names in ``words.txt``, and names that are added."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Add names of evidence to the built-in ones.
@@ -73,7 +73,7 @@ class Names:
             names: The names as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
         """
         own = {tuple(words_of(name)) for name in names} - {()}
-        #: Names of several words count as one word.
+        #: The added names of several words, longest first. Each counts as one word of a name.
         self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
         self._roles = _roles_of_words() | {" ".join(each): Role.INFORM for each in own}
 
@@ -106,7 +106,7 @@ class Names:
         return role
 
     def is_plain(self, name: str) -> bool:
-        """Return whether a name has only words that names of parts have, and so is hardly prose."""
+        """Return whether all words of a name are typical of names, so that it is hardly prose."""
         known, beside = self._roles, listed("beside names")
         return all(word in known or word in beside for word in self._words(name))
 

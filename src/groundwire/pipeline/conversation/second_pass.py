@@ -1,4 +1,4 @@
-"""Corrects what parts of a prompt do, where only the whole prompt tells it."""
+"""Corrects the parts of a prompt where only the whole prompt tells what a part does."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from groundwire.pipeline.conversation.wording import (
 def settle_asides(
     parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
 ) -> None:
-    """At the end of a section of evidence, take questions and orders at its edges for no evidence.
+    """At the end of a section of evidence, exclude questions and orders at its edges.
 
     Args:
         parts: All parts so far; changed in place.
@@ -126,7 +126,7 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
 
 
 def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
-    """Yield the parts, with examples as instructions.
+    """Yield the parts; those that belong to an example become instructions.
 
     An example is a question that the prompt answers itself, with a context of its own, if any.
     """
