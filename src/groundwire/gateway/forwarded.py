@@ -29,7 +29,8 @@ def forwarded(
         accept_encoding: The codings that the response may have; ``None``: as the client says.
 
     Raises:
-        Problem: 400, if the query has characters that no URL may hold, or a likely gateway key.
+        Problem: 400, if the query has characters that no URL may hold, or text that looks like a
+            gateway key.
     """
     headers = [
         (name.decode("latin-1"), value.decode("latin-1"))

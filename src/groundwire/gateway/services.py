@@ -55,8 +55,9 @@ class Services:
             check is ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
-        opening: Threads that read requests and find their sources. Every response waits for that,
-            even if it does not wait for its check, so checks do not run in these threads.
+        opening: Threads that read requests, find their sources and ask the gate. Every response
+            waits for that, even if it does not wait for its check, so no check may occupy these
+            threads.
     """
 
     config: Config

@@ -77,7 +77,7 @@ class Checked:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
-            return 0  # an answer may be blocked for lost evidence, which may concern any claim
+            return 0  # lost evidence, for which the policy blocks too, may concern any claim
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0

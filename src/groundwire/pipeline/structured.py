@@ -44,7 +44,7 @@ _CLASSES = frozenset(
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
 #: Characters that names often have, and labels seldom have.
 _NAME = re.compile(r"[A-Z0-9]")
-#: Values that deny the statement of their key.
+#: Values that deny what their key states, such as "none" under the key "allergies".
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
 #: A key that states something: several words, or a number such as a year.
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")

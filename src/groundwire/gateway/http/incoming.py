@@ -68,7 +68,7 @@ class Incoming:
         self._was_left.set()
 
     async def gone(self) -> None:
-        """Wait until the client is gone, after the body was read or left."""
+        """Wait until the client is gone; begin to wait when nobody reads the body any more."""
         await self._was_left.wait()
         if not self._is_gone:
             await disconnected(self._receive)

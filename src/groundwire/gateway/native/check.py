@@ -100,8 +100,8 @@ def require_point(value: object) -> str | float | None:
     """Return a value unless it is obviously no operating point; the detector checks the rest.
 
     Raises:
-        Problem: If it has a wrong type or is too long. Unlike the detector's error, this one does
-            not repeat the value.
+        Problem: If the value has a wrong type, is too long or too large. Unlike the detector's
+            error, this one does not repeat the value.
     """
     match value:
         case None:

@@ -31,7 +31,7 @@ _FAILURES = frozenset({500, 502, 503, 504})
 
 
 class Observer(Protocol):
-    """Receives the responses and failures of upstreams; the gateway's metrics are an observer."""
+    """Is told about the responses and failures of upstreams, as the gateway's metrics are."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
         """Record that the headers of a response came, some seconds after the request."""
