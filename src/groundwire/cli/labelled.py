@@ -74,7 +74,7 @@ class Labelled:
 def judged_data(
     judging: Judging, data: Path, rows: DataOptions, output: OutputOptions
 ) -> AbstractContextManager[Judged]:
-    """Judge a file or folder of labelled answers; the results can be read within the block."""
+    """Judge a file or folder of labelled answers, for a ``with`` block that reads the results."""
     from groundwire.evaluation.datasets.lines import fingerprints
 
     files = output.files(data)

@@ -10,7 +10,7 @@ from groundwire.text.spelling import did_you_mean
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands. If a command does not exist, its error suggests one with a like name."""
+    """A group of commands. The error for an unknown command suggests one with a similar name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -162,7 +162,7 @@ def names_of(options: type) -> tuple[str, ...]:
 
 
 def given_settings(options: object) -> dict[str, Any]:
-    """Return the path of each setting that a given option wins over → the value of the option."""
+    """Return the settings that given options win over: path of a setting → value of its option."""
     values = {
         declared.setting: getattr(options, name)
         for name, declared, _ in _declared(type(options))

@@ -45,7 +45,7 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
 
 
 def is_of_file(config: "Config", path: str) -> bool:
-    """Return whether a setting has a value that comes from no environment variable."""
+    """Return whether a setting has a value that does not come from an environment variable."""
     return config.value(path) is not None and config.origins[path].source not in os.environ
 
 

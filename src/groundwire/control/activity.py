@@ -31,7 +31,8 @@ KEPT_S = 400 * 86_400
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
-#: Times are counted in ranges: the end of the first, and the ratio of the ends of two ranges.
+#: Times are counted in ranges. The first range ends at the first number (in milliseconds); the end
+#: of each further range is the end of the one before it, times the second number.
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]

@@ -113,7 +113,7 @@ _INSTRUCTION = re.compile(
     rf"|\s+(?:\w+\s+)?{_TEXTS})|{_TEXTS}))",
     re.I,
 )
-# Text about verdicts is addressed to the verifier.
+# Text about verdicts is addressed to the verifier, so it counts as an instruction.
 _ABOUT_VERDICTS = re.compile(
     r"^(?:important\s+)?(?:notes?|message|instructions?|attention|reminder)\s*(?:to|for|:)?\s*"
     r"(?:the\s+)?(?:\w+\s+)?(?:verifier|judge|grader|evaluator|fact[- ]checker|llm|ai|assistant|"
@@ -201,7 +201,7 @@ def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
 
 
 def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None:
-    """Return why a whole line is not evidence; ``None`` if its sentences decide."""
+    """Return why a whole line is not evidence; ``None`` if its sentences are judged singly."""
     bare = line.strip()
     n_words = len(bare.split())
     if hashes := _HASHES.match(bare):

@@ -59,8 +59,8 @@ _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Most claims of a verification that are queued at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
-#: Least P(not supported) of its words at which a conflict counts whose rule needs the model's
-#: doubt. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
+#: A conflict whose rule needs the model's doubt counts if P(not supported) of its words is at least
+#: this. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
 DENIED = 0.1

@@ -105,7 +105,7 @@ class ControlEvents:
         return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def account_saved(self, saved: SavedAccount) -> AuditEvent:
-        """Return the event of an account that was made, or has another role or password."""
+        """Return the event of an account that was made, or got another role or password."""
         account, before = saved.account, saved.role_before
         payload: dict[str, Any] = {"account": account.name, "role": str(account.role)}
         if before is None:

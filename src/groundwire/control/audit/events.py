@@ -20,7 +20,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Most claims, and most spans, whose texts are in one event; the event counts all of them.
+#: Most claims, and most spans, whose texts one event keeps; their numbers count all of them.
 MAX_TEXTS = 1000
 #: Most characters of texts that one event keeps whole, together; further texts are cut.
 MAX_CHARS = 200_000
@@ -35,7 +35,7 @@ class Disposition(StrEnum):
 
     DELIVERED = "delivered"  # sent to the client, to its end
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
-    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client has
+    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream; the client got it
     CANCELLED = "cancelled"  # the client left
 
 

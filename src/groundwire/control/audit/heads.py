@@ -51,7 +51,7 @@ class HeadRow:
         return any(is_same(each, self.signature) for each in signatures)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values of the columns."""
+        """Return the row as a mapping from column to value."""
         return {
             **self.head.to_dict(),
             "started_at": self.started_at,

@@ -98,7 +98,7 @@ def phones(text: str) -> Iterator[Range]:
 
 
 def cards(text: str) -> Iterator[Range]:
-    """Find card numbers: 13 to 19 digits that end with a right check digit and begin not with 0."""
+    """Find card numbers: 13 to 19 digits with a right check digit, of which the first is not 0."""
     for start, end in _found(_DIGITS, text):
         groups, first = list(_groups(text, start, end)), 0
         while first < len(groups):

@@ -20,7 +20,7 @@ from groundwire.control.store.faults import told
 #: The revision that this version of Groundwire works with.
 HEAD = "0004"
 
-#: The table that holds the revision. It has not Alembic's default name, which other programs use.
+#: The table that holds the revision. Alembic's default name could clash with another program's.
 VERSION_TABLE = "groundwire_version"
 
 #: The package in which Alembic finds the migrations.

@@ -37,7 +37,7 @@ def prepare(path: Path) -> None:
 
 
 def uri(path: Path) -> str:
-    """Return the URI that opens an existing file, and makes none if it does not exist."""
+    """Return the URI with which SQLite opens a file only if it exists."""
     return f"{path.absolute().as_uri()}?mode=rw"
 
 

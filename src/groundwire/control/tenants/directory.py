@@ -93,12 +93,12 @@ class Directory(Mapping[str, Overrides]):
     # Lookups of keys.
 
     def find(self, key: bytes) -> Key | None:
-        """Return the tenant's key that a text is, if it is valid now; else ``None``."""
+        """Find the key of a tenant by its text; ``None`` if no such key is valid now."""
         found = self._active(key)
         return None if found is None or found.tenant is None else Key(found.tenant, found.sha256)
 
     def find_admin(self, key: bytes) -> AdminKey | None:
-        """Return the admin key that a text is, if it is valid now; else ``None``."""
+        """Find an admin key by its text; ``None`` if no such key is valid now."""
         found = self._active(key)
         if found is None or found.role is None:
             return None

@@ -11,7 +11,7 @@ from groundwire.control.tenants.record import TenantRecord, over, read_stored_po
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import HallucinationPlugin, Overrides
 
-#: Field of a policy → setting, for fields whose setting is not ``check.`` and their name.
+#: Field of a policy → its setting, for all fields whose setting is not ``check.FIELD``.
 _SETTINGS = {
     "explain": "explain.enabled",
     "max_sources": "evidence.max_sources",

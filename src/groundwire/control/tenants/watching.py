@@ -79,7 +79,7 @@ class Watcher:
         ]
 
     async def close(self) -> None:
-        """Stop to follow changes, and store the last uses of keys."""
+        """Stop following changes, and store the last uses of keys."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
