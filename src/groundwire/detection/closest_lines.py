@@ -15,7 +15,7 @@ from groundwire.detection.evidence import Evidence, Query
 
 #: Default budget: word pieces of evidence that the cross-encoder reads with a claim.
 LINE_PIECES = 176
-# Factor by which a word is worth less with each chosen line that has it.
+# The worth of a word is multiplied by this number for each chosen line that has the word.
 _AGAIN = 0.4
 # Lines that are worth less than this share of the best line are not chosen.
 _FLOOR = 0.1

@@ -24,9 +24,9 @@ SELECTED_PIECES = 1024
 #: second. Passages below say nothing about the claim, and unrelated text should not change its
 #: verdict. The second look, which can only clear a claim of a finding, needs a higher share.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
-#: Share of the best passage's score that the best passage of a source needs; other sources are not
-#: read. Two texts on the subject of the claim both reach it, and a text on another subject with
-#: some of its words does not. The other passages of a source need only :data:`FIRST_FLOOR`.
+#: A source is read if its best passage has at least this share of the best score of all passages.
+#: Two texts on the subject of the claim both reach it, and a text on another subject with some of
+#: the same words does not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.

@@ -62,7 +62,7 @@ class AsideKind(StrEnum):
     HEADING = "heading"
     INTRO = "intro"  # "Here is what the docs say:"
     TABLE_HEADER = "table_header"
-    CODE = "code"  # an import, a request for input
+    CODE = "code"  # a line of code that claims nothing, such as an import
     GREETING = "greeting"
     CLOSING = "closing"  # "I hope this helps!", and the signature
     SOURCES = "sources"  # a list of the sources that were given

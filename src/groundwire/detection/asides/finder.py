@@ -1,4 +1,4 @@
-"""The finder of asides, which reads an answer as it arrives."""
+"""The finder of asides, the parts of an answer that claim nothing."""
 
 import re
 import sys

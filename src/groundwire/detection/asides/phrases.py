@@ -151,7 +151,7 @@ class Phrases:
             return False
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
-            left.remove(last[1])  # the subject, for which the answer may use its own word
+            left.remove(last[1])  # the subject of the text after it, which no source need name
         return not any(map(asserts, left)) and all(
             is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
         )

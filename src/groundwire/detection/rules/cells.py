@@ -84,7 +84,10 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
 
 
 def _is_offered(claim: ComparedText, word: Word) -> bool:
-    """Return whether a claim states that a thing exists; "delivery pizza" states no delivery."""
+    """Return whether a claim states that a thing exists.
+
+    "Delivery pizza" does not state that there is a delivery.
+    """
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 2]
     is_part = bool(following) and following[0].is_content and not is_verb(following[0])

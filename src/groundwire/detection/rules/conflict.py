@@ -56,7 +56,9 @@ class Conflict:
 
 
 class RuleFinding(NamedTuple):
-    """The finding of a rule before it is weighed: words ``claim[start:end]``, and the mistake.
+    """The finding of a rule, still without label and probability: the words and the mistake.
+
+    ``claim[start:end]`` are the words that the rule finds wrong.
 
     ``is_enough`` says that the finding counts even if the model does not doubt the words.
     """

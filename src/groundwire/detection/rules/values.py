@@ -18,7 +18,8 @@ _STATED = STATED | {Match.UNIT_MISSING}
 #: Least likeness of the places of two values, for one to be in the place of the other. A neighbour
 #: that both share counts 0.5.
 _IN_PLACE = 0.6
-#: Bonus if all words around one of the values are around the other too: "It was built in 1950."
+#: Bonus if all words around one of the values are around the other too. In "It was built in 1950.",
+#: "built" is the only such word.
 _ALL_AROUND = 0.1
 #: Bonus for the same unit.
 _SAME_UNIT = 0.1
