@@ -31,7 +31,7 @@ _FAILURES = frozenset({500, 502, 503, 504})
 
 
 class Observer(Protocol):
-    """Is told about the responses and failures of upstreams, as the gateway's metrics are."""
+    """Receives the responses and failures of upstreams. The gateway's metrics implement this."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
         """Record that the headers of a response came, some seconds after the request."""

@@ -222,7 +222,7 @@ def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None
 
 
 def is_data(text: str) -> bool:
-    """Return whether a text is JSON that is neither empty nor a JSON Schema, or a table."""
+    """Return whether a text is data: a table, or JSON that is neither empty nor a JSON Schema."""
     bare = text.strip()
     if bare[:1] in "{[" and bare[-1:] in "}]":
         try:
