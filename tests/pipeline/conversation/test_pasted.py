@@ -70,3 +70,10 @@ def test_a_question_and_a_label_end_a_record() -> None:
     conversation = read_user(said)
     assert found_in(conversation) == "Order: 5561\nCarrier: DHL\nStatus: lost"
     assert conversation.question == "Where is my order now?"
+
+
+def test_what_stands_between_a_question_and_the_material_belongs_to_it() -> None:
+    letter = "Hello,\n\nwe can offer 4.20 per unit. Do you need more?\n\nThe price holds until May."
+    found = found_in(read_user(f"Until when does the price hold?\n\n{letter} It is net, in euros."))
+    assert "4.20 per unit. Do you need more?" in found
+    assert "Until when" not in found

@@ -214,12 +214,13 @@ class _Walk:
         if block is None:
             return None
         if block.is_tag and (block.role in _TRANSPARENT or structure.has_roles_within(block)):
-            if self._role is Role.INFORM and block.role is None:
-                return None  # tags of the evidence itself
-            if self._is_user and block.role is None and structure.is_markup(block):
+            may_be_data = block.role is None and (self._is_user or self._role is Role.INFORM)
+            if may_be_data and structure.is_markup(block):
                 self._flush(start)
                 self._add_material(Material(block.start, block.end, is_draft=True))
                 return block.end
+            if self._role is Role.INFORM and block.role is None:
+                return None  # tags of the evidence itself
             self._flush(start)
             role = Role.INSTRUCT if block.role is Role.INSTRUCT else Role.OPEN
             self._enter(role, is_structured=True)

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from groundwire.pipeline.conversation.roles import Names, Role, listed
 
@@ -18,11 +19,13 @@ _LINE = re.compile(
     r"(?:(?P<time>[\[(]?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2}:\d{2}\b))"
     r"|(?:- +)?+[*_]{0,2}(?P<key>[\w\"'./][\w \"'./()#-]{0,38}?)[*_]{0,2}[ \t]*+:"
     r"(?=[ \t\r*_]|$)[*_]{0,2}(?P<value>[^\n]*)"
-    r"|(?P<blank>$)|(?P<item>[-+] )|(?P<quote>>[ \t>]*(?:\S+[ \t]+){2}\S|>[ \t]*$))?",
+    r"|(?P<blank>$)|(?P<item>[-+] )|(?P<number>\d+$)"
+    r"|(?P<quote>>[ \t>]*(?:\S+[ \t]+){2}\S|>[ \t]*$))?",
     re.MULTILINE,
 )
 _MIN_LINES = 3
 _MAX_KEY_WORDS = 3
+_MAX_KEY = 48
 _MIN_PROSE = 3
 _MAX_BESIDE = 300
 
@@ -40,13 +43,13 @@ class Material:
     is_draft: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     start: int
     end: int
-    indent: int
+    indent: int = 0
     is_timed: bool = False
     is_quoted: bool = False
+    is_number: bool = False
     key: str = ""
     value: str = ""
     is_blank: bool = False
@@ -71,26 +74,31 @@ class PastedMaterial:
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.is_timed or line.is_quoted or bool(line.key)
-            goes_on = group and (line.is_blank or (line.indent and not group[-1].is_blank))
+            goes_on = group and (
+                line.is_blank
+                or line.is_number
+                or (not group[-1].is_blank and (line.indent or group[-1].is_timed))
+            )
             if is_record or goes_on:
                 group.append(line)
                 continue
-            yield group
-            group = []
+            if group:
+                yield group
+                group = []
         yield group
 
     def _of_group(self, group: list[_Line]) -> Iterator[Material]:
         lines = self._without_ends(group)
         if not lines:
             return
-        if self._is_transcript(lines):
+        if _is_timed(lines) or self._is_transcript(lines):
             yield Material(lines[0].start, lines[-1].end, is_draft=False)
             return
         for is_blank, run in groupby(lines, key=lambda line: line.is_blank):
             part = list(run)
             if is_blank:
                 continue
-            if sum(line.is_timed for line in part) > 1 or any(line.is_quoted for line in part):
+            if any(line.is_quoted for line in part):
                 yield Material(part[0].start, part[-1].end, is_draft=False)
             elif self._is_record(part):
                 yield Material(part[0].start, part[-1].end, is_draft=True)
@@ -161,13 +169,25 @@ class PastedMaterial:
         return sum(self._role_of(key) is not None for key in outer) * 2 < len(outer)
 
 
+def _is_timed(lines: Sequence[_Line]) -> bool:
+    """Whether lines are a log, a chat or subtitles: many begin with a time."""
+    n_timed = sum(line.is_timed for line in lines)
+    return n_timed > 1 and n_timed * 3 >= sum(not line.is_blank for line in lines)
+
+
 def _lines(text: str) -> Iterator[_Line]:
-    if ":" not in text:
+    if ":" not in text and ">" not in text:
         return
-    for match in _LINE.finditer(text):
-        start = match.start()
-        end = text.find("\n", match.end())
+    start = -1
+    while (start := start + 1) < len(text):
+        end = text.find("\n", start)
         end = len(text) if end < 0 else end
+        if text[start].isalpha() and text.find(":", start, min(end, start + _MAX_KEY)) < 0:
+            yield _Line(start, end)
+            start = end
+            continue
+        match = _LINE.match(text, start, end)
+        assert match is not None, "every line matches"
         key = (match["key"] or "").strip("\"' ")
         if len(key.split()) > _MAX_KEY_WORDS:
             key = ""
@@ -177,7 +197,9 @@ def _lines(text: str) -> Iterator[_Line]:
             len(match["indent"]) + bool(match["item"]),
             is_timed=match["time"] is not None,
             is_quoted=match["quote"] is not None,
+            is_number=match["number"] is not None,
             key=key,
             value=match["value"] or "",
             is_blank=match["blank"] is not None,
         )
+        start = end

@@ -14,6 +14,9 @@ from groundwire.pipeline.conversation.wording import (
     points_back,
 )
 
+#: Sentences of so many words that state something are material where no structure tells.
+_MIN_WORDS = 20
+
 
 def settle_asides(
     parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
@@ -70,7 +73,10 @@ def close_gaps(parts: list[Part], text: str) -> None:
     last one, the material ends before that. Questions and headings in the material become part of
     it. Nothing is changed if a part inside speaks to the model, or if most of it is no evidence.
     """
-    marked = [part for part in parts if part.does is Wording.INFORMS and part.is_marked]
+    informing = [part for part in parts if part.does is Wording.INFORMS]
+    marked = [part for part in informing if part.is_marked]
+    if sum(len(text[part.start : part.end].split()) for part in informing) >= _MIN_WORDS:
+        marked = marked or informing
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if not marked or first_end < 0:
         return
@@ -80,7 +86,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     if parts[-1].does is not Wording.INFORMS and parts[-1].start >= last_start > end:
         end = last_start
     inside = [part for part in parts if start <= part.start and part.end <= end]
-    others = [part for part in inside if not (part.does is Wording.INFORMS and part.is_marked)]
+    others = [part for part in inside if part.does is not Wording.INFORMS]
     n_others = sum(part.end - part.start for part in others)
     if n_others * 2 > end - start or any(part.attributes for part in inside):
         return

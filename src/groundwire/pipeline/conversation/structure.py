@@ -138,10 +138,12 @@ class Structure:
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
-        """Return whether a block is XML data: it has tags inside, none with the name of a part."""
+        """Return whether a block is XML data: tags inside, few of them with the name of a part."""
         inside = self._text[block.inner : block.inner_end]
         names = _CLOSING_TAG.findall(inside)
-        return bool(names) and all(self._names.role_of(name) is None for name in names)
+        roles = [self._names.role_of(name) for name in names]
+        is_data = set(roles) <= {None, Role.INFORM, Role.OPEN}
+        return bool(names) and is_data and roles.count(None) * 2 >= len(roles)
 
     def closing_tag_at(self, position: int) -> int | None:
         """Return the end of a closing tag that begins here, or ``None``."""

@@ -55,7 +55,10 @@ _JUDGES = re2.compile(
     r"|\bes (?:cierto|verdad|correcto)\b|\bstimmt (?:das|es)\b|\best-ce (?:vrai|exact|correct)\b"
     r"|\bè (?:vero|corretto)\b|\bé (?:verdade|correto)\b"
 )
-_ENDS_QUOTING = re2.compile(r"[:：]\s*[\"“„«][^\"”“»]{20,}[\"”“»]\s*$")
+_ENDS_QUOTING = re2.compile(
+    r"(?:[:：]|\b(?:said|says|wrote|writes|texted|replied|answered|reads|states|told me))"
+    r"[ \t,]*[\"“„«][^\"”“»]{20,}[\"”“»][\s.!]*$"
+)
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
 #: The place where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
@@ -249,18 +252,19 @@ def states_something(words: list[str]) -> bool:
 
 
 def is_told(text: str) -> bool:
-    """Return whether a text gives an order, or speaks to the model."""
+    """Return whether a text gives an order, or speaks to the model about its task."""
     for start, end in sentences_of(text):
         words = _words(text[start:end])
-        if words and (is_imperative(words) or not listed("model").isdisjoint(words)):
+        may_order = words and words[0] not in listed("greetings") and "?" not in text[start:end]
+        if may_order and is_imperative(words):
             return True
     return concerns_the_task(text)
 
 
 def is_attributed(text: str) -> bool:
-    """Return whether a text reports what a document says: "The page says that..."."""
+    """Return whether a text reports what a document says, or quotes it."""
     words = _words(text)
-    return any(
+    return bool(_ENDS_QUOTING.search(text)) or any(
         word in listed("says") and before in listed("inform") for before, word in pairwise(words)
     )
 
