@@ -40,21 +40,20 @@ _Key: TypeAlias = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCount:
-    """A number of answers that have the same tenant, model, outcome and action.
+    """A number of answers of the same stretch of time, tenant, model, outcome and action.
 
     Attributes:
-        start: The beginning of the stretch of time that is counted, in seconds since 1970; 0 for
-            the whole window of a report.
-        tenant: The tenant; empty where all tenants are counted together.
-        model: The model that the client named; empty where all models are counted together.
+        start: The beginning of the stretch, in seconds since 1970.
+        tenant: The tenant.
+        model: The model that the client named.
         outcome: The outcome of the check.
-        action: The action that was taken.
-        n: The number of answers.
+        action: What was done.
+        n: The number.
     """
 
-    start: int = 0
-    tenant: str = ""
-    model: str = ""
+    start: int
+    tenant: str
+    model: str
     outcome: str
     action: str
     n: int
@@ -75,21 +74,6 @@ class StageTimes:
     n: int
     p50_ms: float
     p99_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActivityReport:
-    """The counts of a window of time.
-
-    Attributes:
-        totals: Numbers of all answers, by tenant, model, outcome and action.
-        trend: Numbers of the selected answers, by stretch of time, outcome and action.
-        times: The times that the stages of checks took.
-    """
-
-    totals: tuple[AnswerCount, ...]
-    trend: tuple[AnswerCount, ...]
-    times: tuple[StageTimes, ...]
 
 
 class Activity:
@@ -149,42 +133,36 @@ class Activity:
         )
         await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
 
-    async def report(
-        self, since: int, *, step_s: int, tenant: str = "", model: str = "", action: str = ""
-    ) -> ActivityReport:
-        """Return the counts since a moment.
-
-        Args:
-            since: The moment in seconds since 1970.
-            step_s: Seconds of each stretch of time in the trend.
-            tenant: The tenant whose answers the trend counts; empty: all tenants.
-            model: The model whose answers the trend counts; empty: all models.
-            action: The action of the answers that the trend counts; empty: all actions.
-        """
-        own, times, n = activity.c, check_times.c, func.sum(activity.c.n)
+    async def answers(self, since: int, *, step_s: int) -> tuple[AnswerCount, ...]:
+        """Return the answers since a moment, in seconds since 1970, by stretches of time."""
+        own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
-        totals = select(*kinds, n.label("n")).where(own.slot >= since).group_by(*kinds)
-        start = ((own.slot - since) // step_s).label("at")
-        trend = select(start, own.outcome, own.action, n.label("n")).where(own.slot >= since)
-        for column, value in ((own.tenant, tenant), (own.model, model), (own.action, action)):
-            trend = trend if not value else trend.where(column == value)
-        spent = select(times.stage, times.range, func.sum(times.n)).where(times.slot >= since)
+        place = ((own.slot - since) // step_s).label("place")
+        query = select(place, *kinds, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:
-            found = (await connection.execute(totals)).mappings().all()
-            by_time = await connection.execute(trend.group_by("at", own.outcome, own.action))
-            stages: dict[str, dict[int, int]] = {}
-            for stage, place, count in await connection.execute(
-                spent.group_by(times.stage, times.range).order_by(times.stage, times.range)
-            ):
-                stages.setdefault(stage, {})[place] = int(count)
-            return ActivityReport(
-                totals=tuple(AnswerCount(**{**row, "n": int(row["n"])}) for row in found),
-                trend=tuple(
-                    AnswerCount(start=since + at * step_s, outcome=outcome, action=done, n=int(n))
-                    for at, outcome, done, n in by_time
-                ),
-                times=tuple(_times(stage, counts) for stage, counts in stages.items()),
+            found = await connection.execute(query.group_by("place", *kinds))
+            return tuple(
+                AnswerCount(
+                    start=since + at * step_s,
+                    tenant=tenant,
+                    model=model,
+                    outcome=outcome,
+                    action=action,
+                    n=int(n),
+                )
+                for at, tenant, model, outcome, action, n in found
             )
+
+    async def times(self, since: int) -> tuple[StageTimes, ...]:
+        """Return the times of the stages since a moment, in seconds since 1970."""
+        own, stages = check_times.c, dict[str, dict[int, int]]()
+        query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
+        async with self._store.reading() as connection:
+            for stage, place, n in await connection.execute(
+                query.group_by(own.stage, own.range).order_by(own.stage, own.range)
+            ):
+                stages.setdefault(stage, {})[place] = int(n)
+        return tuple(_times(stage, counts) for stage, counts in stages.items())
 
 
 def _slot() -> int:

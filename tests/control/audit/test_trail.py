@@ -357,3 +357,47 @@ async def test_a_line_that_somebody_has_changed_is_shown_as_its_columns(
         whole = await trail.get(found.event["id"])
         assert whole is not None
         assert whole.detail is None or line.startswith("{")
+
+
+@pytest.mark.asyncio
+async def test_texts_are_found_whole_in_events_as_they_are_written(
+    opened: Callable[[], Any],
+) -> None:
+    async with opened() as (store, trail):
+        await Written(store).add(
+            made(1, text="The tower is 100% «ÜBER» it.", max_severity=4),
+            made(2, text="The Tower_is", max_severity=3, model="gpt-5"),
+            made(3, text="nothing", model='"gpt-5"'),
+        )
+        for contains, expected in (
+            ([["the tower"]], [2, 1]),
+            ([["100%"]], [1]),
+            ([["tower_is"]], [2]),
+            ([[json.dumps("«ÜBER»")[1:-1]]], [1]),
+            ([["the tower"], ['"max_severity":3', '"max_severity":4']], [2, 1]),
+            ([["the tower"], ['"max_severity":4']], [1]),
+            ([['"model":"gpt-5"']], [2]),
+            ([["not there"]], []),
+        ):
+            asked = Filter(contains=tuple(map(tuple, contains)))
+            assert [seq for _, seq in keys(await collect(trail, asked))] == expected, contains
+            exported = [line async for line in trail.export(asked)]
+            assert len(exported) == len(expected)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("newest_first", [True, False])
+async def test_a_search_for_a_text_reads_so_many_events_a_page_and_goes_on_there(
+    opened: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, newest_first: bool
+) -> None:
+    monkeypatch.setattr("groundwire.control.audit.trail.SEARCHED", 10)
+    async with opened() as (store, trail):
+        events = [made(n, text="rare" if n in (3, 4, 27) else "often") for n in range(40)]
+        await Written(store).add(*events)
+        asked = Filter(contains=(("rare",),))
+        first = await trail.page(asked, newest_first=newest_first)
+        assert (len(first.events), first.is_cut) == (0 if newest_first else 2, True)
+        found = keys(await collect(trail, asked, newest_first=newest_first))
+        assert sorted(seq for _, seq in found) == [4, 5, 28]
+        one_by_one = await collect(trail, asked, limit=1, newest_first=newest_first)
+        assert keys(one_by_one) == found

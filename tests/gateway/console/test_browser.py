@@ -1,6 +1,7 @@
 """The console in Chromium: every page in each look, and what people do with it."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from groundwire import Detector
 from groundwire.control.accounts import AccountRole, Accounts
-from groundwire.control.store import Store
+from groundwire.control.activity import SLOT_S
+from groundwire.control.store import Store, tables
 from tests.browser import browser as browser
 from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
 from tests.gateway.admin.plane import Plane, plane
@@ -24,13 +27,14 @@ pytestmark = [*needs_chromium, pytest.mark.merge]
 
 BAD = f"The Eiffel Tower was built in {WRONG}."
 
-PAGES = ("", "/tenants", "/tenants/acme", "/tenants/acme/keys", "/people", "/account")
+PAGES = ("", "/tenants", "/tenants/acme", "/tenants/acme/keys", "/audit", "/people", "/account")
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+def own(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterator[Plane]:
     """A gateway that has answered, with an account of each role."""
-    with plane(tmp_path_factory.mktemp("console")) as started:
+    folder = tmp_path_factory.mktemp("console")
+    with plane(folder, "audit: {text: full}", detector=detector) as started:
         url = started.control.store.url.render_as_string(hide_password=False)
         with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
             aside.submit(asyncio.run, people(url)).result()
@@ -40,8 +44,23 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         yield started
 
 
+def day() -> Iterator[dict[str, object]]:
+    """The answers of a day, busiest at noon, for pictures."""
+    shares = (("grounded", "none", 60), ("skipped", "none", 9), ("unverified", "header", 3))
+    this_hour = int(time.time()) // SLOT_S * SLOT_S
+    for slot in range(this_hour - 23 * SLOT_S, this_hour + 1, SLOT_S):
+        load = 1 + max(0, 9 - abs(slot // SLOT_S % 24 - 12))
+        for tenant, model, n in (("acme", "gpt-5.1", 4), ("globex", "claude-sonnet-5", 2)):
+            found = ("hallucinated", "block" if tenant == "acme" else "log", 3 + slot // 3600 % 3)
+            for outcome, action, share in (*shares, found):
+                row = {"slot": slot, "tenant": tenant, "model": model, "outcome": outcome}
+                yield {**row, "action": action, "n": max(load * n * share // 20, 1)}
+
+
 async def people(url: str) -> None:
     async with Store(url) as store:
+        async with store.writing() as connection:
+            await connection.execute(tables.activity.insert(), list(day()))
         for name, role in (("anna", AccountRole.ADMIN), ("vic", AccountRole.VIEWER)):
             await Accounts(store).save(name, role=role, password=PASSWORD)
 
@@ -68,6 +87,25 @@ def test_no_rule_of_accessibility_is_broken(
             if not path and (width > 500) == (scheme == "light"):
                 picture(page, f"console-{'phone' if width < 500 else 'desktop'}-{scheme}", tmp_path)
             require_accessible(page)
+
+
+@each_look
+def test_the_page_of_an_event_breaks_no_rule_either(
+    browser: "Browser", own: Plane, width: int, scheme: str, tmp_path: Path
+) -> None:
+    address = f"{own.admin_url}/console/audit?outcome=hallucinated&when=24h"
+    with opened(browser, address, width=width, scheme=scheme, bypass_csp=True) as page:
+        sign_in(page)
+        page.locator(".events a").last.click()
+        page.hover("#mark-1")
+        assert page.locator(".evidence.lit").count() > 0
+        if (width, scheme) == (1280, "light"):
+            picture(page, "console-event", tmp_path)
+        require_accessible(page)
+        page.go_back()
+        page.click("text=Verify the whole trail")
+        page.locator("text=The trail is as it was written.").wait_for()
+        require_accessible(page)
 
 
 def test_people_are_added_and_sign_in_with_the_keyboard_alone(

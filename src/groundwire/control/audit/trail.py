@@ -5,17 +5,20 @@ the first, and new events do not move events from one page to another.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, literal, select, tuple_
+from sqlalchemy import ColumnCollection, ColumnElement, Select, and_, literal, or_, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
+
+#: Records that a page searches for texts.
+SEARCHED = 4_000
 
 #: Records that an export reads at a time; few, since details are long.
 _PIECE = 100
@@ -43,6 +46,9 @@ class Filter:
         writer: The id of the chain. The events then come in the order of the chain.
         since: The moment from which on events are selected.
         until: The moment before which events are selected.
+        contains: Texts of the event as it was written: of each group one has to be there, in
+            capitals or small letters. No index finds texts, so a page searches only
+            :data:`SEARCHED` events.
     """
 
     tenant: str | None = None
@@ -51,6 +57,7 @@ class Filter:
     writer: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    contains: tuple[tuple[str, ...], ...] = ()
 
 
 #: A filter that every event passes.
@@ -64,10 +71,13 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
+        is_cut: Whether the page ends because enough events were searched for a text, and not
+            because it is full.
     """
 
     events: tuple[FoundRecord, ...]
     next: str | None
+    is_cut: bool = False
 
 
 class Trail:
@@ -100,14 +110,31 @@ class Trail:
             StoreError: If the database fails.
         """
         place = None if cursor is None else read_cursor(cursor, int, str, int)
-        query = _query(filter, place, by_chain=filter.writer is not None, newest_first=newest_first)
-        query = query.add_columns(_DETAIL.is_not(None).label("has_detail")).limit(limit + 1)
+        order = {"by_chain": filter.writer is not None, "newest_first": newest_first}
+        end = None
         async with self.store.reading() as connection:
+            if filter.contains:
+                window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
+                found = window.subquery()
+                names = _PLACE[1:] if order["by_chain"] else _PLACE
+                by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
+                places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
+                last = places.offset(SEARCHED - 1)
+                end = (await connection.execute(last)).mappings().first()
+                matching = places.where(_containing(found.c, filter)).limit(limit + 1)
+                keys = [row[1:] for row in await connection.execute(matching)]
+                query = _query(ALL, None, **order)
+                query = query.where(tuple_(_RECORDS.writer, _RECORDS.seq).in_(keys))
+            else:
+                query = _query(filter, place, **order).limit(limit + 1)
+            query = query.add_columns(_DETAIL.is_not(None).label("has_detail"))
             rows = (await connection.execute(query)).mappings().all()
-        is_last = len(rows) <= limit
+        is_full = len(rows) > limit
+        next_ = rows[limit - 1] if is_full else end
         return Page(
             events=tuple(map(FoundRecord.of, rows[:limit])),
-            next=None if is_last else to_cursor(*_place(rows[limit - 1])),
+            next=None if next_ is None else to_cursor(*_place(next_)),
+            is_cut=not is_full and end is not None,
         )
 
     async def get(self, event_id: str) -> FoundRecord | None:
@@ -173,4 +200,12 @@ def _conditions(filter: Filter) -> list[ColumnElement[bool]]:
         found.append(_RECORDS.moment >= moments.of_datetime(filter.since))
     if filter.until is not None:
         found.append(_RECORDS.moment < moments.of_datetime(filter.until))
-    return found
+    return [*found, _containing(_RECORDS, filter)] if filter.contains else found
+
+
+def _containing(columns: ColumnCollection[str, Any], filter: Filter) -> ColumnElement[bool]:
+    groups = (
+        [columns.line.icontains(each, autoescape=True) for each in group]
+        for group in filter.contains
+    )
+    return and_(*(or_(*group) for group in groups))

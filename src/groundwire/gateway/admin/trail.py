@@ -19,7 +19,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native.running import json_response, to_json
 
 
-async def _require_stored(request: Request) -> None:
+async def require_stored(request: Request) -> None:
     """Refuse requests if the trail is not in the store: an empty one would be misleading.
 
     Raises:
@@ -36,7 +36,7 @@ async def _require_stored(request: Request) -> None:
         )
 
 
-router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(_require_stored)])
+router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(require_stored)])
 
 JSON_LINES = "application/jsonl"
 
@@ -117,12 +117,7 @@ async def get_event(
     """One event, with all findings, if they are kept."""
     found = await control.trail.get(event_id)
     if found is None:
-        raise Problem(
-            404,
-            "unknown_event",
-            message="There is no event of this id in the store.",
-            next_step="GET /v1/admin/audit/events lists what there is.",
-        )
+        raise unknown_event()
     detail = None if found.detail is None else dict(found.detail)
     return json_response(to_json({**found.to_dict(), "detail": detail}))
 
@@ -179,6 +174,16 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
         return Verdict.model_validate(await verify_store(control.store, keys))
 
 
+def unknown_event() -> Problem:
+    """Build the problem of an event that is not there."""
+    return Problem(
+        404,
+        "unknown_event",
+        message="There is no event of this id in the store.",
+        next_step="GET /v1/admin/audit/events lists what there is.",
+    )
+
+
 def filters_of(asked: Filter) -> dict[str, Any]:
     """Return a filter as its event shows it: only what is asked for."""
     moments = {"since": asked.since, "until": asked.until}
@@ -187,6 +192,7 @@ def filters_of(asked: Filter) -> dict[str, Any]:
         "type": list(asked.types) or None,
         "trace_id": asked.trace_id,
         "writer": asked.writer,
+        "contains": " and ".join(map(" or ".join, asked.contains)) or None,
         **{name: None if each is None else each.isoformat() for name, each in moments.items()},
     }
     return {name: value for name, value in given.items() if value is not None}

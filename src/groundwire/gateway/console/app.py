@@ -11,7 +11,7 @@ from groundwire.control.accounts import Accounts
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console import overview, people, sign_in, tenants
+from groundwire.gateway.console import audit, overview, people, sign_in, tenants
 from groundwire.gateway.console.services import ConsoleServices
 from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
@@ -37,7 +37,9 @@ class AdminPlane:
             metrics: The counters of both planes.
         """
         self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
-        app: ASGIApp = _pages(control, readiness)
+        pages = _pages(control, readiness)
+        pages.state.control, pages.state.verifying = control, self._api.state.verifying
+        app: ASGIApp = pages
         app = RequestLimits(
             app, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
         )
@@ -62,6 +64,7 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
             *overview.routes,
             *sign_in.routes,
             *tenants.routes,
+            *audit.routes,
             *people.routes,
             Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
         ],

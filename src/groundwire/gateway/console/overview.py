@@ -72,19 +72,20 @@ async def _overview(visit: Visit) -> Response:
     length_s, step_s, words, form = _WINDOWS.get(name, _WINDOWS["24h"])
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
-    await visit.control.activity.write()
-    found = await visit.control.activity.report(since, step_s=step_s, **asked)
-    mine = [each for each in found.totals if _matches(each, asked)]
-    times = sorted(found.times, key=lambda each: _place(each.stage))
+    activity = visit.control.activity
+    await activity.write()
+    found = await activity.answers(since, step_s=step_s)
+    mine = [each for each in found if _matches(each, asked)]
+    times = sorted(await activity.times(since), key=lambda each: _place(each.stage))
     starts = range(since, since + length_s, step_s)
-    columns = [(_label(start, form), _bars(found.trend, start)) for start in starts]
+    columns = [(_label(start, form), _bars(mine, start)) for start in starts]
     return visit.page(
         "overview",
         window=name if name in _WINDOWS else "24h",
         windows=_WINDOWS,
         words=words,
         asked=asked,
-        choices={key: sorted({getattr(each, key) for each in found.totals}) for key in asked},
+        choices={key: sorted({getattr(each, key) for each in found}) for key in asked},
         total=Tally.of("", mine),
         columns=columns,
         looks=list(_LOOKS),

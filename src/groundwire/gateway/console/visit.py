@@ -127,7 +127,12 @@ def _link(values: Mapping[str, str], **changes: str) -> str:
 
 
 #: The pages of the navigation.
-SECTIONS = ((HOME, "Overview"), (f"{HOME}/tenants", "Tenants"), (f"{HOME}/people", "People"))
+SECTIONS = (
+    (HOME, "Overview"),
+    (f"{HOME}/tenants", "Tenants"),
+    (f"{HOME}/audit", "Audit"),
+    (f"{HOME}/people", "People"),
+)
 
 #: The messages of a page after a change, by the value of ``done`` in its address.
 DONE = {

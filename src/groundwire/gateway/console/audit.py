@@ -1,0 +1,168 @@
+"""The audit trail: events by what they are about, one event with all that is known, the chain."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from groundwire.control.audit.event import EventType
+from groundwire.control.audit.found import FoundRecord
+from groundwire.control.audit.trail import SEARCHED, Filter
+from groundwire.detection.values import Outcome
+from groundwire.gateway.admin import trail
+from groundwire.gateway.console.stored_answer import stored_view
+from groundwire.gateway.console.visit import HOME, Visit, screen
+from groundwire.gateway.http.problems import Problem
+from groundwire.policy.policy import Action
+
+AUDIT = f"{HOME}/audit"
+
+#: Name of a stretch of time → its words, and its days before now.
+_TIMES = {"24h": ("24 hours", 1), "7d": ("7 days", 7), "30d": ("30 days", 30)}
+_YESTERDAY = "yesterday"
+
+_FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
+
+#: Outcome → the types of its events.
+_OUTCOMES = {
+    Outcome.HALLUCINATED: _FOUND,
+    **dict.fromkeys(
+        (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE), (EventType.CHECK_INCOMPLETE,)
+    ),
+}
+
+_FIELDS = (
+    *("when", "since", "until", "tenant", "type", "outcome"),
+    *("action", "severity", "model", "trace_id", "text"),
+)
+
+
+async def _list(visit: Visit) -> Response:
+    await trail.require_stored(visit.request)
+    asked = {name: visit.query.get(name, "").strip()[:200] for name in _FIELDS}
+    page = await visit.control.trail.page(
+        _filter(asked), cursor=visit.query.get("cursor"), limit=50
+    )
+    return visit.page(
+        "audit",
+        asked=asked,
+        events=[(each, _summary(each)) for each in page.events],
+        next=page.next,
+        is_cut=page.is_cut,
+        searched=SEARCHED,
+        times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday"},
+        types=list(EventType),
+        outcomes=list(_OUTCOMES),
+        actions=list(Action),
+        zip=zip,
+        is_filtered=any(asked.values()),
+    )
+
+
+def _filter(asked: Mapping[str, str]) -> Filter:
+    """Read what was asked for.
+
+    Raises:
+        Problem: If a time is none.
+    """
+    now = datetime.now(UTC)
+    since, until = _moment(asked["since"]), _moment(asked["until"])
+    if asked["when"] == _YESTERDAY:
+        until = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        since = until - timedelta(days=1)
+    elif asked["when"] in _TIMES:
+        since = now - timedelta(days=_TIMES[asked["when"]][1])
+    types = tuple(each for each in EventType if each == asked["type"])
+    groups = [
+        [f'"{name}":{json.dumps(asked[name])}'] for name in ("model", "action") if asked[name]
+    ]
+    if asked["outcome"] in _OUTCOMES:
+        types = types or _OUTCOMES[Outcome(asked["outcome"])]
+        if types != _FOUND:
+            groups.append([f'"outcome":"{asked["outcome"]}"'])
+    if asked["severity"].isdecimal():
+        groups.append([f'"max_severity":{n}' for n in range(int(asked["severity"][:1]), 5)])
+    if asked["text"]:
+        # As it stands in the JSON of a line.
+        groups.append([json.dumps(asked["text"])[1:-1]])
+    return Filter(
+        tenant=asked["tenant"] or None,
+        types=types,
+        trace_id=asked["trace_id"] or None,
+        since=since,
+        until=until,
+        contains=tuple(map(tuple, groups)),
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise Problem(
+            400,
+            "invalid_time",
+            message=f"{text!r:.60} is no time.",
+            next_step="Write it as 2026-01-31T12:00; it is in UTC.",
+        ) from None
+
+
+def _summary(record: FoundRecord) -> str:
+    """Say in a line what an event is about: what was found first, or who did what."""
+    payload = record.event["payload"]
+    if not isinstance(payload, Mapping):
+        return ""
+    texts = payload.get("ungrounded_claims")
+    if isinstance(texts, list) and texts:
+        more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+        return f"“{texts[0]}”{more}"
+    skipped = ("workspace_id", "action", "outcome", "version")
+    facts = {key: value for key, value in payload.items() if key not in skipped and value}
+    if isinstance(diff := facts.get("diff"), Mapping):
+        facts["diff"] = "; ".join(f"{how} {', '.join(keys)}" for how, keys in diff.items() if keys)
+    return ", ".join(
+        f"{key}: {value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in facts.items()
+    )[:200]
+
+
+async def _show(visit: Visit) -> Response:
+    await trail.require_stored(visit.request)
+    found = await visit.control.trail.get(visit.part("event"))
+    if found is None:
+        raise trail.unknown_event()
+    detail = found.detail or {}
+    return visit.page(
+        "event",
+        title=f"{found.event['type']} of {found.event['tenant']}",
+        record=found,
+        payload=found.event["payload"],
+        detail=detail,
+        view=stored_view(detail) if detail else None,
+        recorded=json.dumps(found.event, indent=2, ensure_ascii=False),
+        in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
+    )
+
+
+async def _export(visit: Visit) -> Response:
+    await trail.require_stored(visit.request)
+    asked = {name: visit.query.get(name, "").strip()[:200] for name in _FIELDS}
+    return await trail.export_events(visit.control, visit.events, _filter(asked))
+
+
+async def _verify(visit: Visit) -> Response:
+    await trail.require_stored(visit.request)
+    verdict = await trail.verify_trail(visit.control, visit.request)
+    return visit.page("verdict", title="the audit trail", verdict=verdict)
+
+
+routes = [
+    Route(AUDIT, screen(_list)),
+    Route(f"{AUDIT}/export", screen(_export), methods=["POST"]),
+    Route(f"{AUDIT}/verify", screen(_verify), methods=["POST"]),
+    Route(f"{AUDIT}/{{event}}", screen(_show)),
+]

@@ -1,0 +1,74 @@
+"""The answer of an event as the view that all pages share, as far as its texts are kept."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from groundwire.detection.detection_json import detection_of
+from groundwire.detection.example import Source
+from groundwire.render.answer import AnswerView
+
+
+def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
+    """Lay out the answer of a detail; ``None`` if nothing was judged, or no text is kept.
+
+    Offsets of a detail count in the original texts. What is kept may be cut or redacted, so that
+    each text is looked up where it stands in what is kept. Without the whole answer, its claims
+    stand one after another.
+    """
+    try:
+        return _view(detail)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None  # somebody has changed it: the page shows it as it is
+
+
+def _view(detail: Mapping[str, Any]) -> AnswerView | None:
+    found = detail["detection"]
+    if found is None or any(claim["text"] is None for claim in found["claims"]):
+        return None
+    kept = detail["answer"]["text"]
+    answer = "\n\n".join(claim["text"] for claim in found["claims"]) if kept is None else kept
+    sources = [
+        Source(id=each["id"], title=each["title"], text=each["text"] or "")
+        for each in detail["sources"]
+    ]
+    claims: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
+    end = 0
+    for claim in found["claims"]:
+        start = answer.find(claim["text"], end)
+        if start < 0:
+            continue
+        end = start + len(claim["text"])
+        evidence = [*_evidence(claim["evidence"], sources)]
+        claims.append({**claim, "start": start, "end": end, "evidence": evidence})
+        own = [each for each in found["spans"] if claim["start"] <= each["start"] < claim["end"]]
+        spans += _spans(own, answer, start, end, sources)
+    data = {**found, "outcome": detail["outcome"], "claims": claims, "spans": spans}
+    shown = sources if all(each.text for each in sources) else ()
+    return AnswerView.of(detection_of(data, answer), shown)
+
+
+def _spans(
+    spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
+) -> Iterator[dict[str, Any]]:
+    """Find spans in their claim, in their order; one that was cut away is left out."""
+    for span in spans:
+        at = answer.find(span["text"], start, end)
+        if at >= 0 and span["text"]:
+            start = at + len(span["text"])
+            evidence = [*_evidence(span["evidence"], sources)]
+            yield {**span, "start": at, "end": start, "evidence": evidence}
+
+
+def _evidence(
+    places: Sequence[Mapping[str, Any]], sources: Sequence[Source]
+) -> Iterator[dict[str, Any]]:
+    for place in places:
+        source = None if place["source"] is None else sources[place["source"]]
+        start = max(source.text.find(place["text"]), 0) if source is not None else place["start"]
+        yield {
+            "source_id": "source" if source is None else source.id,
+            "start": start,
+            "end": start + len(place["text"]),
+            "text": place["text"],
+        }

@@ -1,0 +1,158 @@
+"""The audit trail in the console: what is found, what an event's page shows, and what it hides."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from groundwire import Detector, Pipeline
+from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.audit.detail import detail_of
+from groundwire.control.audit.redact import Redaction
+from groundwire.gateway.console.stored_answer import stored_view
+from tests.gateway.answers import BLOCK, checked, checked_by, unverified
+from tests.gateway.console.desk import Desk, desk
+from tests.pipeline.chats import EXPLAINER, asked
+from tests.render.test_render import Page
+
+FULL = Keeping(text=AuditText.FULL)
+
+
+@pytest.fixture(scope="module")
+def anna(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterator[Desk]:
+    """Anna, an admin, before a trail with a block, a warning, and an answer without evidence."""
+    with desk(tmp_path_factory.mktemp("audit")) as made:
+        made.add("anna")
+        made.sign_in()
+        real = checked_by(Pipeline(detector, policy=BLOCK, explainer=EXPLAINER))
+        events = [
+            *response_events(real, tenant="acme", trace_id="t1", keeping=FULL),
+            *response_events(checked(), tenant="globex", trace_id="t2", model="gpt-5"),
+            *response_events(unverified(), tenant="globex", trace_id="t3"),
+        ]
+        made.run(made.control.audit.settle(events))
+        yield made
+
+
+def traces(anna: Desk, query: str) -> list[str]:
+    """The requests whose events a search finds, the latest first."""
+    page = anna.get(f"/audit{query}").text
+    ids = [part.partition('"')[0] for part in page.split('<a href="/console/audit/')[1:]]
+    found = [anna.run(anna.control.trail.get(id_)) for id_ in ids]
+    return [each.event["trace_id"] for each in found if each.event["trace_id"].startswith("t")]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["t3", "t2", "t1"]),
+        ("?when=24h", ["t3", "t2", "t1"]),
+        ("?when=yesterday", []),
+        ("?since=2020-01-01T00:00&until=2020-01-02T00:00", []),
+        ("?tenant=globex", ["t3", "t2"]),
+        ("?outcome=hallucinated", ["t2", "t1"]),
+        ("?outcome=unverified", ["t3"]),
+        ("?outcome=unavailable", []),
+        ("?type=CHECK_INCOMPLETE", ["t3"]),
+        ("?action=block", ["t1"]),
+        ("?model=gpt-5", ["t2"]),
+        ("?severity=4", ["t2", "t1"]),
+        ("?trace_id=t1", ["t1"]),
+        ("?text=EIFFEL+tower", ["t2", "t1"]),
+        ("?text=nothing+of+this", []),
+    ],
+)
+def test_events_are_found(anna: Desk, query: str, expected: list[str]) -> None:
+    assert traces(anna, query) == expected
+
+
+def test_a_time_that_is_none_is_told(anna: Desk) -> None:
+    answer = anna.get("/audit?since=soon")
+    assert (answer.status_code, "&#39;soon&#39; is no time." in answer.text) == (400, True)
+    assert anna.get("/audit?cursor=nonsense").status_code == 400
+    assert anna.get("/audit/00000000-0000-0000-0000-000000000000").status_code == 404
+
+
+def event_page(anna: Desk, trace_id: str) -> str:
+    page = anna.get(f"/audit?trace_id={trace_id}").text
+    link = page.partition('<a href="/console')[2]
+    while not link.startswith("/audit/"):
+        link = link.partition('<a href="/console')[2]
+    return anna.get(link.partition('"')[0]).text
+
+
+def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) -> None:
+    page = event_page(anna, "t1")
+    assert '<mark class="contradicted" id="mark-1"' in page
+    assert 'class="evidence" id="evidence-1"' in page
+    for part in ("Taken for evidence", "Time of the check", "path checked", "is-block", "Why"):
+        assert part in page
+
+
+def test_an_event_whose_answer_is_cut_shows_the_beginnings(anna: Desk) -> None:
+    page = event_page(anna, "t2")
+    assert '<mark class="contradicted" id="mark-1"' in page
+    assert "Only the beginnings of its statements are kept" in page
+    assert "model gpt-5" in page
+
+
+def test_an_event_without_a_finding_says_what_it_is(anna: Desk) -> None:
+    assert "There was no evidence to hold the answer against" in event_page(anna, "t3")
+
+
+def test_the_trail_is_verified_and_exported_by_whom_is_on_record(anna: Desk) -> None:
+    anna.get("/audit")
+    assert "The trail is as it was written." in anna.post("/audit/verify").text
+    lines = anna.post("/audit/export?tenant=globex&text=eiffel").text.splitlines()
+    assert [json.loads(each)["trace_id"] for each in lines] == ["t2"]
+    (event,) = anna.events("RECORDS_EXPORTED")
+    assert event["payload"] == {
+        "actor": "account:anna",
+        "filters": {"tenant": "globex", "contains": "eiffel"},
+    }
+
+
+def kept(keeping: Keeping, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """The detail of HaluGate's documented wrong answer, as it is kept."""
+    body = asked("How tall? Ask a@b.example.", "It is 330 metres tall, says a@b.example, in Paris.")
+    answer = "Ask a@b.example: it is 500 metres tall, says a@b.example."
+    (found,) = checked(answer, body=body)
+    detail: dict[str, Any] = json.loads(json.dumps(detail_of(found, keeping)))
+    return detail | changes
+
+
+def test_what_is_redacted_stays_so_and_marks_stand_at_their_words() -> None:
+    keeping = Keeping(text=AuditText.FULL, redaction=Redaction.of("email"))
+    view = stored_view(kept(keeping))
+    assert view is not None
+    assert "a@b.example" not in f"{view.answer}{view.panels}"
+    assert "[REDACTED:email]" in view.detection.answer
+    for span in view.detection.spans:
+        assert view.detection.answer[span.start : span.end] == span.text
+
+
+def test_an_answer_of_which_hashes_are_kept_is_not_shown() -> None:
+    assert stored_view(kept(Keeping(text=AuditText.HASH))) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"detection": 5},
+        {"answer": None},
+        {"sources": [None]},
+        {"outcome": "fine"},
+        {"detection": {}},
+    ],
+)
+def test_a_detail_that_somebody_changed_breaks_no_page(changes: dict[str, Any]) -> None:
+    assert stored_view(kept(FULL, **changes)) is None
+
+
+def test_pages_of_events_have_ids_once_and_links_that_lead_somewhere(anna: Desk) -> None:
+    tags = Page(event_page(anna, "t1")).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    anchors = [x["href"] for tag, x in tags if tag == "a" and (x["href"] or "").startswith("#")]
+    assert {str(each)[1:] for each in anchors} <= set(map(str, ids))
