@@ -1,7 +1,7 @@
-"""The admin plane as an app of its own: tenants, keys, policies, and the audit trail.
+"""The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
-It shares the control plane, the counters and the readiness of the data plane, whose lifespan opens
-and closes them. It relays nothing, and needs an admin key.
+The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
+opens and closes them. It relays no chats, and its requests need an admin key.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The largest body of a request: a tenant with all that it may have.
+#: The most bytes of a request body. A tenant with all its fields fits.
 MAX_BODY_BYTES = 65_536
 
-#: The largest number of requests at a time.
+#: The most requests that are served at a time.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
@@ -67,7 +67,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, _tell)
-    # Each layer goes around those before it.
+    # Each middleware wraps the ones added before it, so the last one sees a request first.
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(
         RequestLimits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
@@ -80,7 +80,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
 
 
 class Uncached:
-    """Forbids caches to keep responses, which contain tenants and keys."""
+    """Middleware that forbids caches to store responses, because they contain tenants and keys."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

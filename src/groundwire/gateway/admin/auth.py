@@ -1,7 +1,7 @@
-"""Lets requests to the admin plane in that have an admin key; in a demo, those of this machine.
+"""Authenticates requests to the admin plane by admin key; a local demo needs none.
 
-A request is refused before anything is looked up: the answer to a tenant's key is always the same,
-and reveals nothing of what exists.
+A request without an admin key is refused before its path is looked at. So its sender cannot learn
+from the response whether a tenant or key exists.
 """
 
 from typing import cast
@@ -17,23 +17,23 @@ from groundwire.gateway.middleware.auth import candidates, check_is_local
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
-#: The actor of events in a demo, which needs no key.
+#: The key id that audit events name as actor in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
-#: A POST that only reads: to verify the whole trail is more than a GET should cost.
+#: Path of a POST that changes nothing. It is no GET because verifying the whole trail takes long.
 VERIFY = "/v1/admin/audit/verify"
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def admin(request: HTTPConnection | Scope) -> AdminKey:
-    """Return the admin key that a request came with."""
+    """Return the admin key with which a request was authenticated."""
     scope = request.scope if isinstance(request, HTTPConnection) else request
     return cast(AdminKey, scope["state"]["admin"])
 
 
 class AdminAuthentication(Guard):
-    """Lets requests in that have an admin key, as far as its role allows."""
+    """Middleware that refuses requests without an admin key, or whose key's role forbids them."""
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
         super().__init__(app)
@@ -41,7 +41,11 @@ class AdminAuthentication(Guard):
         self._is_local_demo = control.is_local_demo
 
     async def check(self, scope: Scope) -> None:
-        """Find out whose request it is, and whether it may be made."""
+        """Authenticate a request, and check that the role of its key allows it.
+
+        Raises:
+            Problem: If the request is refused.
+        """
         if self._is_local_demo:
             check_is_local(scope)
         if scope["path"] not in OPEN:
@@ -58,7 +62,7 @@ class AdminAuthentication(Guard):
         address = address_of(scope)
         if self._is_local_demo:
             return AdminKey(key_id=LOCAL_DEMO, role=Role.ADMIN)
-        given = [key for key in candidates(scope) if key][:4]  # each costs a hash
+        given = [key for key in candidates(scope) if key][:4]  # looking up a key computes a hash
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:
             if given:
@@ -72,12 +76,12 @@ class AdminAuthentication(Guard):
 
 
 def reads(scope: Scope) -> bool:
-    """Return whether a request only reads."""
+    """Return whether a request changes nothing, so that an auditor may make it."""
     return scope["method"] in _READING or (scope["method"], scope["path"]) == ("POST", VERIFY)
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address of the connection of a request; headers are not trusted."""
+    """Return the address from which a request's connection came; headers are not trusted."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
 

@@ -22,7 +22,7 @@ can be done, a `next_step`.
 
 
 def describe(app: FastAPI) -> None:
-    """Make an app answer ``/openapi.json`` with our document."""
+    """Make an app serve the OpenAPI document of this module at ``/openapi.json``."""
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # as FastAPI documents
 
 

@@ -1,4 +1,4 @@
-"""Keys: those of tenants, and those of the admin plane. Each is shown once, when it is made."""
+"""The endpoints for keys of tenants and of the admin plane. Each key is shown once, when made."""
 
 from collections.abc import Sequence
 
@@ -104,10 +104,10 @@ async def me(request: Request) -> Me:
 
 
 def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
-    """Return the page after a key.
+    """Return the page of keys that follows the key with the id ``after``.
 
     Raises:
-        InvalidCursorError: If there is no such key in the list.
+        InvalidCursorError: If the list has no key with that id.
     """
     ids = [each.id for each in found]
     if after is not None and after not in ids:

@@ -1,7 +1,7 @@
-"""The shapes of requests and responses, from which the OpenAPI document is generated.
+"""Pydantic models of requests and responses, from which the OpenAPI document is generated.
 
-Ids, names, metadata and policies are only described here. The registry validates them: its errors
-say more, and it serves the command line as well.
+Ids, names, metadata and policies are only described here. The registry of tenants validates them,
+because it serves the command line as well, and its errors are more helpful.
 """
 
 from datetime import datetime
@@ -45,7 +45,7 @@ Metadata = Annotated[
 
 
 def _policy_schema(*, is_change: bool) -> dict[str, Any]:
-    """Return the JSON Schema of a policy; in a change, null unsets a field."""
+    """Return the JSON Schema of a policy; in a change, ``null`` is allowed and unsets a field."""
     fields: dict[str, Any] = {}
     for name, kind in KINDS.items():
         own = kind.schema()
@@ -78,7 +78,7 @@ PolicyBody = Annotated[
 
 
 class _Shown(Shape):
-    """A shape that is read from the attributes of the value that it shows."""
+    """A model of a response that is made from an object's attributes."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -107,7 +107,7 @@ class TenantChange(Shape):
     name: Name = None
 
 
-#: The change of DVARA's documentation, as the body of a request.
+#: A change of a tenant as the body of a request, with the example of DVARA's documentation.
 ChangeBody = Annotated[
     TenantChange,
     Body(
@@ -129,7 +129,7 @@ ChangeBody = Annotated[
 
 
 class Renaming(Shape):
-    """Another name for a tenant."""
+    """A new name for a tenant."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -164,9 +164,9 @@ class Tenant(_Shown):
 
     Attributes:
         version: A number that grows with each change, and is the ETag; 0: the tenant is not stored.
-        is_configured: Whether the configuration has something of it, which counts where neither
-            policy nor metadata says otherwise.
-        warnings: Values that are not valid, and inherit.
+        is_configured: Whether the configuration has a section for the tenant. Its values count
+            where neither policy nor metadata has one.
+        warnings: Messages about values that are not valid, and are therefore ignored.
     """
 
     id: str
@@ -181,7 +181,7 @@ class Tenant(_Shown):
 
 
 class TenantPage(Shape):
-    """A page of tenants, by id.
+    """A page of tenants, ordered by id.
 
     Attributes:
         next: The cursor of the next page; null: this is the last.
@@ -203,12 +203,12 @@ class EffectiveValue(_Shown):
     """A setting that holds for a tenant, and its origin.
 
     Attributes:
-        value: The value; null: no limit, or none is set.
+        value: The value; null: no limit, or no value is set.
         origin: policy, metadata, configuration with its place, or default; the first of these that
             has a value.
         warning: Why a value of the tenant is not valid, or its detector cannot check its answers.
-        decisions: Decisions of the configuration that set another value for requests that they
-            apply to; none, where the tenant has a value of its own.
+        decisions: Decisions of the configuration that set another value for the requests that they
+            apply to. The list is empty where the tenant has a value of its own.
     """
 
     name: str
@@ -226,13 +226,13 @@ class EffectivePolicy(Shape):
 
 
 class Key(_Shown):
-    """A key: never the key itself.
+    """The data about a key, without its secret.
 
     Attributes:
         id: The id of the key in logs and events.
-        tenant: The tenant whose requests come with it; null of an admin key.
-        role: The role of an admin key.
-        is_configured: Whether the key stands in the configuration, and is removed there.
+        tenant: The tenant whose requests use the key; null for an admin key.
+        role: The role of an admin key; null for the key of a tenant.
+        is_configured: Whether the key is in the configuration, and can only be removed there.
         last_used_at: When the key was used last, to half a minute.
     """
 
@@ -249,7 +249,7 @@ class Key(_Shown):
 
 
 class KeyPage(Shape):
-    """A page of keys: those of the configuration, then the latest first.
+    """A page of keys: first the keys of the configuration, then all others, latest first.
 
     Attributes:
         next: The cursor of the next page; null: this is the last.
@@ -263,7 +263,7 @@ class NewKey(Shape):
     """A key that was just made.
 
     Attributes:
-        secret: The key itself. It is shown this once, and not stored.
+        secret: The key itself. It is shown only this once, and not stored.
     """
 
     key: Key
@@ -279,7 +279,7 @@ class Me(Shape):
 
 
 class Link(Shape):
-    """The place of an event in its chain.
+    """The place of an event in its chain of signed events.
 
     Attributes:
         writer: The id of the chain: one start of one process.
@@ -295,9 +295,9 @@ class Event(Shape):
     """An event of the audit trail.
 
     Attributes:
-        tenant: The tenant; `-`: the event is about none.
-        has_detail: Whether all findings are kept.
-        is_readable: False if the record was changed so that it is no event any more.
+        tenant: The tenant; `-`: the event is about no tenant.
+        has_detail: Whether the event is stored with all findings.
+        is_readable: False if the stored record was changed so that it is no valid event any more.
     """
 
     id: str
@@ -338,10 +338,11 @@ class Finding(_Shown):
 
 
 class Verdict(_Shown):
-    """Whether the trail is as it was written.
+    """The result of verifying the trail.
 
     Attributes:
-        chains_open: The number of chains whose processes write still, or were killed.
+        chains_open: The number of chains without an end: their processes still write, or were
+            killed.
         findings: The first thousand findings.
     """
 

@@ -1,4 +1,4 @@
-"""The problems that errors of the control plane are to clients of the admin plane."""
+"""Turns errors of the control plane into problems, the HTTP errors that clients get."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.control import store_unavailable
 from groundwire.gateway.http.problems import Problem, as_problem
 
-#: Error → status and code.
+#: The HTTP status and the code for each class of error.
 _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
     InvalidAccountError: (422, "invalid_account"),
     UnknownAccountError: (404, "unknown_account"),
@@ -37,7 +37,7 @@ _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
 
 
 def admin_problem(error: BaseException) -> Problem:
-    """Return the problem that an error is."""
+    """Return the problem that tells a client about an error."""
     if isinstance(error, StoreError):
         return store_unavailable(error)
     for type_, (status, code) in _TABLE.items():
@@ -49,7 +49,7 @@ def admin_problem(error: BaseException) -> Problem:
 
 
 def _param(error: BaseException) -> str | None:
-    """Return the name of the field that an error is about."""
+    """Return the name of the field that an error is about; ``None`` if it names none."""
     if isinstance(error, ConfigError):
         first = error.problems[0]
         return first.partition(" = ")[0] if " = " in first[:64] else _quoted(first)
@@ -57,7 +57,7 @@ def _param(error: BaseException) -> str | None:
 
 
 def _quoted(text: str) -> str | None:
-    """Return the first word between quotation marks.
+    """Return the first text between single quotation marks; ``None`` if there is none.
 
     >>> _quoted("there is no field 'acton'; did you mean 'action'?")
     'acton'

@@ -1,4 +1,4 @@
-"""The routes of the admin plane, and what they read of requests: bodies, versions, cursors."""
+"""The route class of the admin plane, and what its endpoints need: versions, cursors, errors."""
 
 import asyncio
 import re
@@ -22,13 +22,13 @@ from groundwire.gateway.native.route import NativeRoute
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 
-#: Operations without a time limit.
+#: Names of the operations that have no time limit.
 UNBOUNDED = frozenset({"verify_trail"})
 
-#: A request may wait so many times ``store.timeout_s``.
+#: The time limit of a request, in multiples of ``store.timeout_s``.
 _PATIENCE = 3.0
 
-#: The largest page.
+#: The most entries of a page.
 MAX_LIMIT = 500
 
 _ERRORS = {
@@ -45,18 +45,21 @@ _ERRORS = {
     503: "The database, or the audit log, cannot be used now.",
 }
 
-#: The errors of requests with a body, beside those of every request.
+#: The error statuses that only requests with a body can get.
 BODY = (408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
-    """A route that reads its body, if it has one, as the native routes do."""
+    """A route of the admin plane. It has a time limit, and refuses unknown query parameters.
 
-    # The number of requests at a time is small: none may keep a place by sending slowly.
+    If its operation has a body, it is read as the native routes read theirs.
+    """
+
+    # Few requests are served at a time, so a slow sender must not keep others from being served.
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route, which gives up on a database that does not answer."""
+        """Return the handler of the route, which raises a problem if the database is too slow."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))
@@ -80,7 +83,7 @@ class AdminRoute(NativeRoute):
 
 
 def _query_parameters(dependant: Dependant) -> set[str]:
-    """Return the names of all parameters that an operation takes in its query."""
+    """Return the names of all query parameters of an operation and its dependencies."""
     own = {each.alias for each in dependant.query_params}
     return own.union(*map(_query_parameters, dependant.dependencies))
 
@@ -97,7 +100,7 @@ def _unknown_parameter(name: str, known: list[str]) -> Problem:
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe errors of an operation in OpenAPI."""
+    """Return the OpenAPI descriptions of the errors with these statuses."""
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
         for status in sorted(statuses)
@@ -116,7 +119,7 @@ def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - of APIRo
 
 
 def control_of(request: Request) -> ControlPlane:
-    """Return the control plane."""
+    """Return the control plane of the app that serves a request."""
     return cast(ControlPlane, request.app.state.control)
 
 
@@ -138,10 +141,10 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Read the version that a change is for.
+    """Read the version that a change is for from the header If-Match.
 
     Raises:
-        Problem: If the header is not a version.
+        Problem: If the header is neither a version nor ``*``.
     """
     if if_match is None:
         return None
@@ -164,19 +167,19 @@ async def _after(
         str | None, Query(description="`next` of the page before; without it, the first page.")
     ] = None,
 ) -> str | None:
-    """Read the id that a page begins after.
+    """Read from a cursor the id of the last entry of the page before.
 
     Raises:
-        InvalidCursorError: If the cursor did not come with a page.
+        InvalidCursorError: If the cursor is not one that a page came with.
     """
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 
-#: The control plane of a request, and what builds its events.
+#: The control plane that serves a request, and the builder of its audit events.
 Control = Annotated[ControlPlane, Depends(_control)]
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version that a change is for; ``"*"``: any version of a stored tenant.
+#: The version that a change is for: ``"*"`` means any version of a stored tenant, ``None`` any.
 Version = Annotated[IfVersion | None, Depends(_version)]
-#: The id that a page begins after; ``None``: the first page.
+#: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Entries at most.")]

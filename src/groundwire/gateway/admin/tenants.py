@@ -35,7 +35,7 @@ router = admin_router("Tenants", prefix="/v1/admin/tenants")
 
 @router.get("", summary="List tenants", responses=errors(400))
 async def list_tenants(control: Control, after: After, limit: Limit = 100) -> TenantPage:
-    """All tenants by id, those of the configuration among them."""
+    """All tenants, ordered by id, including those of the configuration."""
     stored = await control.registry.tenants()
     found = [each for each in stored if after is None or each.id > after]
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
@@ -46,7 +46,7 @@ async def list_tenants(control: Control, after: After, limit: Limit = 100) -> Te
 async def create_tenant(
     control: Control, events: Events, response: Response, body: NewTenant
 ) -> Tenant:
-    """Make a tenant. If there is one of this id, it stays as it is, and the answer is 409."""
+    """Make a tenant. If a tenant with this id exists, it is not changed, and the answer is 409."""
     change = await control.change(
         lambda registry: registry.create(
             body.id,
@@ -62,7 +62,7 @@ async def create_tenant(
 
 @router.get("/{tenant}", summary="See a tenant", responses=errors(404))
 async def get_tenant(control: Control, response: Response, tenant: TenantId) -> Tenant:
-    """A tenant as it is stored."""
+    """A tenant, with its metadata and policy as they are stored."""
     return _shown(response, await control.registry.tenant(tenant))
 
 
@@ -104,7 +104,7 @@ async def rename_tenant(
     body: Renaming,
     version: Version,
 ) -> Tenant:
-    """Give a tenant another name for people to read; null: none."""
+    """Give a tenant another name for people to read; null removes the name."""
     change = await control.change(
         lambda registry: registry.rename(tenant, body.name, if_version=version), events.changed
     )
@@ -117,9 +117,9 @@ async def rename_tenant(
 async def delete_tenant(
     control: Control, events: Events, tenant: TenantId, version: Version
 ) -> None:
-    """Delete a tenant with its policy and its keys, which are not taken from then on.
+    """Delete a tenant with its policy and its keys, which are refused from then on.
 
-    Its audit trail stays. What the configuration has of it stays, and holds.
+    Its audit trail stays. A section for the tenant in the configuration stays in effect.
     """
     await control.change(
         lambda registry: registry.delete(tenant, if_version=version),
@@ -129,7 +129,7 @@ async def delete_tenant(
 
 @router.get("/{tenant}/policy", summary="See a policy", responses=errors(404))
 async def get_policy(control: Control, response: Response, tenant: TenantId) -> TenantPolicy:
-    """A tenant's own settings under our names; its metadata counts where the policy is silent."""
+    """A tenant's own settings. Where the policy has no value, the tenant's metadata counts."""
     return _policy(response, await control.registry.tenant(tenant))
 
 
@@ -142,9 +142,9 @@ async def put_policy(
     body: PolicyBody,
     version: Version,
 ) -> TenantPolicy:
-    """Put another policy in the place of a tenant's; fields that are not named inherit.
+    """Replace the policy of a tenant; fields that are not named inherit.
 
-    A policy that is not valid is refused, with the valid values: nothing is stored then.
+    A policy that is not valid is refused, and the error names the valid values.
     """
     change = await control.change(
         lambda registry: registry.set_policy(
@@ -164,7 +164,7 @@ async def patch_policy(
     body: PolicyBody,
     version: Version,
 ) -> TenantPolicy:
-    """Change fields of a tenant's policy; null lets one inherit, others stay as they are."""
+    """Change fields of a tenant's policy; null lets a field inherit, other fields are kept."""
     change = await control.change(
         lambda registry: registry.set_policy(
             tenant, body, merges=True, if_version=version, check=control.check_overrides

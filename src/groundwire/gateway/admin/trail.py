@@ -1,4 +1,4 @@
-"""``/v1/admin/audit``: the events of the audit trail, and whether they are as they were written."""
+"""``/v1/admin/audit``: lists, exports and verifies the events of the audit trail."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,10 +20,10 @@ from groundwire.gateway.native.running import json_response, to_json
 
 
 async def require_stored(request: Request) -> None:
-    """Refuse requests if the trail is not in the store: an empty one would be misleading.
+    """Refuse a request if the trail is not in the database: an empty list would be misleading.
 
     Raises:
-        Problem: If the trail is kept elsewhere.
+        Problem: If ``audit.path`` names another place for the trail.
     """
     if control_of(request).config.audit.path is not None:
         raise Problem(
@@ -40,7 +40,7 @@ router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(r
 
 JSON_LINES = "application/jsonl"
 
-#: A name without control characters, which no database could look up.
+#: A name without control characters: databases such as PostgreSQL refuse some of them.
 _Name = Annotated[str, StringConstraints(max_length=128, pattern=r"^[^\x00-\x1f]*$")]
 
 Tenant = Annotated[_Name | None, Query(description="Only events of this tenant.")]
@@ -61,7 +61,7 @@ async def _filter(
     since: Since = None,
     until: Until = None,
 ) -> Filter:
-    """Read the filter of a query."""
+    """Make a filter of events from the parameters of a query."""
     return Filter(
         tenant=tenant,
         types=tuple(types),
@@ -96,12 +96,12 @@ async def list_events(
 ) -> Response:
     """Events of the audit trail, without details. With a cursor, keep filters and order.
 
-    What was there when the first page was read stands on one page and no other.
+    Each event that was there when the first page was read is on exactly one page.
     """
     page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
-    # As they stand in the trail: whatever somebody has made of it can be shown.
+    # No model validates the events, so that even records that somebody has changed can be shown.
     events = [each.to_dict() for each in page.events]
     return json_response(to_json({"events": events, "next": page.next}))
 
@@ -135,13 +135,15 @@ async def get_event(
     },
 )
 async def export_events(control: Control, events: Events, asked: Asked) -> Response:
-    """All events that are asked for, oldest first, as JSON Lines; the export itself is recorded.
+    """All events that match the filters, oldest first, as JSON Lines; the export is recorded.
 
-    Without filters, or with a writer alone, whole chains stand one after another. If the database
-    fails on the way, the connection breaks off.
+    Without filters, or with only a writer, the export has whole chains, one after another. If the
+    database fails during the export, the connection breaks off.
     """
     lines = control.trail.export(asked)
-    first = await anext(lines, None)  # what fails at once is an error, and no broken download
+    # The first line is read before the response begins, so that a database that fails at once leads
+    # to an error, not to a broken download.
+    first = await anext(lines, None)
     await control.record([events.exported(filters_of(asked))])
 
     async def body() -> AsyncIterator[bytes]:
@@ -175,7 +177,7 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
 
 
 def unknown_event() -> Problem:
-    """Build the problem of an event that is not there."""
+    """Return the problem for an event id that the store does not have."""
     return Problem(
         404,
         "unknown_event",
@@ -185,7 +187,7 @@ def unknown_event() -> Problem:
 
 
 def filters_of(asked: Filter) -> dict[str, Any]:
-    """Return a filter as its event shows it: only what is asked for."""
+    """Return the fields of a filter that are set, as the audit event of an export has them."""
     moments = {"since": asked.since, "until": asked.until}
     given = {
         "tenant": asked.tenant,

@@ -1,1 +1,1 @@
-"""Chat completions: the request, its check, and the three ways back."""
+"""Reads chat requests, checks their answers, and sends the responses whole or as streams."""

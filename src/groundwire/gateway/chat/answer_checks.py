@@ -1,4 +1,4 @@
-"""Checks the answers of a response in worker threads, while the event loop goes on."""
+"""Checks the answers of a response in worker threads, so that the event loop is not blocked."""
 
 import asyncio
 import sys
@@ -20,13 +20,13 @@ _T = TypeVar("_T")
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
-#: Answers that a response may have; OpenAI's limit of ``n``.
+#: The most answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters after which a claim may be complete, at once or with the next character or two.
+#: Characters after which a claim may be complete, or may be complete one or two characters later.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
-#: Characters of text that are checked without waiting for the end of a claim.
+#: If more characters than this wait, they are checked without waiting for the end of a claim.
 _ENOUGH_CHARS = 400
 
 
@@ -35,12 +35,18 @@ class CheckTimeoutError(TimeoutError):
 
 
 class AnswerChecks:
-    """The checks of all answers of a response, by their numbers.
+    """The checks of all answers of a response, by the number of the answer.
 
-    The check of the first answer begins at once, so evidence is read before there is any text.
+    The check of the first answer begins at once, so that the evidence is read before any text
+    arrives.
 
     Attributes:
-        on_review: Called on the event loop with reviews of an answer that is still arriving.
+        on_review: Called on the event loop with the number of an answer that is still arriving,
+            and an interim result for it.
+        threads: The worker threads.
+        timeout_s: The most seconds that one call in a thread may take.
+        max_chars: The most characters of an answer that are checked.
+        is_reviewed: Whether interim results are made while an answer arrives.
     """
 
     def __init__(
@@ -52,18 +58,18 @@ class AnswerChecks:
         settings: Gateway,
         threads: Executor,
     ) -> None:
-        """Prepare the checks of a response; none has begun.
+        """Begin the check of the first answer of a response.
 
         Args:
             pipeline: The stages of a check.
             context: The context of the request.
-            release: When text goes out.
-            settings: The limits.
+            release: When text is sent to the client.
+            settings: The limits of time and of text.
             threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Held text may not leave unchecked, so there is no limit here: the stream that holds it
-        # has one.
+        # Text that is withheld may not be sent unchecked, so it has no limit here. The stream that
+        # withholds it has one.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
@@ -74,11 +80,11 @@ class AnswerChecks:
         self._begin(0)
 
     def open(self) -> Flow:
-        """Begin the check of another answer; call it in a thread."""
+        """Begin the check of another answer. It blocks, so call it in a thread."""
         return self._pipeline.stream(self._context)
 
     def unavailable(self, answer: Answer, reason: str) -> Checked:
-        """The result for an answer that cannot be checked."""
+        """Return the result for an answer that cannot be checked."""
         return self._pipeline.unavailable(self._context, answer, reason)
 
     def __iter__(self) -> Iterator["AnswerCheck"]:
@@ -88,10 +94,10 @@ class AnswerChecks:
         return len(self._known)
 
     def __getitem__(self, index: int) -> "AnswerCheck":
-        """The check of an answer, begun if the answer is new.
+        """Return the check of an answer; for a new answer, it is begun.
 
         Raises:
-            UnreadableChunkError: If there are too many answers.
+            UnreadableChunkError: If there are more than ``MAX_ANSWERS`` answers.
         """
         if index not in self._known:
             if len(self._known) >= MAX_ANSWERS:
@@ -106,26 +112,26 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Record an unreadable event, which may belong to any answer, also to a later one."""
+        """Count an unreadable event as an unchecked part of every answer, later ones too."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
         if not self._known:
-            _ = self[0]  # there is at least one answer, even if none of its events can be read
+            _ = self[0]  # begin an answer, so that a stream without readable events has a result
 
     def break_off(self) -> None:
-        """Record that the stream has ended without the end of its answers."""
+        """Mark all answers that the upstream has not ended as cut off."""
         for answer in self:
             answer.is_cut |= not answer.is_finished
 
     @property
     def checked(self) -> tuple[Checked, ...]:
-        """The results so far, in the order of the answers' numbers."""
+        """The results of the checks that are finished, in the order of the answers' numbers."""
         known = (each.checked for _, each in sorted(self._known.items()))
         return tuple(each for each in known if each is not None)
 
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
-        """Check complete answers, in their order."""
+        """Check complete answers, and return the results in the order of the answers."""
         checks = [self._begin(place) for place in range(len(answers))]
         for check, answer in zip(checks, answers, strict=True):
             check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
@@ -133,7 +139,7 @@ class AnswerChecks:
         return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
 
     async def finish(self) -> tuple[Checked, ...]:
-        """Check the rest of all answers."""
+        """Finish the checks of all answers, and return their results."""
         await asyncio.gather(*(answer.finish() for answer in self))
         return self.checked
 
@@ -144,17 +150,18 @@ class AnswerChecks:
 
 
 class AnswerCheck:
-    """The check of one answer as it arrives; if it fails or takes too long, it is unavailable.
+    """The check of one answer while its text arrives.
 
-    One task makes all calls of the flow, one after the other.
+    If the check fails or takes too long, the outcome is ``unavailable``. One task makes all calls
+    of the flow, one after the other.
 
     Attributes:
         index: The number of the answer.
-        checked: The result, once it is known.
-        n_chars: Characters of its text so far.
-        n_skipped: Parts of it that cannot be read.
+        checked: The result; ``None`` until it is known.
+        n_chars: Characters of the answer that have arrived.
+        n_skipped: Number of parts of the answer that cannot be read.
         is_finished: Whether the upstream has ended the answer.
-        is_cut: Whether it breaks off.
+        is_cut: Whether the answer breaks off before its end.
         is_over_limit: Whether the answer is too long to be checked whole.
     """
 
@@ -175,7 +182,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Queue the part of a chunk about this answer, without waiting."""
+        """Take the part of a chunk that is about this answer, and queue its text for the check."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -192,22 +199,23 @@ class AnswerCheck:
         self.is_cut |= breaks_off(part.finish)
 
     def feed(self, text: str) -> None:
-        """Queue the next piece of text for the check, without waiting."""
+        """Queue the next piece of text for the check; return without waiting."""
         if not text:
             return
         self._text.append(text)
         self._waiting.append(text)
         self._n_waiting += len(text)
-        # Calling a thread for each word would cost more time than it saves.
+        # A call in a thread for each word would cost too much, so text is collected until a claim
+        # may be complete.
         self._look_back = (self._look_back + text)[-_LOOK_BACK - len(text) :]
         if self._n_waiting > _ENOUGH_CHARS or not _ENDS.isdisjoint(self._look_back):
             self._wake.set()
 
     async def finish(self, answer: Answer | None = None) -> Checked:
-        """Check the rest; calling it twice is harmless.
+        """Check the rest of the answer, and return the result; a second call returns it again.
 
         Args:
-            answer: The answer, if it is known as a whole; its text is the text that was fed.
+            answer: The whole answer, whose text has been fed; ``None`` if it came in parts.
         """
         if self.checked is None:
             self._is_complete = True
@@ -259,7 +267,7 @@ class AnswerCheck:
             self._fail(error)
 
     def _step(self, flow: Flow, text: str) -> Review | None:
-        # A flow that was closed on purpose would log a failure.
+        # Feeding a flow that was closed on purpose would log a failure.
         if not self._is_closed:
             flow.feed(text)
         return flow.review() if self._checks.is_reviewed and not self._is_closed else None
@@ -267,12 +275,12 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A thread cannot be stopped: a result that comes too late is closed.
+        # A running thread cannot be stopped. A flow that it returns too late is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)
         finally:
-            # A call that has not begun is dropped: it would only delay others.
+            # Drop the call if no thread has begun it: it would only delay others.
             work.cancel()
         if not done:
             raise CheckTimeoutError

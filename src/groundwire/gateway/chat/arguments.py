@@ -1,4 +1,4 @@
-"""Arguments of calls of tools: joined from pieces, and how much they hold."""
+"""Joins the arguments of tool calls from their pieces, and counts the values in them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from groundwire.pipeline.conversation import ToolCall
 
 
 class JoinedCalls:
-    """Joins the calls of tools of one answer from the pieces in which they arrive."""
+    """Joins the tool calls of one answer from the pieces in which they arrive."""
 
     def __init__(self) -> None:
         """Begin without calls."""
@@ -20,10 +20,10 @@ class JoinedCalls:
 
         Args:
             parts: The pieces.
-            room: Characters of arguments that may be kept; the others are dropped.
+            room: The most characters of arguments to keep from these pieces; the rest is dropped.
 
         Returns:
-            The number of characters of their arguments.
+            The number of characters of arguments in the pieces, dropped ones included.
         """
         n_chars = 0
         for part in parts:
@@ -37,7 +37,7 @@ class JoinedCalls:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that have arrived so far."""
+        """The calls so far, each with the arguments that have arrived."""
         return tuple(
             ToolCall(name=name, arguments="".join(self._arguments[key]))
             for key, name in self._names.items()
@@ -51,7 +51,7 @@ def count_values(arguments: str) -> int | None:
     (3, 0, None)
 
     Returns:
-        ``None`` if they are no JSON. No arguments at all are none.
+        The number of values; 0 if there are no arguments, ``None`` if they are no JSON.
     """
     if not arguments.strip():
         return 0

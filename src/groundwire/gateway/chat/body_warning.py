@@ -1,7 +1,7 @@
-"""The warning that stands before an answer under the action ``body``: HaluGate's texts.
+"""Writes the warning that stands beside an answer under the action ``body``, in HaluGate's words.
 
-What is quoted is the model's, or a source's: it stays on the warning's one line and within its
-quotes, and the warning has a greatest length.
+Quotations of the answer or of a source cannot break out of the warning: line breaks and quotation
+marks in them are replaced, and the length of the warning is limited.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Characters of a warning from which on further findings are counted, not named.
+#: Characters of a warning after which further findings are only counted.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."
@@ -37,10 +37,11 @@ _SEVERITIES = ("low", "low-medium", "medium", "high", "critical")
 
 
 def warning_text(checked: Checked) -> str | None:
-    """The warning before an answer, without the blank line that follows it.
+    """Return the warning for an answer, without a blank line before or after it.
 
-    ``None`` unless the action of the answer is ``body``. The confidence is the highest probability
-    of a span; a detector that compares has none, and none is told.
+    The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
+    warning. The confidence in the text is the highest probability of a span. It is left out if the
+    detector gives no probabilities.
     """
     if checked.action is not Action.BODY:
         return None
@@ -53,7 +54,7 @@ def warning_text(checked: Checked) -> str | None:
     sureness = f" (confidence: {_percent(max(probabilities))})" if probabilities else ""
     lead = f"{_HALLUCINATED}{sureness}."
     if checked.explanations:
-        # One for each span, in their order.
+        # There is one explanation for each span, in the order of the spans.
         pairs = list(zip(spans, checked.explanations, strict=True))
         details = [
             f"[{number}] {_quoted(span.text)} {_analysis(explanation)}"
@@ -74,7 +75,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """Join the parts that there is room for, at least the first, and count the others."""
+    """Join as many parts as ``MAX_CHARS`` allows, at least one, and tell the number of the rest."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)
@@ -84,7 +85,8 @@ def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    # Cut to a length, on one line. Quotes of its own would end the quotation.
+    # `quote` shortens the text and puts it on one line. Double quotes in it would end the
+    # quotation.
     return quote(text.replace('"', "'"))
 
 

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 #: A larger body is parsed in a thread, so that other requests need not wait.
 LARGE_BYTES = 2**20
 
-#: Headers that describe the bytes of a body, and are wrong for a changed one.
+#: Headers that describe the bytes of a body, and would be wrong once the body is changed.
 _OF_BYTES = frozenset(
     {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
 )
@@ -34,13 +34,13 @@ _OF_BYTES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedBody:
-    """A body and the results for its answers.
+    """The body of a response, and the results for its answers.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: The bytes that the upstream sent.
         data: The body as JSON data; ``None`` if it cannot be read.
         answers: The results for its answers.
-        is_upstream_error: Whether it is an error of the upstream, which holds no answers.
+        is_upstream_error: Whether the body is an error of the upstream, which holds no answers.
     """
 
     raw: bytes
@@ -52,14 +52,16 @@ class CheckedBody:
 async def check_body(
     checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, dialect: Dialect, max_bytes: int
 ) -> CheckedBody:
-    """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
+    """Check the answers in the body of a response.
+
+    A body that cannot be read counts as one answer with the outcome ``unavailable``.
 
     Args:
         checks: The checks of the response.
         reply: The upstream's reply.
-        raw: The body as it came.
-        dialect: The API that it is a response of.
-        max_bytes: The most bytes it may have, decompressed.
+        raw: The body as the upstream sent it.
+        dialect: The API that the client uses.
+        max_bytes: The most bytes that the decompressed body may have.
     """
     read = partial(_read, raw, reply.content_encoding, dialect, max_bytes)
     try:
@@ -89,12 +91,12 @@ def _read(
 
 
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
-    """The response as the client gets it: as it came, with the headers and warnings that are due.
+    """Return the response for the client: the upstream's, with the headers and warnings due.
 
     Args:
         reply: The upstream's reply.
-        body: Its body; no answer in it is withheld.
-        dialect: The API that it is a response of.
+        body: Its body, in which no answer is to be withheld.
+        dialect: The API that the client uses.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw
@@ -109,12 +111,12 @@ def _json(data: Mapping[str, Any]) -> bytes:
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
-    """The headers of a reply, without those that are about its bytes."""
+    """Return the headers of a reply, without headers about the bytes of its old body."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]
 
 
 class Plain(Response):
-    """A response with the headers that it is given, repeated ones too."""
+    """A response with exactly the headers given, repeated ones too, and a right content length."""
 
     def __init__(self, body: bytes, *, status: int, headers: Sequence[tuple[str, str]]) -> None:
         self.status_code, self.body, self.background = status, body, None

@@ -1,4 +1,4 @@
-"""Exchanges: a request in any dialect, answered by an upstream and checked on the way back."""
+"""Handles chat requests of all dialects: an upstream answers, and its answer is checked."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -47,16 +47,16 @@ BODY_TIMEOUT_S = 60.0
 #: Bytes of an observed response that are kept for its check; a larger one is not checked.
 OBSERVED_BYTES = 8 * 2**20
 
-#: Pending checks of responses that have left, at most, for each concurrent request allowed.
+#: The most pending checks of responses that have been sent, for each concurrent request allowed.
 _PENDING_PER_REQUEST = 4
 
 
 class OverloadedError(DetectionError):
-    """A check was due, and too many others were pending to begin it."""
+    """A check that was due could not begin, because too many others were pending."""
 
 
 async def create(request: Request, dialect: Dialect) -> Response:
-    """Answer as the upstream does, once its answer has been checked as far as the policy wants."""
+    """Return the upstream's response to a request, checked as far as the policy demands."""
     own = services(request)
     settings = own.config.gateway
     try:
@@ -79,10 +79,11 @@ async def create(request: Request, dialect: Dialect) -> Response:
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request.
+    """Read the body of a request.
 
     Raises:
-        Problem: 408, if its sender takes too long: nobody may keep a place by sending slowly.
+        Problem: 408, if the body is not complete in time: a slow sender would keep others from
+            being served.
     """
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
@@ -97,7 +98,7 @@ async def _body(request: Request) -> bytes:
 
 
 class Exchange:
-    """One request and its response."""
+    """Handles one chat request: asks the upstream, has its answer checked, makes the response."""
 
     def __init__(self, *, services: Services, request: Request, chat: ChatRequest) -> None:
         self._services, self._request, self._chat = services, request, chat
@@ -106,10 +107,10 @@ class Exchange:
         self._own = self._caller.overrides
 
     async def answer(self) -> Response:
-        """The response.
+        """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives none, or it is withheld.
+            Problem: If the upstream gives no response, or its response is withheld.
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its question or its evidence is not valid text.
         """
@@ -135,7 +136,7 @@ class Exchange:
     async def _told_of_evidence(
         self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
     ) -> Response:
-        """The response, with the places of the evidence if the client asks for them."""
+        """Return the response; if the client asks, its headers name the places of the evidence."""
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         told = evidence_headers(context.conversation) if is_asked else []
         answer = self._check if context.path in DUE else self._pass
@@ -156,10 +157,12 @@ class Exchange:
         )
 
     async def _require_no_record(self, pipeline: Pipeline) -> None:
-        """Refuse a request whose answer needs a record, while none can be written.
+        """Refuse a request whose check needs an audit record, while none can be written.
+
+        Such a request is refused before its upstream is asked.
 
         Raises:
-            Problem: If the answer would be checked: then its upstream need not be asked.
+            Problem: If the answer would be checked, and audit records still cannot be written.
         """
         context = await self._open(pipeline)
         if context.path in DUE and not self._recorder.may_begin():
@@ -171,20 +174,21 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # A response that is read here need not be compressed first.
+            # A response that is read here would have to be decompressed.
             accept_encoding="identity" if is_read else None,
         )
-        # The body was decompressed.
+        # The body has been decompressed, so the client's header is wrong for it.
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
         return await self._services.upstreams.send(replace(ask, headers=plain))
 
     # Requests whose answers are not checked.
 
     async def _require_no_check(self) -> None:
-        """Refuse a request that wants a check, where no models are loaded.
+        """Refuse a request that needs a check, on a gateway without models.
 
         Raises:
-            Problem: If it wants one, and names sources or may not pass unchecked.
+            Problem: If the policy wants a check, and the request names its sources or the policy
+                blocks unchecked answers.
         """
         config, tenant = self._services.config, self._caller.tenant
         policy = resolve(config.policy, tenant=self._own, request=self._chat.asks)
@@ -217,7 +221,7 @@ class Exchange:
         sending: "asyncio.Task[UpstreamReply]",
         reason: str,
     ) -> Response:
-        """Relay a response whose check was due and cannot take place; it is marked so."""
+        """Relay a response whose check was due but cannot take place, marked ``unavailable``."""
         reply = await sending
         if not 200 <= reply.status < 300:
             return relayed(reply)
@@ -230,14 +234,14 @@ class Exchange:
         """Record the result for an answer that is not checked.
 
         Raises:
-            Problem: If it cannot be recorded, and no response may leave without a record.
+            Problem: If the result cannot be recorded, and no response may be sent without a record.
         """
         if not await self._recorder.complete(context, [answer]):
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     @property
     def _is_behind(self) -> bool:
-        """Whether too many checks of responses that have left are pending."""
+        """Whether too many checks of responses that have already been sent are pending."""
         limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
         return self._services.background.n_running >= limit
 
@@ -300,7 +304,7 @@ class Exchange:
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
-        # A proxy before us that buffers would undo the release sentence by sentence.
+        # Tells proxies such as nginx not to buffer: sentences would reach the client late.
         headers = of_new_body(reply)
         headers = headers_without_text(headers) if release.withholds else headers
         headers.append(("x-accel-buffering", "no"))
@@ -338,13 +342,14 @@ class Exchange:
     def _observed(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
     ) -> Response:
-        """Relay a response as it comes, and check it once it has left."""
+        """Relay a response unchanged, and check it once it has been sent."""
         limit = self._services.config.gateway.max_response_bytes
         body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
 
         async def ended() -> None:
             if body.is_complete or body.raw:
-                # Also if the client left early: the bytes sent are checked, or recorded as unread.
+                # Also if the client left early: the bytes read so far are checked, or recorded as
+                # unreadable.
                 check = self._check_later(context, checks, reply, bytes(body.raw))
                 self._services.background.start(check, name="check a response")
             else:
@@ -371,12 +376,12 @@ class Exchange:
 
 
 def _actions(context: RequestContext) -> frozenset[Action]:
-    """All actions that the policy of a request can lead to."""
+    """Return all actions that the policy can lead to for the answers to a request."""
     return reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
 
 
 async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
-    """Cancel a request to an upstream, and close its reply if it has come."""
+    """Cancel a request to an upstream, and close its reply if one has arrived."""
     sending.cancel()
     await asyncio.wait({sending})
     if not sending.cancelled() and sending.exception() is None:
@@ -384,7 +389,7 @@ async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
 
 
 def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
-    """A reply as it came, with marks in its headers."""
+    """Return an upstream's reply unchanged, with more headers that tell the result of the check."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 

@@ -1,4 +1,4 @@
-"""The body of a chat request: what it asks for, and the bytes that go on to the upstream."""
+"""Reads the body of a chat request, and makes the bytes that are sent to the upstream."""
 
 import json
 from collections.abc import Mapping
@@ -23,12 +23,14 @@ class ChatRequest:
     """A chat request.
 
     Attributes:
-        dialect: The API that it is a request of.
-        body: The body as the pipeline reads it.
-        forwarded: The bytes for the upstream: those that came, without what is ours.
-        model: What it names; ``None`` if it names none.
-        streams: Whether the answer is to be streamed.
-        asks: What it asks for beyond the policy, under DVARA's names in its metadata.
+        dialect: The API that the client uses.
+        body: The body in the form that the pipeline reads.
+        forwarded: The body for the upstream: the client's bytes, without ``grounding.*`` metadata
+            unless these are forwarded.
+        model: The model that the request names; ``None`` if it names none.
+        streams: Whether the client asks for a streamed response.
+        asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
+            ``None`` if it asks for none.
     """
 
     dialect: Dialect
@@ -49,20 +51,20 @@ class ChatRequest:
         max_bytes: int,
         forwards_sources: bool,
     ) -> Self:
-        """Read a body.
+        """Read the body of a request.
 
         Args:
-            raw: The body as it came.
-            dialect: The API that it is a request of.
-            deployment: The model that its path names, as those of Azure's clients do.
-            content_encoding: The value of its header Content-Encoding.
-            max_bytes: The most bytes it may have, decompressed.
+            raw: The body as the client sent it.
+            dialect: The API that the client uses.
+            deployment: The model that the path of the request names, as Azure's clients send it.
+            content_encoding: The value of the header Content-Encoding.
+            max_bytes: The most bytes that the decompressed body may have.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
                 refuses metadata whose values are no short texts.
 
         Raises:
-            Problem: If it is no JSON, nested too deeply, or compressed in an unknown way.
-            InvalidConversationError: If it is no object.
+            Problem: If the body is no JSON, nested too deeply, or compressed in an unknown way.
+            InvalidConversationError: If the body is no JSON object.
         """
         if content_encoding:
             raw = _decompressed(raw, content_encoding, max_bytes)
@@ -91,7 +93,7 @@ class ChatRequest:
 
 
 def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
-    """The body without ``grounding.*`` in its metadata; all else stays byte for byte."""
+    """Return a body without ``grounding.*`` in its metadata; other fields keep their bytes."""
     others = {key: value for key, value in body["metadata"].items() if not key.startswith(_OURS)}
     try:
         fields: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -101,15 +103,17 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
             del fields["metadata"]
         return msgspec.json.encode(fields)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # The standard library reads more, such as half a surrogate pair; so may the upstream.
+        # msgspec refuses some JSON that the standard library and maybe the upstream can read, such
+        # as half a surrogate pair.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    """A body as data, and the bytes that say the same to every reader.
+    """Parse a body, and return the data with bytes that every JSON reader reads alike.
 
-    Readers differ about a key that an object has twice, so the upstream gets what is read here.
+    If an object has a key twice, readers differ about which value counts. Such a body is written
+    anew from the data that were read here.
     """
     is_ambiguous = False
 
@@ -137,7 +141,7 @@ def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
 
 
 def _asks(ours: Mapping[str, object]) -> Request | None:
-    # A value that cannot be read asks for nothing, as everywhere under these names.
+    # Metadata under these names whose value is invalid are ignored, here as elsewhere.
     wish, _ = overrides_from_metadata(ours)
     if wish.enabled is None and wish.action is None:
         return None

@@ -1,4 +1,4 @@
-"""Reads chunks of a streamed chat completion: text of its answers, and the rest."""
+"""Reads the chunks of a streamed chat completion, and what each adds to which answer."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,22 +14,24 @@ from groundwire.pipeline.conversation import Said, ToolCall, has_reasoning
 _OURS = "groundwire"
 #: Fields that all chunks of a response have in common.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-#: Fields of a chunk that are known to hold no text of an answer.
+#: Fields of a chunk that may stand in one without choices; none holds text of an answer.
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Fields of a response and its chunks that are known; what some servers cite is not read.
+#: Names of the fields of a response or chunk that the gateway knows; others with text count as
+#: unread. Citations are known, but are not checked.
 KNOWN = WITHOUT_ANSWERS.union(
     ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
     ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
 )
-#: Fields of a choice that are known.
+#: Names of the fields of a choice that the gateway knows; others with text count as unread.
 OF_CHOICE = frozenset(
     ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
 ).union(
     ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
 )
-#: Fields of a message and of its deltas that are known; reasoning and citations are not read.
+#: Names of the fields of a message or delta that the gateway knows; others with text count as
+#: unread. Reasoning and citations are known, but are not checked.
 OF_MESSAGE = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
 ).union(
@@ -37,12 +39,12 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields beside the choices whose text would not be checked.
+#: Fields that hold text in other APIs. Beside ``choices``, their text would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
 class UnreadableChunkError(GroundwireError):
-    """An event of the upstream is none of the API that was asked for; it is not quoted."""
+    """An event of the upstream does not fit the API that was asked for; it is not quoted."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -54,12 +56,12 @@ class UnreadableChunkError(GroundwireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPart:
-    """A piece of a call of a tool.
+    """A piece of a tool call in a stream.
 
     Attributes:
-        key: Tells the calls of an answer apart.
-        name: The name of the tool, or a piece of it; empty in pieces without.
-        arguments: Text that it adds to the arguments.
+        key: The same for all pieces of one call, and different for other calls of the answer.
+        name: The name of the tool, or a part of the name; empty if the piece has none.
+        arguments: Text that the piece adds to the arguments.
     """
 
     key: str
@@ -69,18 +71,18 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaPart:
-    """A chunk's part about one answer.
+    """The part of a chunk that is about one answer.
 
     Attributes:
-        index: Number of the answer.
-        text: Text that it adds; empty if none.
-        refusal: Text that it adds to a refusal.
-        calls_tools: Whether it belongs to calls of tools.
-        n_skipped: Number of parts that are not checked: sound, images, unknown fields with text.
-        finish: Why the answer ends, if it does.
+        index: Number of the answer, from 0.
+        text: Text that the chunk adds to the answer; may be empty.
+        refusal: Text that the chunk adds to the model's refusal; may be empty.
+        calls_tools: Whether the chunk has pieces of tool calls.
+        n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
+        finish: Why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data.
-        calls: Pieces of the calls of tools.
-        has_reasoning: Whether it has reasoning of the model, which is not read.
+        calls: The pieces of tool calls.
+        has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
     """
 
     index: int
@@ -96,14 +98,15 @@ class DeltaPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One chunk: what it says of answers, and all of it as JSON data.
+    """A chunk of a streamed response, divided by answer.
 
     Attributes:
-        data: The chunk.
-        parts: One for each answer that it is about; none in a chunk with the usage.
-        is_error: Whether it says that the upstream failed, beside choices too.
-        is_as_sent: Whether the parts say what the event says, so that it can leave as it came.
-        is_unread: Whether it may hold text beside what it says of answers.
+        data: The whole chunk, as JSON data.
+        parts: One part for each answer that the chunk is about; empty for a chunk with the usage.
+        is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
+        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
+            the event can be sent unchanged.
+        is_unread: Whether the chunk may hold text in unknown fields outside of its answers.
     """
 
     data: Mapping[str, Any]
@@ -114,19 +117,19 @@ class Chunk:
 
 
 def read_chunk(text: str) -> Chunk:
-    """Read the data of an event.
+    """Read the chunk in the data of an event.
 
     Raises:
-        UnreadableChunkError: As :func:`event_data` and :func:`chunk_of`.
+        UnreadableChunkError: For the reasons of :func:`event_data` and :func:`chunk_of`.
     """
     return chunk_of(event_data(text))
 
 
 def event_data(text: str) -> dict[str, Any]:
-    """The JSON object in the data of an event.
+    """Return the JSON object in the data of an event.
 
     Raises:
-        UnreadableChunkError: If there is none, or it has a key twice.
+        UnreadableChunkError: If the data are no JSON object, or an object in them has a key twice.
     """
     try:
         data = json.loads(text, object_pairs_hook=unambiguous)
@@ -138,13 +141,13 @@ def event_data(text: str) -> dict[str, Any]:
 
 
 def chunk_of(data: dict[str, Any]) -> Chunk:
-    """Read a chunk.
+    """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If its choices are not those of a chunk, or it may hold text beside
-            them.
+        UnreadableChunkError: If its choices have another form, or it may hold text of an answer
+            outside of them.
     """
-    # Only the gateway may say what was checked.
+    # An upstream may not send the gateway's own field, which tells what was checked.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -165,7 +168,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
 
 
 def unread_in(message: Mapping[str, Any]) -> int:
-    """Count the unknown fields with text in a message, or the delta of one, and in its parts."""
+    """Count the unknown fields with text in a message or delta, and in the parts of its content."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     in_parts = sum(count_unread(part, _OF_PART) for part in parts)
@@ -173,10 +176,11 @@ def unread_in(message: Mapping[str, Any]) -> int:
 
 
 def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. With a key twice, some readers take the first and some the last.
+    """Make a dictionary from the pairs of a JSON object; a hook for ``json.loads``.
 
     Raises:
-        ValueError: If it has one; what is judged here might not be what a client reads.
+        ValueError: If the object has a key twice. Some readers take its first value and some its
+            last, so a client might read text that was not checked here.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -185,24 +189,30 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Halves:
-    """Joins characters that were cut in two: half a surrogate pair waits for the other.
+    """Joins the halves of characters that a server has divided between two chunks.
 
-    Some servers cut a text between UTF-16 units, and half a character can neither be judged nor
-    shown.
+    Some servers cut a text between the two UTF-16 units of a character. The first half is held
+    until the second arrives, since half a character can be neither checked nor shown.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[int, str] = {}
 
     def join(self, chunk: Chunk) -> Chunk:
-        """The chunk with whole characters; a half at the end of an answer stays."""
+        """Return a chunk with whole characters; only at the end of an answer a half may remain."""
         parts = tuple(map(self._join, chunk.parts))
         if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
             return chunk
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """The next piece of the text of an answer, in whole characters."""
+        """Return the next text of an answer in whole characters, and keep a half at its end.
+
+        Args:
+            index: The number of the answer.
+            text: The text that has arrived.
+            is_last: Whether the answer ends with this text, so that a half is not kept.
+        """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:
             self._waiting[index] = joined[-1]
@@ -228,7 +238,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         raise UnreadableChunkError("a choice has no delta, or text outside of it")
     index = position if choice.get("index") is None else choice["index"]
     if type(index) is not int:
-        # Clients may take it for a number of its own, or for another answer's.
+        # Clients differ about which answer an index such as "0" or true means.
         raise UnreadableChunkError(f"the index of a choice is of type {type(index).__name__}")
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
@@ -250,7 +260,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
 
 
 def _read_calls(delta: Mapping[str, Any]) -> Iterator[CallPart]:
-    """The pieces of calls in a delta; ``function_call`` is how the first of them were written."""
+    """Yield the pieces of tool calls in a delta, also from the older field ``function_call``."""
     calls = delta.get("tool_calls")
     legacy = {"function": delta.get("function_call")}
     for position, call in enumerate([*(calls if isinstance(calls, list) else []), legacy]):

@@ -1,7 +1,8 @@
-"""The seam between the check and the API that a client speaks.
+"""The interface between the check and the API that a client uses.
 
-A dialect reads requests, bodies and events of its API and writes them again. What is asked, judged,
-held, recorded and refused in between is the same for all.
+A dialect reads the requests, bodies and events of one API, and writes them again. All other work on
+a request is the same for all dialects: asking the upstream, checking, holding text back, recording
+and refusing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,27 +20,42 @@ class Held(Protocol):
 
     @property
     def n_sent(self) -> int:
-        """Characters of text that have left."""
+        """Characters of text that have been sent to the client."""
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """The events that may leave when text may, up to an offset in it or to its end."""
+        """Release text up to an offset in the answer; ``None``: to the end of the text so far.
+
+        Returns:
+            The events to send now: the text, and fields that may be sent with it.
+        """
 
     def settle(
         self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
     ) -> list[bytes]:
-        """The rest of the text of an answer that has passed, with a warning if it has one."""
+        """Release all text of an answer that has passed its check, with a warning if there is one.
+
+        Args:
+            head: The fields that all events of the response have.
+            warning: The warning for the user.
+            in_front: Whether the warning stands before the text; otherwise it follows the text.
+        """
 
     def finish(
         self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """Return the rest of an answer whose text has left: its parts without text, and its end."""
+        """Release the rest of an answer whose text has been sent: other fields, and its end.
+
+        Args:
+            head: The fields that all events of the response have.
+            extension: The value of ``groundwire`` in the event that ends the answer.
+        """
 
     def calls(self) -> list[str]:
-        """The arguments of the calls of tools that are held."""
+        """Return the arguments of each tool call that is held."""
 
 
 class HeldResponse(Protocol):
-    """A streamed response that is held back: events and verdicts go in, bytes come out."""
+    """A buffer for a streamed response: events and verdicts go in, the bytes to send come out."""
 
     @property
     def head(self) -> Mapping[str, Any]:
@@ -47,7 +63,7 @@ class HeldResponse(Protocol):
 
     @property
     def answers(self) -> Mapping[int, Held]:
-        """The answers so far, by their numbers."""
+        """The answers that have been mentioned so far, by number."""
 
     @property
     def n_held(self) -> int:
@@ -58,19 +74,23 @@ class HeldResponse(Protocol):
         """Bytes that are held."""
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Keep an event."""
+        """Hold back an event and the chunk that was read from it."""
 
     def answer(self, index: int) -> Held:
-        """One of the answers, new if it was not mentioned before."""
+        """Return the answer with this number; it is created if no event has mentioned it yet."""
 
     def front(self) -> list[bytes]:
-        """Take the events that come before all answers."""
+        """Return the events to send before all answers, and remove them from the buffer."""
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Take the events after all answers; ``is_done``: the upstream ended the stream."""
+        """Return the events to send after all answers, and remove them from the buffer.
+
+        Args:
+            is_done: Whether the upstream has ended the stream as its API demands.
+        """
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """The end of a stream in which the upstream sent an error."""
+        """Return the events that end a stream in which the upstream sent an error."""
 
     def refusal(
         self,
@@ -80,55 +100,62 @@ class HeldResponse(Protocol):
         trace_id: str,
         extension: Mapping[str, Any] | None,
     ) -> list[bytes]:
-        """The end of a stream whose rest is withheld.
+        """Return the events that end a stream whose rest is withheld.
 
         Args:
-            problem: Why.
-            passed: The answers that are complete already.
+            problem: Why the rest is withheld.
+            passed: Numbers of the answers that have been released to their end.
             trace_id: The trace id of the request.
-            extension: That of :func:`.marks.extension`; its headers stay out, for they may quote
-                what is withheld.
+            extension: The result of :func:`.marks.extension`. Its headers are not sent, because
+                they may quote the withheld text.
         """
 
 
 class Dialect(Protocol):
-    """An API whose answers are checked."""
+    """Reads and writes the requests and responses of one API whose answers are checked."""
 
     @property
     def path(self) -> str:
         """The path of the API, below ``/v1/``."""
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request as the pipeline reads it: with ``messages`` or ``input``.
+        """Return a request in the form that the pipeline reads.
 
-        It has ``response_format`` if it asks for JSON.
+        The conversation is in ``messages`` or ``input``. The result has a ``response_format`` if
+        the request asks for JSON.
         """
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401 - JSON data
-        """The answers in the body of a response.
+        """Return the answers in the body of a response.
 
         Raises:
-            InvalidConversationError: If it is no response, or holds text that is not read.
+            InvalidConversationError: If the body is no response of this API, or holds text in a
+                place that is not read.
         """
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else."""
+        """Return whether a body is an error, without an answer beside it."""
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """A body with a warning before the text of each answer that has one."""
+        """Return a body in which each warning stands before the text of its answer.
+
+        Args:
+            data: The body.
+            warnings: The warning for each answer; ``None`` for an answer without a warning.
+        """
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Make the reader of the events of one stream, in their order.
+        """Return a function that reads the events of one stream, called in their order.
 
-        What it returns raises ``UnreadableChunkError`` for events that are none of this API.
+        The function raises ``UnreadableChunkError`` for an event that is not one of this API.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
-        """Make the buffer that holds a stream back.
+        """Return an empty buffer that holds back one stream.
 
         Args:
-            model: The model that the request names, for a stream that says nothing of it.
+            model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether all that is no text waits for the end of the answer; otherwise only
-                what ends it does.
+            withholds: Whether fields without text are held until the answer has passed. Otherwise
+                only the event that ends the answer is held.
         """

@@ -1,4 +1,4 @@
-"""Guards a stream: its text, or the event that ends an answer, waits for the verdict."""
+"""Guards a stream: text, or at least the event that ends an answer, waits for the check."""
 
 import asyncio
 import logging
@@ -27,16 +27,17 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: Limits of one answer that is held to its end (DVARA's bounds).
+#: The most tool calls of one answer that is held to its end, and the most values in their
+#: arguments. Both are DVARA's limits.
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
 
 class ReleasedStream:
-    """Reads a stream, and releases its events as the policy allows.
+    """Reads the upstream's stream, and sends its events to the client as the policy allows.
 
-    Events are read while answers are checked in threads. Decisions run on the event loop, and
-    events leave through the outbox in the order of the decisions.
+    Events are read while answers are checked in threads. Decisions are made on the event loop, and
+    events are sent through the outbox in the order of the decisions.
     """
 
     def __init__(
@@ -58,15 +59,16 @@ class ReleasedStream:
         Args:
             reply: The upstream's reply.
             answers: The checks of its answers.
-            dialect: The API that it is a response of.
+            dialect: The API that the client uses.
             model: The model that the request names.
-            release: When text goes out; not ``observe``.
-            settings: The limits of held text, and the silence until a comment is sent.
+            release: When text is sent to the client; not ``observe``.
+            settings: The limits of held text, and the seconds of silence before a comment is sent
+                to keep the connection open.
             trace_id: The trace id of the request.
-            settles: Whether the end of the response waits for its records.
-            marks: Whether each answer ends with its outcome.
-            conclude: Starts recording the report, and returns whether the response may end. It is
-                called once the last byte has left, or before if the end waits for the record.
+            settles: Whether the response may end only once its audit records are written.
+            marks: Whether the event that ends an answer tells its outcome.
+            conclude: Starts to record the report, in a task whose result is whether the response
+                may end. It is called once the last byte has been sent; with ``settles``, before.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -89,9 +91,11 @@ class ReleasedStream:
         self._last_read = perf_counter()
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """The bytes for the client, as they may leave.
+        """Yield the bytes for the client as soon as they may be sent.
 
-        If the upstream breaks off and text is not withheld, this breaks off too.
+        Raises:
+            UpstreamBrokenError: If the upstream breaks off and text is not withheld; also an error
+                of ``UNREADABLE`` if its bytes cannot be read.
         """
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
@@ -129,7 +133,7 @@ class ReleasedStream:
                 log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
                 await self._break_off(error)
         except Exception as error:  # noqa: BLE001 - text must not leave because of our own error
-            # Without an end, the client would wait for ever.
+            # If the stream were not ended here, the client would wait for ever.
             log.error("A stream failed: %s", type(error).__name__)
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
@@ -162,12 +166,12 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        # Looked up before the limits are checked: there may be too many answers.
+        # Raises an error if there are too many answers, so it comes before anything is held.
         answers = [self._answers[part.index] for part in parts]
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
         ):
-            # The answer had ended, and is being judged without this.
+            # The answer had ended and is being checked, so this text or call would go unchecked.
             self._refuse(refused(RefusalCode.STREAM_ERROR))
             return
         self._held.take(read.event, read.chunk)
@@ -183,19 +187,19 @@ class ReleasedStream:
                 self._settle_soon(part.index)
 
     def _is_too_much(self) -> bool:
-        """Whether more is held than the limits allow."""
+        """Return whether more characters or bytes are held than the limits allow."""
         return self._release.withholds and (
             self._held.n_held > self._settings.max_held_chars
             or self._held.n_bytes > self._settings.max_response_bytes
         )
 
     def _take_other(self, read: ReadEvent) -> None:
-        """Take a comment, the end, or an event that cannot be read."""
+        """Handle an event without a chunk: a comment, the end, or an event that cannot be read."""
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
             self._lose()
-        # A comment could carry text of the answer.
+        # A comment could contain text of the answer, so none is sent while text is withheld.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
 
@@ -208,7 +212,7 @@ class ReleasedStream:
     def _let_text(self, index: int) -> None:
         """Release text that may leave before the answer is complete."""
         if index in self._passed:
-            # Later events of an answer that has passed have no text: usage, or the end once more.
+            # Events after the end of an answer have no text, only the usage or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))
             self._put_last(self._held.answer(index).finish(self._held.head))
         elif self._release is Release.MARK:
@@ -248,7 +252,7 @@ class ReleasedStream:
             self._release is Release.DEFERRED,
         )
         text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
-        # A deferred answer must not have left if its record cannot be written.
+        # If the record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         is_told = self._marks and is_told_at_end(checked)
@@ -256,14 +260,14 @@ class ReleasedStream:
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Release the events that end an answer, once it is on record if that is required."""
+        """Send the events that end an answer, if required not before its record is written."""
         if self._settles:
             self._kept += events
         else:
             self._outbox.put(events)
 
     async def _end(self) -> None:
-        """Finish: the upstream has sent its last byte."""
+        """End the stream after the upstream's last byte, once all answers are checked."""
         if self._outbox.is_sealed:
             return
         is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
@@ -315,7 +319,7 @@ class ReleasedStream:
         self._finish(self._held.tail(is_done=False), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
-        if self._outbox.is_sealed:  # the client has the end of this answer already
+        if self._outbox.is_sealed:  # the stream has ended for the client
             return
         self._refused.update(checked)
         problem = blocked(list(checked.values()))
@@ -332,7 +336,7 @@ class ReleasedStream:
     def _refused_with(
         self, problem: Problem, marks: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """The events of a refusal."""
+        """Return the events that end the stream with a refusal."""
         return self._held.refusal(
             problem, passed=self._passed, trace_id=self._trace_id, extension=marks
         )
@@ -340,7 +344,7 @@ class ReleasedStream:
     # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
-        """End the stream with these events, after those that wait for the records."""
+        """End the stream with these events, after the events that wait for the audit records."""
         if self._outbox.is_sealed:
             return
         self._outbox.seal()
@@ -352,9 +356,9 @@ class ReleasedStream:
 
     async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
         try:
-            # If the client leaves, this is cancelled; the record is written all the same.
+            # This task is cancelled if the client leaves; the shield lets the record be written.
             if not await asyncio.shield(self._record(is_client_gone=False)):
-                self._passed.clear()  # no answer that passed has its end yet
+                self._passed.clear()  # the ends of all answers are still held
                 last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
         except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
             log.error("A stream could not be recorded: %s", type(error).__name__)
@@ -370,7 +374,8 @@ class ReleasedStream:
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
-            # Text that has left is recorded, even if no check was waited for.
+            # Text that has been sent is checked to its end for the record, even if the client
+            # left.
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

@@ -1,7 +1,8 @@
-"""Holds a streamed response back, and returns the bytes that may leave.
+"""Holds back a streamed chat completion, and releases the events that may be sent to the client.
 
-Pure: chunks and verdicts go in, events come out. An event that holds nothing but text of one answer
-leaves as it came; if only a part of its text may leave, it is divided.
+The buffer does no input or output. Chunks and verdicts go in, and events come out as bytes. An
+event with nothing but text of one answer is sent unchanged; if only a part of its text may be sent,
+the event is divided.
 """
 
 import json
@@ -23,26 +24,28 @@ from groundwire.gateway.http.refusals import RefusalCode, refusal_chunk
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation import Said
 
-#: Fields of a delta that may leave with its text. All others wait until the whole answer has
-#: passed: they are not judged, and reasoning or a transcript of sound may repeat the text.
+#: Fields of a delta that may be sent with its text. All others wait until the whole answer has
+#: passed: they are not checked, and reasoning or the transcript of audio may repeat the text.
 _WITH_TEXT = ("role", "content")
-#: Fields of a choice and of a chunk that may leave with text, and with names in them.
+#: Fields of a choice that each have a rule of their own in :func:`_divided`.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
+#: Other fields of a choice, and fields of a chunk, that may be sent early if their strings are
+#: names.
 _NAMES_IN_CHOICE = ("content_filter_results",)
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
-#: The name that some upstreams give the event of an error.
+#: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
 
 
 class EventForm:
-    """The form in which chunks stand in events; this one is that of chat completions."""
+    """Converts chunks to events and back. This class does it for chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """The event of a chunk."""
+        """Return the event that holds a chunk."""
         return encode(chunk)
 
     def read(self, event: bytes) -> dict[str, Any]:
-        """The chunk in an event that was read before."""
+        """Return the chunk in an event, which is known to hold one."""
         data = json.loads(ServerSentEvent.of(event).data or "{}")
         assert isinstance(data, dict)
         return data
@@ -50,7 +53,7 @@ class EventForm:
 
 @dataclass(slots=True)
 class _Piece:
-    """Text of an answer, from ``start`` to ``end``, as the event that brought it."""
+    """The text of an answer from ``start`` to ``end``, with the event that contained it."""
 
     start: int
     end: int
@@ -61,18 +64,18 @@ class _Piece:
 
 @dataclass(slots=True)
 class HeldAnswer:
-    """One answer of the response.
+    """The events of one answer that have not been sent to the client yet.
 
     Attributes:
-        index: Number of the answer.
-        withholds: Whether all that is no text waits for the end of the answer; otherwise only the
-            event that ends it does.
-        n_chars: Characters of text so far.
-        n_sent: Characters of text that have left.
-        n_held: Characters that are held, those of calls and the like too.
-        n_bytes: Bytes that are held.
-        is_finished: Whether the upstream has said why it ends.
-        form: How its events are written and read.
+        index: Number of the answer in the response, from 0.
+        withholds: Whether all fields without text are held until the answer has passed. Otherwise
+            only the event that ends the answer is held.
+        n_chars: Characters of text that have arrived.
+        n_sent: Characters of text that have been sent.
+        n_held: Characters that are held: of text, and of other fields such as tool calls.
+        n_bytes: Bytes of the events that are held.
+        is_finished: Whether the upstream has sent the answer's ``finish_reason``.
+        form: Converts the answer's chunks to events and back.
     """
 
     index: int
@@ -87,12 +90,13 @@ class HeldAnswer:
     _late: list[bytes] = field(default_factory=list)
 
     def take(self, part: DeltaPart, data: Mapping[str, Any], raw: bytes | None) -> None:
-        """Keep what a chunk says of this answer.
+        """Hold back the part of a chunk that is about this answer.
 
         Args:
-            part: The chunk's part about it.
-            data: The chunk.
-            raw: The event, if it says nothing of other answers; otherwise ``None``.
+            part: The part.
+            data: The whole chunk.
+            raw: The bytes of the event, if it is about this answer alone and may be sent
+                unchanged; otherwise ``None``.
         """
         whole = {**data, "choices": [part.choice]}
         early, late = _divided(whole, part)
@@ -111,13 +115,14 @@ class HeldAnswer:
         self.is_finished |= bool(part.finish)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Let text leave.
+        """Release text.
 
         Args:
-            upto: Offset in its text that text may leave up to; ``None``: its end.
+            upto: End of the text that may be sent, as an offset in the text of the answer;
+                ``None``: the end of the text that has arrived.
 
         Returns:
-            The events that may leave now.
+            The events to send now.
         """
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
@@ -126,7 +131,7 @@ class HeldAnswer:
             out.append(self._cut(piece, piece.end))
             self.n_bytes -= len(piece.event)
         if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
-            # The log probabilities of its words wait with its end: they have the words in them.
+            # Log probabilities quote the words, so they wait for the last piece of the event.
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
@@ -137,8 +142,9 @@ class HeldAnswer:
 
         Args:
             head: The fields that all chunks of the response have.
-            warning: For the user: after the text, or in front if nothing has left yet.
-            in_front: Whether the warning stands in front of the text.
+            warning: A warning for the user, if there is one.
+            in_front: Whether to put the warning before the text, which is possible only if no text
+                has been sent yet. Otherwise the warning follows the text.
         """
         out = []
         if warning and in_front:
@@ -151,7 +157,7 @@ class HeldAnswer:
     def finish(
         self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """Let the rest of it leave, once all of its text has: what is no text, and its end.
+        """Release the rest of an answer whose text has been sent: other fields, and its end.
 
         Args:
             head: The fields that all chunks of the response have.
@@ -168,7 +174,7 @@ class HeldAnswer:
         return late
 
     def calls(self) -> list[str]:
-        """The arguments of the calls of tools that are held, each as the text it is so far."""
+        """Return the arguments of each tool call that is held: the text that has arrived so far."""
         found: dict[object, str] = {}
         for event in self._late:
             for choice in self.form.read(event).get("choices", ()):
@@ -189,7 +195,7 @@ class HeldAnswer:
         self.n_bytes += len(event)
 
     def _cut(self, piece: _Piece, upto: int) -> bytes:
-        """Return the event for a piece up to a character, and count it as sent."""
+        """Return an event with the unsent text of a piece up to an offset, and count it as sent."""
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
@@ -202,7 +208,7 @@ class HeldAnswer:
             delta["role"] = whole["delta"]["role"]
         if upto == piece.end:
             return self._event(data, {**whole, "delta": delta})
-        # All else that is said of the piece may tell how it goes on.
+        # Other fields of the event may reveal text that is still held, so they are left out.
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
         head = {key: data[key] for key in HEAD if key in data}
         return self._event(head, choice)
@@ -212,12 +218,18 @@ class HeldAnswer:
         return self.form.write({**head, "choices": [choice], **more})
 
     def _event(self, data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
-        """The chunk with this choice alone."""
+        """Return the event of a chunk whose only choice is this one."""
         return self.form.write({**data, "choices": [choice]})
 
 
 class HeldStream:
-    """All answers of a response, and its chunks about no answer."""
+    """A streamed chat completion that is held back: its answers, and chunks about no answer.
+
+    Attributes:
+        answers: The answers that have been mentioned so far, by number.
+        head: The fields that all chunks of the response have, such as ``id`` and ``model``.
+        usage: The token counts that the upstream sent last; ``None`` before it sends any.
+    """
 
     def __init__(
         self, head: Mapping[str, Any], *, withholds: bool, form: EventForm | None = None
@@ -225,10 +237,10 @@ class HeldStream:
         """Prepare an empty buffer.
 
         Args:
-            head: The fields that all chunks of the response have, as far as known before the
-                first.
-            withholds: Whether text waits for its verdict, as in :class:`HeldAnswer`.
-            form: How events are written and read.
+            head: Values of the fields that all chunks of the response have, to use until the
+                upstream's first chunk tells them.
+            withholds: Whether text is held until it is checked, as in :class:`HeldAnswer`.
+            form: Converts chunks to events and back; ``None``: as chat completions do.
         """
         self._form = form or EventForm()
         self._withholds = withholds
@@ -250,7 +262,7 @@ class HeldStream:
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Keep a chunk."""
+        """Hold back a chunk: each part with its answer, a chunk without parts with the response."""
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self._withholds else head)
         usage = chunk.data.get("usage")
@@ -270,7 +282,7 @@ class HeldStream:
             self.answer(part.index).take(part, chunk.data, raw)
 
     def answer(self, index: int) -> HeldAnswer:
-        """One of the answers, new if it was not mentioned before."""
+        """Return the answer with this number; it is created if no chunk has mentioned it yet."""
         if index not in self.answers:
             self.answers[index] = HeldAnswer(
                 index=index, withholds=self._withholds, form=self._form
@@ -288,7 +300,7 @@ class HeldStream:
         return [*tail, *([DONE] if is_done else [])]
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """The end of a stream in which the upstream sent an error."""
+        """Return the events that end a stream in which the upstream sent an error."""
         return [error_event(event, chunk)]
 
     def refusal(
@@ -299,7 +311,7 @@ class HeldStream:
         trace_id: str,
         extension: Mapping[str, Any] | None,
     ) -> list[bytes]:
-        """The end of a stream whose rest is withheld."""
+        """Return the events that end a stream whose rest is withheld."""
         usage = {} if self.usage is None else {"usage": self.usage}
         chunk = refusal_chunk(
             {**self.head, **usage},
@@ -313,7 +325,7 @@ class HeldStream:
 
 
 def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
-    """The event of an upstream's error, without any text of answers that stands beside it."""
+    """Return an upstream's error as an event, without any text of answers that came with it."""
     is_named = event.raw.startswith(_ERROR_NAME)
     known = chunk.data
     if not is_error_body(known):
@@ -326,7 +338,7 @@ def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk of one choice into the part that may leave with its text, and the rest."""
+    """Divide a chunk with one choice into what may be sent with its text, and what is held."""
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")
@@ -370,7 +382,10 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a chunk that may leave before any answer; empty if it has no others."""
+    """Return the fields of a chunk that may be sent before any answer.
+
+    The result is empty if only fields that every chunk has remain.
+    """
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:
         return data
@@ -378,7 +393,7 @@ def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _n_chars(value: object) -> int:
-    """Characters of the texts in JSON data."""
+    """Count the characters of all strings in JSON data, except keys."""
     match value:
         case str():
             return len(value)

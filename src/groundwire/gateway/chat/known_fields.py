@@ -1,33 +1,35 @@
 """Finds the fields of a response that may hold unchecked text.
 
-One rule for all dialects. Each dialect lists the fields that it knows. A field that nobody knows
-and that may hold text makes the outcome at best ``partial``; while an answer is held back, it does
-not leave before the answer has passed.
+All dialects follow one rule. Each dialect lists the fields that it knows. An unknown field that may
+hold text makes the outcome of the response at best ``partial``. While an answer is held back, such
+a field is not sent to the client before the answer has passed its check.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-#: Fields of log probabilities: the tokens and their numbers.
+#: Fields of the log probabilities of an answer: its tokens and their numbers.
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Strings that are no prose: ids, names, versions, enumerations, short base64.
+#: Pattern of a name, a string that is no prose: an id, a version, an enumeration, short base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
-#: What an error has in the APIs that relay it; its messages are meant for people.
+#: Fields of an error body. Their strings may be prose: they are messages, and no answers.
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )
-#: Headers that may hold more than a name: how a response is read and kept.
+#: Response headers that are sent whatever they hold: clients need them to read or cache a response.
 _HEADERS = ("content-type", "content-language", "cache-control", "vary")
-#: Fields that have the text of an answer in some dialect.
+#: Fields that hold the text of an answer in at least one dialect.
 _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "output_text")
 
 
 def may_hold_text(value: object) -> bool:
-    """Whether a value of JSON may hold text: a string that is no name, or several in a row.
+    """Return whether a JSON value may hold text: a string that is no name, or a list of strings.
+
+    A list of two or more names counts as text, since they may be the words of a sentence.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -44,7 +46,7 @@ def may_hold_text(value: object) -> bool:
 
 
 def has_strings(value: object) -> bool:
-    """Whether a value of JSON has any string in it, but for empty ones."""
+    """Return whether a JSON value is or contains a string that is not empty."""
     match value:
         case Mapping():
             return any(map(may_hold_text, value)) or any(map(has_strings, value.values()))
@@ -54,9 +56,9 @@ def has_strings(value: object) -> bool:
 
 
 def count_unread(data: object, known: Collection[str]) -> int:
-    """Count the unknown fields of an object that may hold text.
+    """Count the fields of an object that are not in ``known`` and may hold text.
 
-    The name of a field is text as well if it is no name.
+    A field counts as well if its key may be text, such as a key with spaces.
     """
     if not isinstance(data, Mapping):
         return 0
@@ -64,12 +66,12 @@ def count_unread(data: object, known: Collection[str]) -> int:
 
 
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """The fields of an object that may leave while its answer is held back.
+    """Return the fields of an object that may be sent while its answer is held back.
 
     Args:
         data: The object.
-        names: Fields that may leave with names in them. Of all others only numbers and the like
-            may, for a name can be a word of the answer.
+        names: Fields that may be sent if their strings are names, such as an id. Any other field
+            may be sent only if it has no strings, because a name can be a word of the answer.
     """
     return {
         key: value
@@ -80,7 +82,7 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
 
 def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers of a stream that may leave before its answer has passed."""
+    """Return the headers of a stream that may be sent before its answer has passed its check."""
     return [
         (name, value)
         for name, value in headers
@@ -89,11 +91,11 @@ def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, 
 
 
 def is_error_body(data: object, known: Collection[str] = ()) -> bool:
-    """Whether JSON data are an error of an upstream and nothing else.
+    """Return whether JSON data are an error of an upstream, without an answer beside it.
 
     Args:
         data: The body of a response, or the data of an event.
-        known: Fields that may stand beside the error, whatever they hold.
+        known: Fields that may stand beside the error, whatever their values are.
     """
     if not isinstance(data, Mapping):
         return False
@@ -107,7 +109,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
 
 
 def _is_foreign(key: str, value: object) -> bool:
-    """Whether a field may hold more than an error does."""
+    """Return whether a field may hold text that belongs to no error message."""
     if key in ("error", "errors", "detail"):
         return False
     if isinstance(value, (Mapping, list)):
@@ -116,7 +118,7 @@ def _is_foreign(key: str, value: object) -> bool:
 
 
 def are_of(logprobs: object, text: str) -> bool:
-    """Whether log probabilities are those of a text, and say nothing of words to come."""
+    """Return whether log probabilities are about the tokens of exactly this text."""
     if not logprobs:
         return True
     if isinstance(logprobs, Mapping):

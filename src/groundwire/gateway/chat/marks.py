@@ -1,8 +1,8 @@
-"""Marks on answers that a client gets: headers, a warning, an extension.
+"""Makes the marks that tell a client the result of a check: headers, a warning, a JSON extension.
 
-Pure functions over :class:`groundwire.Checked` values. ``x-vsr-*`` are HaluGate's headers, exactly
-as it documents them, and stand where the action is ``header``; ``x-groundwire-*`` are ours, and
-tell outcomes that HaluGate has no word for.
+All functions are pure, and take :class:`groundwire.Checked` values. The ``x-vsr-*`` headers are
+HaluGate's, exactly as it documents them, and are set where the action is ``header``. The
+``x-groundwire-*`` headers are Groundwire's own, and tell outcomes for which HaluGate has no header.
 """
 
 import json
@@ -31,12 +31,12 @@ __all__ = [
 
 _TRUE = "true"
 
-#: Request header that asks which texts were used as evidence.
+#: Request header with which a client asks where in its request evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
 
 
 def beside_json(checked: Checked) -> Checked:
-    """The result for an answer, with the action ``header`` in place of ``body`` if it is JSON.
+    """Return a result with the action ``header`` in place of ``body`` if the answer is JSON.
 
     A warning before or after JSON would make it unreadable for the program that asked for it.
     """
@@ -47,17 +47,17 @@ def beside_json(checked: Checked) -> Checked:
 
 
 def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """HaluGate's headers: what its page documents, and the single one of its newer versions.
+    """Return HaluGate's headers, those on its page and ``x-vsr-response-warnings``.
 
-    Only answers whose action is ``header`` have any. If any answer is withheld there are none:
-    the headers of a refusal must not quote what it withholds. Findings in structured answers have
-    one of ours more, with the JSON Pointer of each span.
+    Only answers whose action is ``header`` lead to headers. If any answer is withheld there are no
+    headers, because a refusal must not quote the text that it withholds. Findings in structured
+    answers add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
 
     Args:
-        answers: The answers of one response. One header has the spans of all, in order.
+        answers: The results for the answers of one response. A header joins the values of all.
 
     Returns:
-        Names and values, in the documented order; safe to send as they are.
+        Names and values of the headers, in the documented order, escaped where needed.
     """
     if any(answer.action is Action.BLOCK for answer in answers):
         return []
@@ -84,10 +84,10 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """Our own headers: the worst outcome and the strongest action of the answers.
+    """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
 
-    There are none if no answer was checked before the response. A third one tells that reasoning
-    of the model stands beside them, which is not read.
+    The result is empty if there are no answers. A third header tells that the response also has
+    reasoning of the model, which was not checked.
     """
     if not answers:
         return []
@@ -101,31 +101,34 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """The places of the evidence in a request, for clients that send ``DEBUG_HEADER``."""
+    """Return a header with the places of the evidence in a request, for ``DEBUG_HEADER``."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
 
 def is_told_at_end(checked: Checked) -> bool:
-    """Whether a stream tells the outcome of an answer at its end.
+    """Return whether the event that ends a streamed answer tells the outcome.
 
-    All outcomes are told but ``unverified`` with an action that only keeps a record or does
-    nothing: under DVARA's names a request without sources is relayed unchanged.
+    It does, unless the outcome is ``unverified`` and the action weaker than ``header``: as in
+    DVARA, a request without sources is then relayed unchanged.
     """
     is_told = checked.action.strength >= Action.HEADER.strength
     return is_told or checked.outcome is not Outcome.UNVERIFIED
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
-    """The value of ``groundwire`` on the final chunk: what headers could not say yet.
+    """Return the value of ``groundwire`` in the final chunk of a stream.
+
+    It has the results that a response which is not streamed has in its headers.
 
     Args:
-        answers: All answers of the response.
+        answers: The results for the answers that it is about.
         trace_id: The trace id of the request.
 
     Returns:
-        JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` those of
-        :func:`vsr_headers` by name, with the same values; ``unread`` if anything was not.
+        JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` the result of
+        :func:`vsr_headers` by name. ``unread`` lists kinds of content that were not checked, if
+        there were any.
     """
     unread = _unread(answers)
     return {
@@ -138,27 +141,27 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """What stands beside the answers and was not checked, where the answers were."""
+    """Return kinds of content that came with checked answers and were not checked: reasoning."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 
 
 def strongest(answers: Sequence[Checked]) -> Action:
-    """The strongest action that any answer asks for; ``none`` if there is no answer."""
+    """Return the strongest action of all answers; ``none`` if there is no answer."""
     actions = (answer.action for answer in answers)
     return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
 
 def _may_be_json(answer: Answer) -> bool:
-    """Whether the whole text is a JSON object or array, as far as it is known."""
+    """Return whether an answer is, or may be, a JSON object or array."""
     if not answer.text.lstrip().startswith(("{", "[")):
         return False
     try:
-        json.loads(answer.text, parse_int=float)  # an int of Python has a limited length
+        json.loads(answer.text, parse_int=float)  # Python's int refuses very long numbers
     except RecursionError:
         return True
     except ValueError:
-        # The parts that were not read may be the rest of the JSON.
+        # The rest of the JSON may be in the parts that were not read.
         return answer.n_skipped > 0
     return True
 

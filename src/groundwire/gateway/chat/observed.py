@@ -1,4 +1,4 @@
-"""A stream that passes through as it comes, while its answers are checked beside it."""
+"""Relays a response unchanged; a stream is checked meanwhile, a body kept for a later check."""
 
 import asyncio
 import logging
@@ -17,16 +17,17 @@ from groundwire.gateway.upstream import UpstreamReply
 
 log = logging.getLogger(__name__)
 
-#: Errors that the bytes of a stream can cause.
+#: Errors that unreadable bytes of a stream can cause.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
 
 
 class ObservedBody:
-    """Relays a body that is no stream byte for byte, and keeps it.
+    """Relays the body of a response that is no stream byte for byte, and keeps a copy.
 
     Attributes:
-        raw: The bytes so far, up to one piece more than the limit.
-        is_complete: Whether that is all.
+        raw: The copy of the bytes relayed so far. If the body is larger than the limit, the copy
+            ends with the piece that exceeds it.
+        is_complete: Whether the whole body has been relayed.
     """
 
     def __init__(self, reply: UpstreamReply, *, max_bytes: int) -> None:
@@ -34,7 +35,7 @@ class ObservedBody:
 
         Args:
             reply: The upstream's reply.
-            max_bytes: The most bytes that are kept; the rest of a larger body is only relayed.
+            max_bytes: The limit of bytes to keep; the rest of a larger body is only relayed.
         """
         self._reply, self._max_bytes = reply, max_bytes
         self.raw = bytearray()
@@ -51,7 +52,7 @@ class ObservedBody:
 class ObservedStream:
     """Relays a stream byte for byte, and checks its answers.
 
-    No failure of the check changes what the client gets.
+    The client gets the same bytes even if the check fails.
     """
 
     def __init__(
@@ -67,8 +68,8 @@ class ObservedStream:
         Args:
             reply: The upstream's reply.
             answers: The checks of its answers.
-            dialect: The API that it is a response of.
-            conclude: Starts recording the report, once the last byte has left.
+            dialect: The API that the client uses.
+            conclude: Starts to record the report; it is called once the last byte has been sent.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None
@@ -80,9 +81,9 @@ class ObservedStream:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """The bytes, as they come. If the upstream breaks off, this raises the same error."""
+        """Yield the bytes as they arrive; if the upstream breaks off, its error is raised."""
         async for data in self._reply.chunks():
-            await self._read(data)  # first, so that the last bytes are on record too
+            await self._read(data)  # read before sending, so that the last bytes are recorded too
             yield data
         await self._read()
 
@@ -92,7 +93,7 @@ class ObservedStream:
         await self._reply.close()
 
     async def _read(self, data: bytes | None = None) -> None:
-        """Read bytes, or the end."""
+        """Read the next bytes, or the end of the stream if ``data`` is ``None``."""
         if self._reader is None:
             return
         try:

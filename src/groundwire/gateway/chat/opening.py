@@ -1,4 +1,4 @@
-"""Reads a request before its answer exists, in a thread and within a time limit."""
+"""Prepares the check of a request while its answer is pending, in a thread with a time limit."""
 
 import asyncio
 import logging
@@ -24,19 +24,21 @@ async def open_context(
     tenant: str,
     overrides: Overrides,
 ) -> RequestContext:
-    """The context of a request, or one that says why the request could not be read.
+    """Return the context of a request for its check.
+
+    If the request cannot be read, the context gives the reason, and no answer can be checked.
 
     Args:
-        services: The threads and the time limit.
+        services: Where the threads and the time limit come from.
         pipeline: The stages of a check.
         chat: The request.
-        tenant: Its tenant.
+        tenant: The id of the tenant.
         overrides: The tenant's own settings.
 
     Raises:
-        InputError: If the request is not a conversation, or its text is invalid (half a surrogate
-            pair) and no answer may pass unchecked.
-        Problem: 503, if the request could not be read and no answer may pass unchecked.
+        InputError: If the request is not a conversation. Also if its text is invalid (half a
+            surrogate pair) and the policy blocks unchecked answers.
+        Problem: 503, if the request could not be read and the policy blocks unchecked answers.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
     read = partial(pipeline.open, chat.body, tenant=tenant, overrides=overrides, request=chat.asks)

@@ -4,12 +4,15 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-#: Events that may wait for the client before the upstream is no longer read.
+#: If more events than this wait for the client, no more are read from the upstream.
 _ROOM = 256
 
 
 class Outbox:
-    """A queue of events. Putting never waits, so events stay in the order of the decisions."""
+    """A queue of events for the client.
+
+    Adding events never waits, so they leave in the order in which decisions released them.
+    """
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()
@@ -20,7 +23,7 @@ class Outbox:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the queue takes no more events but those of :meth:`end`."""
+        """Whether the queue takes no more events, except the last ones from :meth:`end`."""
         return self._is_sealed
 
     def put(self, events: Iterable[bytes]) -> None:
@@ -29,14 +32,16 @@ class Outbox:
             self._add(events)
 
     def seal(self) -> None:
-        """Take no more events; the reader waits for :meth:`end`."""
+        """Refuse further events; the queue then waits for :meth:`end`."""
         self._is_sealed = True
         self._has_room.set()
 
     def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
-        """Put these last events and end the queue; only the first call counts.
+        """Add the last events and end the queue; only the first call counts.
 
-        With a failure, the reader gets it after the events.
+        Args:
+            last: The last events.
+            failure: An error that :meth:`get` raises after all events.
         """
         if not self._is_ended:
             self.seal()
@@ -45,14 +50,14 @@ class Outbox:
             self._has_some.set()
 
     async def room(self) -> None:
-        """Wait for room: the upstream is read no faster than the client reads."""
+        """Wait until the queue has room, so that the upstream is read no faster than the client."""
         await self._has_room.wait()
 
     async def get(self, timeout_s: float | None) -> bytes | None:
-        """Take all events that wait, joined; ``None`` at the end.
+        """Take all waiting events, joined; return ``None`` once the queue has ended.
 
         Raises:
-            TimeoutError: If there is none for so long.
+            TimeoutError: If no event arrives within ``timeout_s``.
         """
         while not self._events:
             if self._is_ended:

@@ -11,24 +11,25 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: Bytes of one event, at most. A whole answer in one event is far below that.
+#: The most bytes of one event. A whole answer in one event has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
-#: Bytes of a stream, decompressed, at most.
+#: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28
 _SLICE_BYTES = 2**16
-#: Events that are read before other requests have their turn.
+#: The number of events to read before other requests get their turn on the event loop.
 TURN = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ReadEvent:
-    """An event and what it says.
+    """An event of a stream, with the chunk that was read from it.
 
     Attributes:
         event: The event.
-        chunk: The chunk in it; ``None`` in a comment, at the end, and in what cannot be read.
-        is_end: Whether it says that the stream is complete.
-        is_unreadable: Whether it has data that are no chunk, or is no event.
+        chunk: The chunk in the event; ``None`` for a comment, for the event that ends the stream,
+            and for an event that cannot be read.
+        is_end: Whether the event says that the stream is complete.
+        is_unreadable: Whether the event has data that are no chunk, or has lines that no event has.
     """
 
     event: ServerSentEvent
@@ -38,7 +39,7 @@ class ReadEvent:
 
 
 class ChunkReader:
-    """Reads the bytes of a stream, however they are cut and compressed."""
+    """Reads events from the bytes of a stream: decompresses them, and finds where events end."""
 
     def __init__(
         self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent], *, path: str
@@ -47,11 +48,11 @@ class ChunkReader:
 
         Args:
             content_encoding: The value of the header Content-Encoding.
-            read: Reads the events that have data, in their order.
-            path: The path of the API whose events they are, below ``/v1/``.
+            read: Reads one event that has data; it is called with the events in their order.
+            path: The path of the API whose events are expected, below ``/v1/``.
 
         Raises:
-            CodingError: If that is not known.
+            CodingError: If the content encoding is unknown.
         """
         self._decoder = Decoder(content_encoding, max_bytes=MAX_STREAM_BYTES)
         self._splitter = EventSplitter(max_event_bytes=MAX_EVENT_BYTES)
@@ -59,22 +60,24 @@ class ChunkReader:
         self._is_told = False
 
     def feed(self, data: bytes) -> Iterator[ReadEvent]:
-        """Take the next bytes, and read the events that they complete one by one.
+        """Take the next bytes, and yield the events that are now complete.
 
         Raises:
-            CodingError: If they cannot be decompressed.
-            EventTooLargeError: If an event does not end.
+            CodingError: If the bytes cannot be decompressed.
+            EventTooLargeError: If an event has more than ``MAX_EVENT_BYTES``.
         """
         decoded = self._decoder.feed(data)
-        # In slices: a few bytes can hold millions of events.
+        # In slices, since a few compressed bytes can hold millions of events.
         for start in range(0, len(decoded), _SLICE_BYTES):
             yield from map(self._read, self._splitter.feed(decoded[start : start + _SLICE_BYTES]))
 
     def finish(self) -> Iterator[ReadEvent]:
-        """Say that the bytes are complete: some servers leave out the blank line at the end.
+        """Return the events in the rest of the stream, after its last bytes.
+
+        Some servers leave out the blank line that ends the last event.
 
         Raises:
-            CodingError: If their compression is not complete.
+            CodingError: If the compressed data are not complete.
         """
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()
@@ -88,21 +91,21 @@ class ChunkReader:
         try:
             return self._read_data(event)
         except UnreadableChunkError as error:
-            if not self._is_told:  # after one such event, the rest is not trusted
+            if not self._is_told:  # one warning for each stream is enough
                 self._is_told = True
                 log.warning("%s", misfit(self._path, _json_of(event), str(error)))
             return ReadEvent(event, is_unreadable=True)
 
 
 def misfit(asked: str, data: object, problem: str) -> str:
-    """Describe, for the log, a response in another API than the one that was asked for.
+    """Return a log message about a response that is not one of the API that was asked for.
 
     Nothing of the response is quoted.
 
     Args:
         asked: The path of the API that the client asked for, below ``/v1/``.
         data: The body of the response, or the data of an event; ``None`` if they are no JSON.
-        problem: What is wrong, as a sentence.
+        problem: A sentence that says what is wrong with the response.
     """
     came = _dialect_of(data)
     if came is None or came == asked:
@@ -117,7 +120,7 @@ def misfit(asked: str, data: object, problem: str) -> str:
 
 
 def _dialect_of(data: object) -> str | None:
-    """The path of the API that JSON data look like a response of."""
+    """Return the path of the API whose responses look like these JSON data; ``None`` if unknown."""
     match data:
         case {"object": "text_completion"}:
             return "completions"

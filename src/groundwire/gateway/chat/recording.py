@@ -20,22 +20,23 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: The source in events about answers that came to an endpoint of our own.
+#: The value of ``source`` in audit events about answers that a native endpoint checked.
 NATIVE = "native"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """The result of a streamed response, as it is recorded.
+    """The results of a streamed response that are put on record.
 
     Attributes:
-        answers: The results for those answers that were checked to their end or refused.
-        summary: The summary of a stream whose text waited for its verdict.
-        refusal: Why the rest was withheld, or ``None``.
+        answers: The results for the answers that were checked to their end or refused.
+        summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
+            other streams.
+        refusal: Why the rest of the stream was withheld; ``None`` if it was not.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
-        added_s: Seconds from the upstream's last bytes to the last that left; ``None`` where
-            nothing waits for a check.
+        added_s: Seconds from the upstream's last bytes to the last bytes for the client; ``None``
+            where nothing waits for a check, or the client left.
     """
 
     answers: tuple[Checked, ...]
@@ -47,35 +48,37 @@ class StreamReport:
 
 
 class Recorder:
-    """Writes the records of one exchange.
+    """Writes the audit events and metrics of one request and its response.
 
-    Methods that write return whether the response may leave. It always may, unless
-    ``audit.on_failure`` is ``refuse`` and the record could not be written.
+    Methods that write return whether the response may be sent. It may, unless
+    ``audit.on_failure`` is ``refuse`` and the audit events could not be written.
+
+    Attributes:
+        settles: Whether a response may end only once its audit events are on disk.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
-        """Prepare to record one exchange.
+        """Prepare to record one request and its response.
 
         Args:
-            services: The audit log and the metrics.
+            services: Where the audit log and the metrics come from.
             trace_id: The trace id of the request.
-            model: The model that the client named; its beginning is kept, redacted.
+            model: The model that the client named. Only its beginning is recorded, redacted.
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
         self._model = Quotes(self._keeping, max_chars=0).name(model)
         own = services.config.audit
         self._refuses = own.enabled and own.on_failure == "refuse"
-        #: Whether a response waits for its records to be on disk.
         self.settles = own.enabled and own.durability == "before_response"
 
     @property
     def is_failing(self) -> bool:
-        """Whether exchanges that need a record are refused, for none can be written now."""
+        """Whether requests that need an audit record are refused, since none can be written now."""
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Whether an exchange that needs a record may begin; if not, count it as refused."""
+        """Return whether a request that needs an audit record may go on; else count a refusal."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False
@@ -91,9 +94,10 @@ class Recorder:
         """Record a response that was not streamed.
 
         Args:
-            context: The context of its request.
+            context: The context of the request.
             answers: The results for all its answers.
-            since: When the client began to wait for the check, if it did.
+            since: When the client began to wait for the check, as a value of ``perf_counter``;
+                ``None`` if it did not wait.
         """
         self._count(context, answers, "complete")
         events = response_events(
@@ -113,12 +117,12 @@ class Recorder:
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
     ) -> bool:
-        """Record answers that were sent to an endpoint of our own.
+        """Record answers that a client sent to a native endpoint, such as ``/v1/detect``.
 
         Args:
             context: The context of the request.
             answers: The results for all its answers.
-            row: Number of the row, in a batch.
+            row: The number of the row in a batch; ``None`` outside of batches.
         """
         self._count(context, answers, "native")
         origin: dict[str, Any] = {"source": NATIVE} | ({} if row is None else {"row": row})
@@ -159,7 +163,7 @@ class Recorder:
         return may_leave
 
     async def event(self, event: AuditEvent) -> bool:
-        """Record one event about a request that is refused if it cannot be recorded."""
+        """Record one event about a request; return whether the request may go on."""
         if not self.may_begin():
             return False
         return await self._keep([event], tenant=event.tenant, source="request")
@@ -185,7 +189,8 @@ class Recorder:
         if not self._refuses:
             return True
         self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
-        # The events will be written later and say that the response left; this one corrects them.
+        # The events may still be written later, and say that the response was sent. This event
+        # corrects them.
         self._services.audit.add(self._withheld(tenant, source))
         return False
 
@@ -204,6 +209,6 @@ class Recorder:
 
 
 def _with(event: AuditEvent, origin: Mapping[str, Any]) -> AuditEvent:
-    """An event with the origin of its answer, as the second field of its payload."""
+    """Return an event with the fields of ``origin`` after the first field of its payload."""
     workspace = {"workspace_id": event.payload["workspace_id"]}
     return replace(event, payload={**workspace, **origin, **event.payload})

@@ -1,4 +1,4 @@
-"""The APIs whose answers are checked, a file each: readers and writers around one check."""
+"""The dialects: each reads and writes the requests and responses of one checked API."""
 
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.dialects.chat_completions import ChatCompletions

@@ -1,8 +1,9 @@
-"""Streams of one answer in blocks, each opened, filled and closed: Messages and Responses.
+"""Reads and holds back streams that consist of blocks: those of Messages and Responses.
 
-Clients assemble blocks in the order of their numbers, so events leave in the order in which they
-came, unlike chunks. While text waits for its verdict, events without text that may repeat the text
-wait for the end of the answer, and so do all later events.
+Such a stream has one answer. Each block of it is opened, filled and closed by events. Clients
+assemble blocks in the order of their numbers, so unlike chunks, events are always sent in the order
+in which they arrived. While text is withheld until it is checked, an event without text that might
+repeat withheld text waits for the end of the answer, and so do all events after it.
 """
 
 import re
@@ -33,11 +34,11 @@ _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
 class Leaves(Enum):
-    """When an event may leave."""
+    """When an event may be sent to the client."""
 
-    WITH_TEXT = auto()  # once all text before it has, and its own
-    LATE = auto()  # once the answer has passed
-    LAST = auto()  # it ends the answer
+    WITH_TEXT = auto()  # once its own text and all text before it may be sent
+    LATE = auto()  # once the answer has passed its check
+    LAST = auto()  # at the very end: the event ends the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +46,12 @@ class BlockEvent(Chunk):
     """An event of a stream of blocks.
 
     Attributes:
-        leaves: When it may leave.
-        known: The event with nothing but fields that are known to hold no text, or text that is
-            judged; it leaves in place of the event while more may be withheld.
-        opens: Whether it opens a block of text, or a part of one.
-        is_divisible: Whether a part of its text may leave alone.
-        is_end: Whether the stream ends with it.
+        leaves: When the event may be sent to the client.
+        known: The event, reduced to fields whose text is checked or that hold no text. While text
+            is withheld, it is sent in place of the event.
+        opens: Whether the event opens a block of text, or a part of one.
+        is_divisible: Whether its text may be sent in several pieces.
+        is_end: Whether the stream ends with this event.
     """
 
     leaves: Leaves
@@ -68,7 +69,7 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
-    #: Fields of events that are known.
+    #: Names of the event fields that this reader knows. Text in any other field counts as unread.
     known: Collection[str]
 
     def __init__(self) -> None:
@@ -78,7 +79,8 @@ class BlockReader(ABC):
         """Read an event.
 
         Raises:
-            UnreadableChunkError: If it is none, or text in it cannot be told.
+            UnreadableChunkError: If it is no event of this API, or it may hold text in an unknown
+                place.
         """
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
@@ -93,10 +95,11 @@ class BlockReader(ABC):
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
-        """Read the data of an event.
+        """Read the data of an event whose type is a name, and which is no error.
 
         Raises:
-            UnreadableChunkError: If it is none, or text in it cannot be told.
+            UnreadableChunkError: If they are no event of this API, or may hold text in an unknown
+                place.
         """
 
     def _event(
@@ -105,16 +108,17 @@ class BlockReader(ABC):
         leaves: Leaves,
         *,
         n_unread: int = 0,
-        **more: Any,  # noqa: ANN401 - what it says of the answer
+        **more: Any,  # noqa: ANN401 - arguments of `block_event`
     ) -> BlockEvent:
+        """Make an event, and count its unknown fields with text as unread."""
         n_unread += count_unread(data, self.known)
         return block_event(data, leaves, n_unread=n_unread, **more)
 
     def whole(self, text: object) -> str:
-        """The next piece of text, in whole characters.
+        """Return the next piece of text in whole characters, and keep half a character at its end.
 
         Raises:
-            UnreadableChunkError: If it is no text.
+            UnreadableChunkError: If ``text`` is no string.
         """
         if not isinstance(text, str):
             raise UnreadableChunkError(f"a text is of type {type(text).__name__}")
@@ -122,10 +126,10 @@ class BlockReader(ABC):
 
 
 def number_in(data: Mapping[str, Any], name: str) -> int:
-    """A number of an event.
+    """Return the integer in a field of an event.
 
     Raises:
-        UnreadableChunkError: If there is none.
+        UnreadableChunkError: If the field is missing, or holds no integer.
     """
     found = data.get(name)
     if type(found) is not int:
@@ -134,10 +138,10 @@ def number_in(data: Mapping[str, Any], name: str) -> int:
 
 
 def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """An object in an event.
+    """Return the JSON object in a field of an event.
 
     Raises:
-        UnreadableChunkError: If there is none.
+        UnreadableChunkError: If the field is missing, or holds no object.
     """
     found = data.get(name)
     if not isinstance(found, dict):
@@ -146,22 +150,23 @@ def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The fields of an object that may leave while its answer is held back.
+    """Return the fields of an object that may be sent while its answer is held back.
 
     Args:
         data: The object.
-        names: Fields that may leave, as far as they hold no text.
-        judged: Fields in whose place these may leave, whatever they hold.
+        names: Fields that may be sent if they hold no text.
+        judged: Values to send for some of these fields, whatever they hold.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}
 
 
 def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
-    """An event of a type that nobody has defined.
+    """Read an event of an unknown type.
 
     Raises:
-        UnreadableChunkError: If it may hold text, which nobody would check.
+        UnreadableChunkError: If it has fields that may hold text of the answer, which would go
+            unchecked.
     """
     if any(data.get(name) for name in (*TEXTS, "content_block", "part", "item", "response")):
         raise UnreadableChunkError("it is of an unknown type, and may hold text")
@@ -169,24 +174,25 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
 
 
 class Told:
-    """A text that the upstream sends in pieces, and then once more as a whole."""
+    """Joins a text that the upstream sends in pieces, and then once more as a whole."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
     def __str__(self) -> str:
-        self._pieces = ["".join(self._pieces)]  # to join all of them each time is quadratic
+        # Joined pieces replace the old ones: joining all of them anew each time is quadratic.
+        self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
     def add(self, piece: str) -> None:
-        """Take a piece."""
+        """Add the next piece."""
         self._pieces.append(piece)
 
     def rest(self, whole: object) -> str:
-        """Return the rest of the whole text, after the pieces that came before; it is kept too.
+        """Return the part of the whole text that follows the pieces so far, and add it to them.
 
         Raises:
-            UnreadableChunkError: If the pieces are not the beginning of the whole.
+            UnreadableChunkError: If the whole text does not begin with the pieces.
         """
         said = str(self)
         if not isinstance(whole, str) or not whole.startswith(said):
@@ -209,7 +215,7 @@ def block_event(
     has_reasoning: bool = False,
     **more: Any,  # noqa: ANN401 - fields of the event
 ) -> BlockEvent:
-    """An event and the changes to the answer that it carries."""
+    """Make an event with its part about the answer; ``known`` is ``data`` unless it is given."""
     part = DeltaPart(
         index=0,
         text=text,
@@ -226,10 +232,10 @@ def block_event(
 
 @dataclass(slots=True)
 class _Step:
-    """An event that is held, with the place of its text in the answer."""
+    """An event that is held, with the range of its text in the answer and its size in bytes."""
 
     event: BlockEvent
-    raw: bytes | None  # the bytes of the event, if they may leave unchanged
+    raw: bytes | None  # the bytes of the event, if they may be sent unchanged
     start: int
     end: int
     size: int
@@ -237,15 +243,17 @@ class _Step:
 
 @dataclass(slots=True)
 class HeldBlocks(ABC):
-    """Holds a stream of blocks; it is the response and its one answer.
+    """A buffer that holds back the events of one stream of blocks.
+
+    Since the response has one answer, this class is both the response and the answer.
 
     Attributes:
-        withholds: Whether text waits for its verdict.
+        withholds: Whether text is sent only after it has been checked.
         model: The model that the request names.
         trace_id: The trace id of the request.
-        n_chars: Characters of text so far.
-        n_sent: Characters of text that have left.
-        n_bytes: Bytes that are held.
+        n_chars: Characters of text that have arrived.
+        n_sent: Characters of text that have been sent.
+        n_bytes: Bytes of the events that are held.
     """
 
     withholds: bool
@@ -258,32 +266,32 @@ class HeldBlocks(ABC):
     _steps: deque[_Step] = field(default_factory=deque)
     _arguments: dict[str, str] = field(default_factory=dict)
     _warning: str | None = None
-    _n_put_in: int = 0  # our own blocks, which the numbers of later blocks have to count
-    _n_blocks: int = 0
+    _n_put_in: int = 0  # number of blocks that the gateway added, by which later numbers grow
+    _n_blocks: int = 0  # number of blocks that the upstream has opened
 
-    #: The field with the number of a block.
+    #: The field of an event that holds the number of its block.
     number = "index"
 
     # Methods that each dialect defines.
 
     @abstractmethod
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
-        """An event that adds text, with another text."""
+        """Return the data of an event that adds text, with ``text`` in place of its own."""
 
     @abstractmethod
     def _leaving(self, data: Mapping[str, Any]) -> None:
-        """Remember an event that is sent to the client."""
+        """Remember the data of an event that is about to be sent to the client."""
 
     @abstractmethod
     def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:
-        """The events of a block of text of our own."""
+        """Yield the data of the events that make up a block with the gateway's own text."""
 
     @abstractmethod
     def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The events that end a stream whose rest is withheld."""
+        """Yield the data of the events that end a stream whose rest is withheld."""
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        """An event with its number among those that leave."""
+        """Return an event whose block number counts the blocks that the gateway has added."""
         if is_ours or not self._n_put_in or not isinstance(data.get(self.number), int):
             return data
         return {**data, self.number: data[self.number] + self._n_put_in}
@@ -292,37 +300,37 @@ class HeldBlocks(ABC):
 
     @property
     def head(self) -> Mapping[str, Any]:
-        """The fields that all events share: none."""
+        """The fields that all events share; empty, for there are none in these APIs."""
         return {}
 
     @property
     def answers(self) -> "Mapping[int, HeldBlocks]":
-        """The one answer."""
+        """The one answer of the response, which has the number 0."""
         return {0: self}
 
     @property
     def n_held(self) -> int:
-        """Characters that have come and not left yet."""
+        """Characters of text that are held, plus bytes of events that wait for the end."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
-        """The one answer."""
+        """Return the one answer, whose number is 0."""
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """The events before the answer: none."""
+        """Return no events, since all events of this stream belong to its answer."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """The events after the answer: none."""
+        """Return no events, since all events of this stream belong to its answer."""
         return []
 
     def calls(self) -> list[str]:
-        """The arguments of the calls of tools."""
+        """Return the arguments of each tool call, as far as they have arrived."""
         return list(self._arguments.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Keep an event."""
+        """Hold back an event."""
         assert isinstance(chunk, BlockEvent)
         start, self.n_chars = self.n_chars, self.n_chars + len(chunk.part.text)
         name = _name_of(chunk.data)
@@ -342,9 +350,10 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset, with the other events before it or in between.
+        """Release text up to an offset in the answer, with the events that stand before it.
 
-        A block is not opened before text of it may leave: clients would read it as an empty text.
+        A block of text is not opened before some of its text may be sent. Otherwise clients might
+        take it for an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
@@ -369,9 +378,10 @@ class HeldBlocks(ABC):
     def settle(
         self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
     ) -> list[bytes]:
-        """Release the text of an answer that has passed, up to the first event without text.
+        """Release the text of an answer that has passed, up to the first event that must wait.
 
-        A warning is a block of its own: before the first with text, or behind all others.
+        A warning gets a block of its own, before the first block with text if ``in_front`` is true.
+        Otherwise :meth:`finish` adds it after all other blocks.
         """
         self._warning = warning
         if not in_front:
@@ -388,7 +398,7 @@ class HeldBlocks(ABC):
     def finish(
         self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """Release the rest of the answer: events without text, and its end."""
+        """Release the rest of the answer: the events that had to wait, and its end."""
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:
             out.append(self._let_first())
@@ -401,7 +411,7 @@ class HeldBlocks(ABC):
         return out
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """The end of a stream in which the upstream sent an error."""
+        """Return the event that ends a stream in which the upstream sent an error."""
         assert isinstance(chunk, BlockEvent)
         return [self._write(chunk.known, is_ours=True)]
 
@@ -413,7 +423,7 @@ class HeldBlocks(ABC):
         trace_id: str,
         extension: Mapping[str, Any] | None,
     ) -> list[bytes]:
-        """The end of a stream whose rest is withheld: blocks that are open are closed."""
+        """Return the events that end a stream whose rest is withheld; they close open blocks."""
         code = RefusalCode(problem.code)
         marks = told_of(code, message=problem.message, trace_id=trace_id, extension=extension)
         return [self._write(each, is_ours=True) for each in self._refused(marks)]
@@ -459,7 +469,7 @@ class HeldBlocks(ABC):
 
 
 def _name_of(data: Mapping[str, Any]) -> bytes:
-    """The line that names an event; only errors come without a type, or with one of their own."""
+    """Return the first line of an event: its type, or ``error`` if it has no valid type."""
     kind = data.get("type")
     is_name = isinstance(kind, str) and _TYPE.fullmatch(kind)
     return f"event: {kind if is_name else 'error'}\n".encode()

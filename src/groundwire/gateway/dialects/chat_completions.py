@@ -1,4 +1,4 @@
-"""OpenAI's chat completions."""
+"""The dialect of OpenAI's chat completions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,35 +15,35 @@ from groundwire.pipeline.conversation import Answer, read_response
 
 
 class ChatCompletions:
-    """``POST /v1/chat/completions``."""
+    """Reads and writes ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request as the pipeline reads it."""
+        """Return the body of a request unchanged, since the pipeline reads this form."""
         return body
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
-        """The answers in a body, one a choice."""
+        """Return the answers in the body of a response, one for each choice."""
         answers = read_response(data)
         for choice in data["choices"]:
             delta = choice.get("delta")
             if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
-                # Nobody would check it.
+                # The check reads only the message, so this text would go unchecked.
                 raise InvalidConversationError("choices", "one has text outside of its message", "")
         return with_unread(answers, data)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: text beside it would not be checked."""
+        """Return whether a body is an error, without an answer beside it."""
         return is_error_body(data, KNOWN - {"choices"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """A body with a warning before the text of each choice that has one."""
+        """Return a body in which each warning stands before the text of its choice."""
         pairs = zip(data["choices"], warnings, strict=True)
         return {**data, "choices": [_warned(choice, warning) for choice, warning in pairs]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Make the reader of the events of one stream."""
+        """Return a function that reads the events of one stream, called in their order."""
         halves = Halves()
 
         def read(event: ServerSentEvent) -> ReadEvent:
@@ -55,7 +55,7 @@ class ChatCompletions:
         return read
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
-        """Make the buffer that holds a stream back."""
+        """Return an empty buffer that holds back one stream."""
         head = {
             "id": f"chatcmpl-{trace_id}",
             "object": "chat.completion.chunk",
@@ -66,10 +66,14 @@ class ChatCompletions:
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """The answers of a body, with its unknown fields that may hold text counted as unread.
+    """Add the number of unknown fields that may hold text to the skipped parts of each answer.
+
+    Args:
+        answers: The answers in a body.
+        data: The body, with one choice for each answer.
 
     Raises:
-        InvalidConversationError: If such fields are all that it has.
+        InvalidConversationError: If the body has such fields but no answers.
     """
     beside = count_unread(data, KNOWN)
     if beside and not answers:

@@ -1,4 +1,4 @@
-"""OpenAI's legacy completions: chat completions whose choices have a text in place of a message."""
+"""The dialect of OpenAI's legacy completions, whose choices have a text in place of a message."""
 
 from collections.abc import Callable, Mapping, Sequence
 from time import time
@@ -16,12 +16,15 @@ _OBJECT = "text_completion"
 
 
 class Completions(ChatCompletions):
-    """``POST /v1/completions``."""
+    """Reads and writes ``POST /v1/completions``."""
 
     path = "completions"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The prompt as one message; several prompts, or numbers of tokens, are no evidence."""
+        """Return a request with its prompt as one message of the user.
+
+        Several prompts, or a prompt of token ids, cannot be read as evidence and give no message.
+        """
         prompt = body.get("prompt")
         if isinstance(prompt, list) and len(prompt) == 1:
             prompt = prompt[0]
@@ -29,7 +32,7 @@ class Completions(ChatCompletions):
         return {**body, "messages": messages}
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
-        """The answers in a body, one a choice."""
+        """Return the answers in the body of a response, one for each choice."""
         choices = data.get("choices") if isinstance(data, Mapping) else None
         if not isinstance(choices, list):
             raise InvalidConversationError("choices", "it is no list", "")
@@ -43,7 +46,7 @@ class Completions(ChatCompletions):
         return with_unread(read_response({"choices": said}), data)
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """A body with a warning before the text of each choice that has one."""
+        """Return a body in which each warning stands before the text of its choice."""
         choices = [
             choice if warning is None else {**choice, "text": f"{warning}\n\n{choice['text']}"}
             for choice, warning in zip(data["choices"], warnings, strict=True)
@@ -51,7 +54,7 @@ class Completions(ChatCompletions):
         return {**data, "choices": choices}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Make the reader of the events of one stream."""
+        """Return a function that reads the events of one stream, called in their order."""
         halves = Halves()
 
         def read(event: ServerSentEvent) -> ReadEvent:
@@ -63,13 +66,15 @@ class Completions(ChatCompletions):
         return read
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
-        """Return the buffer that holds a stream back."""
+        """Return an empty buffer that holds back one stream."""
         created = int(time())
         head = {"id": f"cmpl-{trace_id}", "object": _OBJECT, "created": created, "model": model}
         return HeldStream(head, withholds=withholds, form=_TextForm())
 
 
 class _TextForm(EventForm):
+    """Converts chunks of chat completions to events of legacy completions, and back."""
+
     def write(self, chunk: Mapping[str, Any]) -> bytes:
         choices = []
         for choice in chunk.get("choices") or ():
@@ -83,10 +88,10 @@ class _TextForm(EventForm):
 
 
 def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
-    """A chunk as one of chat completions.
+    """Convert a chunk of legacy completions to one of chat completions.
 
     Raises:
-        UnreadableChunkError: If a choice has text outside of its text.
+        UnreadableChunkError: If a choice has a delta, or its text is no string.
     """
     choices = data.get("choices")
     if not isinstance(choices, list):

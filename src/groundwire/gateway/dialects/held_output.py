@@ -1,4 +1,4 @@
-"""Holds back a stream of OpenAI's Responses API until its text is judged."""
+"""Holds back a stream of OpenAI's Responses API until its text has been checked."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks, Told
 from groundwire.gateway.http.sse import ServerSentEvent
 
-#: Fields of every event that is about a part of a response.
+#: Fields that events have in common: the type, and the place in the response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
 #: The events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -16,21 +16,24 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 
 @dataclass(slots=True)
 class HeldOutput(HeldBlocks):
-    """Holds a streamed response back."""
+    """A buffer that holds back the events of one streamed response.
+
+    It remembers what the client has been sent, to be able to end the response at any time.
+    """
 
     _response: Mapping[str, Any] | None = None
     _items: dict[int, dict[str, Any]] = field(default_factory=dict)
     _open_part: tuple[int, int] | None = None
     _open_item: int | None = None
-    _said: Told = field(default_factory=Told)  # text of the open part so far
-    _n_events: int = 0
-    _n_more: int = 0  # number of events that we added
-    _put_in: tuple[int, Mapping[str, Any]] | None = None
+    _said: Told = field(default_factory=Told)  # the sent text of the open part
+    _n_events: int = 0  # the sequence number of the next event
+    _n_more: int = 0  # the number of events that the gateway added
+    _put_in: tuple[int, Mapping[str, Any]] | None = None  # the item of a warning, and its number
 
     number = "output_index"
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        # A dataclass with slots is a new class, in which super() without arguments fails.
+        # `slots=True` makes a new class, in which super() without arguments fails.
         moved = HeldBlocks._moved(self, data, is_ours=is_ours)
         if is_ours:
             self._n_more += 1
@@ -78,7 +81,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The parts of the item that is open, as the client knows them."""
+        """The parts of the open item that have been sent to the client."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts
@@ -101,7 +104,7 @@ class HeldOutput(HeldBlocks):
         yield {"type": "response.output_item.done", "output_index": number, "item": done}
 
     def error(self, event: ServerSentEvent, chunk: object) -> list[bytes]:
-        """The end of a stream in which the upstream sent an error."""
+        """Return the event that ends a stream in which the upstream sent an error."""
         assert isinstance(chunk, BlockEvent)
         known = chunk.known
         if "response" in known:
@@ -138,7 +141,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The response as its client would know it first."""
+        """The response as its first event would have sent it to the client."""
         held = (step.event.known for step in self._steps)
         begun = (each["response"] for each in held if each.get("type") == "response.created")
         return {
@@ -162,5 +165,5 @@ class HeldOutput(HeldBlocks):
 
 
 def text_part(text: str) -> dict[str, Any]:
-    """A part of a message that is a text."""
+    """Return a part of a message that holds a text."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

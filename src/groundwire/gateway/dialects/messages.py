@@ -24,12 +24,13 @@ from groundwire.gateway.dialects.blocks import (
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields of a message, and those of them that are known before its first block.
+#: Fields that every message has, and those that may be sent at its start, before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Texts in ``usage`` that may leave before the answer has passed.
+#: Fields of ``usage`` with names, which may be sent before the answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
-#: Fields of messages, events, blocks and deltas that are known.
+#: Names of the fields of messages, events, blocks and deltas that this reader knows. Text in any
+#: other field counts as unread.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
@@ -46,28 +47,33 @@ _OF_DELTA = frozenset(
         *("stop_reason", "stop_sequence", "stop_details", "container"),
     )
 )
-#: Types of blocks and deltas that are known and hold no text of an answer.
+#: How the types of tool results begin, such as ``web_search_tool``.
 _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search|mcp)_)?tool"
+#: Types of blocks that this reader knows and that hold no text of an answer.
 _NO_TEXT = re.compile(
     rf"{_TOOL}_result|(server_|mcp_)?tool_use|(redacted_)?thinking|container_upload"
 )
+#: Types of deltas that this reader knows.
 _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
 
 
 class Messages:
-    """``POST /v1/messages``."""
+    """Reads and writes ``POST /v1/messages``."""
 
     path = "messages"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request as the pipeline reads it."""
+        """Return a request in the form that the pipeline reads.
+
+        A format of the output that it asks for is put in ``response_format``.
+        """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):
             wanted = {"format": body.get("output_format")}
         return {**body, "response_format": wanted["format"]} if wanted.get("format") else body
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
-        """The one answer in a body."""
+        """Return the one answer in the body of a response: the text of all its text blocks."""
         blocks = data.get("content") if isinstance(data, Mapping) else None
         if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
             raise InvalidConversationError("content", "it is no list of blocks", "")
@@ -95,26 +101,28 @@ class Messages:
         return (replace(answer, is_cut=breaks_off(data.get("stop_reason"))),)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: text beside it would not be checked."""
+        """Return whether a body is an error, without an answer beside it."""
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """A body with a warning in a block of its own, before the first text."""
+        """Return a body with each warning in a block of its own, before the first text block."""
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
         ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
         return {**data, "content": [*blocks[:at], *ours, *blocks[at:]]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Make the reader of the events of one stream."""
+        """Return a function that reads the events of one stream, called in their order."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> "HeldMessage":
-        """Make the buffer that holds a stream back."""
+        """Return an empty buffer that holds back one stream."""
         return HeldMessage(withholds=withholds, model=model, trace_id=trace_id)
 
 
 class _Reader(BlockReader):
+    """Reads the events of one streamed message."""
+
     known = _OF_EVENT
 
     def __init__(self) -> None:
@@ -199,7 +207,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """A piece of the call in the open block; none if it is a block of another type."""
+        """Return a piece of the tool call in the open block; empty if that block is no call."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
@@ -210,20 +218,20 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count the unchecked parts of a block: an unknown type, and unknown fields with text."""
+    """Count what is not checked in a block: 1 for an unknown type, and unknown fields with text."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)
 
 
 def _input_of(block: Mapping[str, Any]) -> str:
-    """The arguments of a call, as JSON; empty where they come later."""
+    """Return the arguments of a call as JSON; empty if they follow in later events."""
     return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
 
 
 @dataclass(slots=True)
 class HeldMessage(HeldBlocks):
-    """Holds a streamed message back."""
+    """A buffer that holds back the events of one streamed message."""
 
     _message: Mapping[str, Any] | None = None
     _open: int | None = None
@@ -269,7 +277,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message that the client knows, or would know first."""
+        """The message at its start, as sent to the client or as it would have been sent."""
         held = (step.event.known for step in self._steps)
         starts = (each["message"] for each in held if each.get("type") == "message_start")
         return {

@@ -1,4 +1,4 @@
-"""The fields of OpenAI's responses, and those that may leave before an answer has passed."""
+"""The known fields of OpenAI's Responses API, and which may be sent before an answer has passed."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ RESPONSE = frozenset(
         *("truncation", "usage", "user", "output_text"),
     )
 )
-#: Fields of a response that may leave while its answer is held back.
+#: Fields of a response that may be sent while its answer is held back.
 _BEGUN = frozenset(
     (
         *("id", "object", "created_at", "status", "background", "model", "parallel_tool_calls"),
@@ -27,12 +27,14 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: Empty values that replace fields in which the response repeats texts of the request.
+#: Empty values for fields that may be neither sent, since they may hold text, nor be ``null``.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
+#: Fields of a message, and of a text in it, that may be sent with text that has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")
 PART = ("type", "text", "annotations", "logprobs")
 
-#: Fields of events, items and parts that are known.
+#: Names of the fields of events, items and parts that this reader knows. Text in any other field
+#: counts as unread.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -52,16 +54,17 @@ _OF_ITEM = frozenset(
     )
 )
 _OF_PART = frozenset((*PART, "refusal"))
-#: Items that are known and hold no text of an answer.
+#: Types of items that are tool calls.
 _CALL = (
     r"(function|custom_tool|web_search|file_search|code_interpreter|computer|image_generation"
     r"|local_shell|shell|apply_patch|mcp|tool_search)_call"
 )
+#: Types of items that this reader knows. Only ``message`` holds text of an answer.
 _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Events about them, and about parts of a message that are no text.
+#: Types of events about items other than messages, and about parts of a message without text.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
@@ -70,7 +73,7 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A response as its client may know it before its answer has passed."""
+    """Return a response with nothing but what may be sent before its answer has passed."""
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
     return {
@@ -81,13 +84,13 @@ def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def logprobs_of(data: Mapping[str, Any], text: str) -> object:
-    """The log probabilities of a text; none if they are of another."""
+    """Return the log probabilities in a JSON object; empty if they belong to another text."""
     found = data.get("logprobs")
     return found if are_of(found, text) else []
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Count the unchecked parts of an item: its type, unknown fields and parts with text."""
+    """Count what is not checked in an item: 1 for an unknown type, and unknown fields with text."""
     is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
     parts = item.get("content") if item.get("type") == "message" else None
     in_parts = sum(map(unread_in_part, parts)) if isinstance(parts, list) else 0
@@ -95,6 +98,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count the fields with text in a part of a message that are not checked."""
+    """Count what is not checked in a part of a message: a type or fields with text, if unknown."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

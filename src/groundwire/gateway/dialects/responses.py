@@ -42,12 +42,16 @@ from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, 
 
 
 class Responses:
-    """``POST /v1/responses``."""
+    """Reads and writes ``POST /v1/responses``."""
 
     path = "responses"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A request as the pipeline reads it; one that names a stored prompt may have no input."""
+        """Return a request in the form that the pipeline reads.
+
+        ``input`` is always set, since a request that names a stored prompt may have none. A format
+        of the text that the request asks for is put in ``response_format``.
+        """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
         own = {key: value for key, value in body.items() if key != "messages" and value is not None}
@@ -55,7 +59,7 @@ class Responses:
         return {"input": [], **own}
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
-        """The one answer in a body: the texts of all its messages."""
+        """Return the one answer in the body of a response: the texts of all its messages."""
         items = data.get("output") if isinstance(data, Mapping) else None
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise InvalidConversationError("output", "it is no list of items", "")
@@ -80,11 +84,11 @@ class Responses:
         return (replace(answer, is_cut=breaks_off(data.get("status"))),)
 
     def is_error(self, data: object) -> bool:
-        """Whether a body is an error and nothing else: text beside it would not be checked."""
+        """Return whether a body is an error, without an answer beside it."""
         return is_error_body(data, RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """A body with a warning in a part of its own, before the first text."""
+        """Return a body with each warning in a part of its own, before the first text."""
         items = list(data["output"])
         for i, item in enumerate(items):
             content = item.get("content")
@@ -96,29 +100,29 @@ class Responses:
         return {**data, "output": items}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Make the reader of the events of one stream."""
+        """Return a function that reads the events of one stream, called in their order."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldOutput:
-        """Make the buffer that holds a stream back."""
+        """Return an empty buffer that holds back one stream."""
         return HeldOutput(withholds=withholds, model=model, trace_id=trace_id)
 
 
 class _Reader(BlockReader):
-    """Reads the events of a stream, in which each text comes several times.
+    """Reads the events of one streamed response, in which each text is repeated several times.
 
-    A text comes in pieces, when its part or item is done, and at the end of the response. Only
-    what an event adds to the pieces before it is new text.
+    A text comes first in pieces, then as a whole when its part or item is done, and once more at
+    the end of the response. Of each event, only text that no earlier event had is new.
     """
 
     known = OF_EVENT
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[tuple[int, int], Told] = {}  # of each part, in their order
+        self._texts: dict[tuple[int, int], Told] = {}  # the text of each part, in their order
         self._refusals: dict[tuple[int, int], Told] = {}
         self._last = (-1, -1)
-        self._calls: dict[int, tuple[str, Told]] = {}  # name and arguments of each
+        self._calls: dict[int, tuple[str, Told]] = {}  # the name and arguments of each call
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         kind = str(data["type"])
@@ -208,7 +212,7 @@ class _Reader(BlockReader):
         )
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
-        """Return the text that a piece adds to the arguments of a call."""
+        """Return the text that an event adds to the arguments of a call."""
         index, said = number_in(data, "output_index"), data.get("delta")
         if not isinstance(said, str):
             raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
@@ -216,7 +220,13 @@ class _Reader(BlockReader):
         return (CallPart(key=str(index), name="", arguments=said),)
 
     def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
-        """Return the text of a call's name and arguments that has not been read yet."""
+        """Return the part of a call's name and arguments that no earlier event had.
+
+        Args:
+            index: The number of the item that is the call.
+            arguments: The whole arguments.
+            name: The whole name; empty if the event does not tell it.
+        """
         known, told = self._calls.get(index, ("", Told()))
         if name and known and name != known:
             raise UnreadableChunkError("the name of a call has changed")
@@ -225,7 +235,13 @@ class _Reader(BlockReader):
         return (CallPart(key=str(index), name="" if known else name, arguments=rest),)
 
     def _refusal(self, place: tuple[int, int], said: object, *, is_whole: bool) -> str:
-        """Return the text of a refusal, or of a piece of one, that has not been read yet."""
+        """Return the part of a refusal that no earlier event had.
+
+        Args:
+            place: The numbers of the item and of the part that the refusal is in.
+            said: The whole refusal, or its next piece.
+            is_whole: Whether ``said`` is the whole refusal.
+        """
         told = self._refusals.setdefault(place, Told())
         if is_whole:
             return told.rest(said)
@@ -249,7 +265,11 @@ class _Reader(BlockReader):
         return self._event(data, leaves, known=known, text=rest, opens=opens, n_unread=n_unread)
 
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
-        """The event that ends a response: clients may read it alone, and take it for the answer."""
+        """Read the event that ends a response.
+
+        It repeats the whole output, and some clients read no other event. So it is checked that the
+        output agrees with the events before it.
+        """
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise UnreadableChunkError("the output of a response is no list of items")
@@ -279,7 +299,7 @@ class _Reader(BlockReader):
         )
 
     def _calls_at_end(self, items: Sequence[Mapping[str, Any]]) -> tuple[CallPart, ...]:
-        """Return the text of the calls among the last items that has not been read yet."""
+        """Return the parts of the calls in the final output that no earlier event had."""
         indexes = sorted(self._calls)
         following = itertools.count(max(indexes, default=-1) + 1)
         calls = [call for each in items if (call := ToolCall.of(each)) is not None]
@@ -292,7 +312,13 @@ class _Reader(BlockReader):
         return number_in(data, "output_index"), number_in(data, "content_index")
 
     def _told(self, place: tuple[int, int], *, has_more: bool) -> Told:
-        """Return the text of a part so far. Parts must come in order, as clients show them so."""
+        """Return the text of a part so far.
+
+        Args:
+            place: The numbers of the item and of the part.
+            has_more: Whether text is about to be added to the part. The parts must get their text
+                in order, since clients show them in order.
+        """
         if has_more and place != self._last:
             if place < self._last:
                 raise UnreadableChunkError("it has text for a part before the last one")
@@ -300,7 +326,7 @@ class _Reader(BlockReader):
         return self._texts.get(place, Told())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
-        """Return the rest of a part's whole text, after the pieces that came before."""
+        """Return the end of a part's whole text that no earlier event had."""
         has_more = bool(text) and place not in self._texts
         rest = self._told(place, has_more=has_more).rest(text)
         if rest and place != self._last:
@@ -308,7 +334,11 @@ class _Reader(BlockReader):
         return rest
 
     def _parts_rest(self, index: int, content: object) -> tuple[str, str, bool]:
-        """Return new text and refusal of a message's parts, and whether all parts are plain."""
+        """Return the new text and the new refusal in the parts of a message, and a truth value.
+
+        The last value tells whether all parts are plain: texts without annotations, unknown fields
+        or log probabilities of another text.
+        """
         rest, refusal, is_plain = "", "", True
         if not isinstance(content, (list, type(None))):
             raise UnreadableChunkError("the content of a message is no list")
@@ -326,10 +356,14 @@ class _Reader(BlockReader):
 
 
 def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
-    """Return the text at the end of a response that its events did not have; it may have none.
+    """Return the end of the whole text of a response that no event before its last one had.
+
+    Args:
+        whole: The text in the event that ends the response; it may be empty.
+        pieces: The texts in the events before, in their order.
 
     Raises:
-        UnreadableChunkError: If that text does not begin with the text of the events.
+        UnreadableChunkError: If the whole text does not begin with the text of the pieces.
     """
     said = "".join(map(str, pieces))
     if whole and not whole.startswith(said):
@@ -338,6 +372,6 @@ def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
 
 
 def _text_of(items: Sequence[Mapping[str, Any]]) -> str:
-    """Return the texts of the messages among the items."""
+    """Return the text of all messages among the items, joined."""
     messages = (each for each in items if each.get("type") == "message")
     return "".join(Said.of(each.get("content")).text for each in messages)

@@ -1,12 +1,12 @@
-"""A prompt → its parts: what asks, what instructs, what informs.
+"""Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
-Two things tell. *Structure* comes first: tags, fences, rules, quotes, marked blocks, headings and
-labels, each with the role that its name gives it, and sentences that announce what follows ("Use
-the following pieces of context..."). Where structure says nothing, *wording* does: questions,
-orders and what is said to the model about its task are told from sentences that state something.
+Two things decide. *Structure* comes first: tags, fences, rules, quotes, marked blocks, headings and
+labels, whose names give roles to the text in them, and sentences that announce the text after them
+("Use the following pieces of context..."). Text without structure is divided by its *wording*, into
+questions, orders, sentences to the model about its task, and sentences that state something.
 
-No shape is known as a whole: a template that nobody has seen is read by the same rules. The time
-is linear in the text.
+No template is known as a whole, so new templates are read by the same rules as known ones. The time
+is linear in the length of the text.
 """
 
 from dataclasses import replace
@@ -60,29 +60,30 @@ from groundwire.pipeline.conversation.wording import (
     states_something,
 )
 
-#: A longer paragraph is no short question or order at the edge of a section.
+#: The most characters of an aside, a short question or order at the edge of a section.
 _MAX_ASIDE_CHARS = 300
-#: How many paragraphs later a question may ask whether a paragraph is true.
+#: The number of characters after a paragraph in which a question may ask whether it is true.
 _JUDGED_CHARS = 40
-#: How lines of JSON begin, which have colons and no labels.
+#: How lines of JSON begin. They have colons, but these end no labels.
 _JSON = ('{"', '[{"', '["')
-#: Tags of these roles hold more structure, and are read as what stands between them.
+#: Roles of tags that are no blocks of one role: the text between them is divided in its turn.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
 
 def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Part, ...]:
-    """Divide a prompt into its parts, in order.
+    """Divide a prompt into its parts, in the order of the text.
 
     Args:
-        text: What somebody says to the model.
-        is_user: Whether it is a user, who asks; else it is the system, which instructs.
-        names: The names of parts that are known; ``None``: those of ``words.txt``.
+        text: The text of a message to the model.
+        is_user: Whether it is a message of the user, who asks; otherwise it is one of the system,
+            which instructs.
+        names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
 
 
 class _Walk:
-    """One reading of a prompt, from its top to its end."""
+    """Reads a prompt line by line, from its top to its end, and collects its parts."""
 
     def __init__(self, text: str, *, is_user: bool, names: Names) -> None:
         self._text, self._is_user, self._names = text, is_user, names
@@ -90,13 +91,14 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material)
-        # Parts that are evidence or not, by what is asked about them.
+        # Indexes of parts that are evidence only if the question is about what they say.
         self._drafts: list[int] = []
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        self._asides: list[int] = []  # parts of this section that may be a question beside it
+        # Indexes of parts at the edges of this section that may be questions or orders about it.
+        self._asides: list[int] = []
         self._has_evidence = False
         self._enter(Role.OPEN)
 
@@ -111,22 +113,23 @@ class _Walk:
         """Begin a section.
 
         Args:
-            role: What its text is for.
-            is_announced: Whether a sentence says so, and no name.
-            is_once: Whether it ends with its paragraph.
-            is_structured: Whether something sets it apart from what stands before.
+            role: The role of the section's text.
+            is_announced: Whether a sentence announced the role; otherwise a name gave it.
+            is_once: Whether the section ends with its first paragraph.
+            is_structured: Whether a tag, label or the like separates the section from the text
+                before it.
         """
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
         self._is_template = self._is_template or role is not Role.OPEN
         self._is_structured = is_structured
-        self._is_pending = True  # nothing of it was read
-        self._level = 0  # of the heading that it stands under
+        self._is_pending = True  # no text of the section has been read yet
+        self._level = 0  # the level of the section's heading; 0 if it has none
         self._leave_asides()
         self._section_start = len(self._parts)
         self._had_evidence = self._has_evidence
 
     def parts(self) -> tuple[Part, ...]:
-        """All parts."""
+        """Read the whole prompt, and return its parts."""
         position, n = 0, len(self._text)
         while position < n:
             position = self._read_line(position)
@@ -141,7 +144,7 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the line, or the rest of it, from here; where the next begins."""
+        """Read the rest of the line at a position; return the position to read from next."""
         text = self._text
         line_end = text.find("\n", position)
         line_end = len(text) if line_end < 0 else line_end
@@ -171,7 +174,10 @@ class _Walk:
         return self._to_tag_within(start, line_end)
 
     def _pasted(self, position: int) -> Material | None:
-        """Lines that begin here and are material by their shape, if it may stand here."""
+        """Return pasted material, known by its shape, that begins here; ``None`` if there is none.
+
+        Material is accepted only in evidence, or in a user's text that has no role yet.
+        """
         is_open = self._is_user and self._role is Role.OPEN
         return self._material.at(position) if is_open or self._role is Role.INFORM else None
 
@@ -184,7 +190,10 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """The next line, or a tag within this one that opens a block of evidence."""
+        """Return the position of a tag within the line that opens a block, or of the next line.
+
+        Only tags of evidence or of a question count, after a colon or at the end of the line.
+        """
         tag = self._text.find("<", start + 1, line_end)
         while tag >= 0:
             block = self._structure.tag_at(tag)
@@ -220,7 +229,7 @@ class _Walk:
                 self._add_material(Material(block.start, block.end, is_draft=True))
                 return block.end
             if self._role is Role.INFORM and block.role is None:
-                return None  # tags of the evidence itself
+                return None  # a tag that belongs to the text of the evidence
             self._flush(start)
             role = Role.INSTRUCT if block.role is Role.INSTRUCT else Role.OPEN
             self._enter(role, is_structured=True)
@@ -237,7 +246,7 @@ class _Walk:
             return None
         end, block = found
         if self._role is Role.INFORM and not self._is_pending:
-            return None  # between passages
+            return None  # a rule between two passages of evidence
         was = self._role
         self._flush(position)
         role = self._role
@@ -274,7 +283,7 @@ class _Walk:
         self._enter(Role.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
-        """Note a fenced program or configuration: what is asked tells whether it is evidence."""
+        """Note a block of code or data, which is evidence only if the question is about it."""
         text = self._text[block.inner : block.inner_end]
         if block.is_code or is_code(text):
             self._code.append(len(self._parts))
@@ -282,7 +291,7 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Whether the text of a block without a name states something."""
+        """Return whether the text of a block without a name states something."""
         if block.is_code or self._role is Role.INSTRUCT:
             return False
         text = self._text[block.inner : block.inner_end]
@@ -293,7 +302,7 @@ class _Walk:
     # Methods that read labels.
 
     def _label(self, start: int, line_end: int) -> Label | None:
-        """The label that a line begins with, if it begins another section here."""
+        """Return the label at the start of a line, if it begins a new section here."""
         label = label_at(self._text, start, line_end, self._names)
         if label is None and self._is_in_capitals and is_in_capitals(self._text[start:line_end]):
             label = Label(start, line_end, Role.OPEN, "", is_heading=True)
@@ -306,9 +315,9 @@ class _Walk:
                 return label if self._is_announced and is_given else None
             pair = self._pairs.at(label.start)
             if label.role is Role.OPEN or (pair is not None and not pair.has_context):
-                return None  # as is a question that the evidence itself answers
+                return None  # a heading of the evidence, or a question that the evidence answers
             if label.is_heading and label.name.lower() == "history":
-                return None  # of what the evidence is about
+                return None  # a heading about the history of the evidence's subject
             is_told = label.is_heading and concerns_the_task(label.name)
             is_next = 0 < level_of(self._text, label) <= self._level
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
@@ -338,7 +347,11 @@ class _Walk:
             self._add(Wording.ASKS, label.start, label.value)
 
     def _read_inline(self, start: int, line_end: int) -> bool:
-        """Follow labels within a line: "Be brief. Context: ..."."""
+        """Begin sections at labels within a line, as in "Be brief. Context: ...".
+
+        Returns:
+            Whether the line has any such label.
+        """
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:
             return found
@@ -380,7 +393,7 @@ class _Walk:
                     self._enter(Role.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
-        """Enter the section that a paragraph announces, if it does."""
+        """Enter the section that a paragraph announces; return whether it announces one."""
         for first, last in reversed(sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
             if role in (Role.INFORM, Role.EXAMPLE):
@@ -389,7 +402,7 @@ class _Walk:
         return False
 
     def _read_evidence(self, start: int, end: int) -> None:
-        """A paragraph of a section of evidence: evidence, but for what speaks to the model."""
+        """Read a paragraph in a section of evidence: its sentences to the model are no evidence."""
         text = self._text[start:end]
         ranges = [(start + first, start + last) for first, last in sentences_of(text)]
         of_task = [False] * len(ranges)
@@ -405,7 +418,7 @@ class _Walk:
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
         if of_task[-1] or is_introduced or sum(of_task) * 2 > len(of_task):
-            # The template goes on: what precedes is evidence, the rest is not.
+            # The evidence ends in this paragraph, at the first sentence about the model's task.
             first_of_task = of_task.index(True)
             if first_of_task:
                 self._add(Wording.INFORMS, start, ranges[first_of_task][0], is_marked=True)
@@ -424,7 +437,8 @@ class _Walk:
         for does, first, last in told(start, ranges[:n_told], of_task):
             self._add(does, first, last, is_marked=does is Wording.INFORMS)
         if n_told < len(ranges):
-            # It belongs to the evidence if that goes on, and else is what is asked about it.
+            # A question at the end belongs to the evidence if more evidence follows. Otherwise it
+            # is the user's question about the evidence.
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
         self._is_pending = False
@@ -460,7 +474,7 @@ class _Walk:
             self._enter(announced, is_announced=True, is_once=True)
 
     def _is_letter(self, start: int, text: str) -> bool:
-        """Whether a letter begins here, behind what a user asks about it."""
+        """Return whether a letter begins here: a salutation, and no order before it."""
         if not (self._is_user and self._parts and is_salutation(text)):
             return False
         return not asks_for_work(self._text[self._parts[-1].start : start])
