@@ -24,7 +24,7 @@ from groundwire import __version__
 from groundwire.config import Config
 from groundwire.control.tenants.directory import Directory
 from groundwire.errors import ConfigError, GroundwireError
-from groundwire.gateway import native, relay
+from groundwire.gateway import integrations, native, relay
 from groundwire.gateway.chat import chat
 from groundwire.gateway.dialects import DIALECTS
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
@@ -134,6 +134,7 @@ def create_app(
     # These routes come first: most requests are for them, and searching the other routes is slow.
     app.router.routes.extend(_checked())
     app.include_router(native.router)
+    app.include_router(integrations.router)
     native.describe(app)
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):

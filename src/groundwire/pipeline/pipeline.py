@@ -347,6 +347,7 @@ class Pipeline:
         question: str | None = None,
         tenant: str = "",
         overrides: Overrides | None = None,
+        request: Request | None = None,
     ) -> RequestContext:
         """Return the context of an answer that comes with its sources, without a conversation.
 
@@ -357,6 +358,7 @@ class Pipeline:
             question: The question.
             tenant: The tenant.
             overrides: As for :meth:`open`.
+            request: As for :meth:`open`.
         """
         own = self._own(tenant, overrides)
         limits = resolve_limits(self._limits, own)
@@ -381,12 +383,13 @@ class Pipeline:
             ),
             gate=GateReport(status=GateStatus.BYPASSED),
             choice=ChosenDecision(),
-            policy=self._decider.policy(ChosenDecision(), tenant=own, request=None),
+            policy=self._decider.policy(ChosenDecision(), tenant=own, request=request),
             limits=limits,
             path=CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE,
             tenant=tenant,
             overrides=own,
             detector=self._named(own),
+            request=request,
         )
 
     # The answers to a request.

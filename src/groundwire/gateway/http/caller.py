@@ -8,7 +8,7 @@ from groundwire.policy.policy import Overrides
 OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 
 #: Headers that may hold a key, either of the gateway or of the upstream.
-CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
+CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key", "ocp-apim-subscription-key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,14 @@
 """Authentication: finds the tenant of a request by its key, before the body is read.
 
-A key comes as ``Authorization: Bearer``, as ``X-API-Key``, as Azure's ``api-key`` or as
-``X-Groundwire-Key``; with the last one, Authorization belongs to the upstream.
+A key comes as ``Authorization: Bearer``, as the password of ``Authorization: Basic``, as
+``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``;
+with the last one, Authorization belongs to the upstream.
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 
 from starlette.types import ASGIApp, Scope
 
@@ -20,7 +23,7 @@ from groundwire.policy.policy import Overrides
 
 OWN_HEADER = b"x-groundwire-key"
 
-_BEARER = b"bearer "
+_BEARER, _BASIC = b"bearer ", b"basic "
 
 #: Characters that may stand before and after a key in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
@@ -107,6 +110,8 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from bearers(scope)
     yield from values(scope, b"x-api-key")
     yield from values(scope, b"api-key")
+    yield from values(scope, b"ocp-apim-subscription-key")
+    yield from _passwords(scope)
 
 
 def first_known(given: list[bytes], keyring: Directory) -> Key | None:
@@ -143,6 +148,14 @@ def bearers(scope: Scope) -> list[bytes]:
         for value in values(scope, b"authorization")
         if value[: len(_BEARER)].lower() == _BEARER
     ]
+
+
+def _passwords(scope: Scope) -> Iterator[bytes]:
+    """Yield the passwords of ``Authorization: Basic``, all that a URL can carry."""
+    for value in values(scope, b"authorization"):
+        if value[: len(_BASIC)].lower() == _BASIC:
+            with suppress(ValueError):
+                yield b64decode(value[len(_BASIC) :], validate=True).partition(b":")[2]
 
 
 def check_is_local(scope: Scope) -> None:

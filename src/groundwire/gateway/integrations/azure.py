@@ -1,0 +1,109 @@
+"""Azure AI Content Safety: ``text:detectGroundedness``, 2024-09-15-preview.
+
+https://learn.microsoft.com/en-us/azure/ai-services/content-safety/quickstart-groundedness
+"""
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from groundwire.detection.values import Outcome
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.integrations.host_checks import HostModel, check_answer, unread_claims
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import json_response, to_json
+from groundwire.pipeline import Checked
+
+PATH = "/contentsafety/text:detectGroundedness"
+
+_UNSUPPORTED = "The sources do not support it."
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class Question(HostModel):
+    """The question of a text of the task ``QnA``."""
+
+    query: str | None = None
+
+
+class GroundednessRequest(HostModel):
+    """A text and its sources.
+
+    Attributes:
+        text: The text to check.
+        sources: What it may rest on.
+        qna: The question, if there is one.
+        task: The kind of the text; it changes nothing here.
+        reasoning: Whether each finding has a reason.
+    """
+
+    text: str
+    sources: list[str] = Field(alias="groundingSources", min_length=1)
+    qna: Question | None = None
+    task: Literal["QnA", "Summarization"] = "Summarization"
+    reasoning: bool = False
+
+
+@router.post(PATH)
+async def detect_groundedness(request: Request, body: GroundednessRequest) -> Response:
+    """Return the stretches of a text that its sources do not support, and those not checked."""
+    question = body.qna.query if body.qna else None
+    checked = await check_answer(request, body.text, sources=body.sources, question=question)
+    if checked.outcome is Outcome.UNAVAILABLE:
+        raise Problem(
+            503,
+            "check_failed",
+            message="The text could not be checked.",
+            next_step="Try again. It is not to be read as grounded.",
+        )
+    found = _stretches(checked)
+    n_chars = sum(end - start for start, end, _ in found)
+    return json_response(
+        to_json(
+            {
+                "ungroundedDetected": bool(found),
+                "ungroundedPercentage": n_chars / len(body.text),
+                "ungroundedDetails": [
+                    _detail(body.text, *each, has_reason=body.reasoning) for each in found
+                ],
+            }
+        )
+    )
+
+
+def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
+    """Return start, end and reason of what the sources do not support or could not be checked.
+
+    The contract has no word for "not checked", and silence would be a pass.
+    """
+    if checked.detection is None:
+        return []
+    spans = checked.detection.spans
+    reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)
+    found = [(span.start, span.end, reason) for span, reason in zip(spans, reasons, strict=True)]
+    found += [
+        (each.start, each.end, f"It was not checked ({each.reason or 'not read'}).")
+        for each in unread_claims(checked)
+    ]
+    if not found and checked.outcome in (Outcome.PARTIAL, Outcome.UNVERIFIED):
+        found = [(0, len(checked.answer.text), f"Not all of it was checked ({checked.outcome}).")]
+    return sorted(found)
+
+
+def _detail(text: str, start: int, end: int, reason: str, *, has_reason: bool) -> dict[str, Any]:
+    detail = {
+        "text": text[start:end],
+        "offset": _lengths(text[:start]),
+        "length": _lengths(text[start:end]),
+    }
+    return {**detail, "reason": reason} if has_reason else detail
+
+
+def _lengths(text: str) -> dict[str, int]:
+    return {
+        "utf8": len(text.encode()),
+        "utf16": len(text.encode("utf-16-le")) // 2,
+        "codePoint": len(text),
+    }

@@ -1,0 +1,115 @@
+"""Checks for other systems: bounded in time, counted and recorded like those of ``/v1/check``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import Request as HttpRequest
+from pydantic import BaseModel, ConfigDict
+
+from groundwire.detection.example import read_sources
+from groundwire.detection.values import Claim, Label, Outcome, worst
+from groundwire.gateway.http.refusals import blocked
+from groundwire.gateway.native.check import asked_by
+from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
+from groundwire.gateway.native.running import while_there
+from groundwire.pipeline import Checked, RequestContext
+from groundwire.policy.policy import Action, Request
+
+#: A host asks for a verdict, so an answer that does not hold is to be withheld; the policy says
+#: whether one that was not checked is.
+_BLOCKS = Request(action=Action.BLOCK)
+
+#: Outcomes of answers that were checked in full, or claim nothing.
+_CHECKED = frozenset({Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.SKIPPED})
+
+
+class HostModel(BaseModel):
+    """A body of another system, or a part of one; fields that nothing here reads are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+async def check_answer(
+    http: HttpRequest, answer: str, *, sources: Sequence[str], question: str | None
+) -> Checked:
+    """Check an answer that comes with its sources.
+
+    Raises:
+        Problem: If the check takes too long, or cannot be recorded.
+        InputError: If a text is not valid Unicode.
+    """
+    asked = asked_by(http)
+
+    def work() -> Result:
+        context = asked.pipeline.open_answer(
+            read_sources(sources),
+            question=question,
+            tenant=asked.tenant,
+            overrides=asked.overrides,
+            request=_BLOCKS,
+        )
+        return _checked(asked, context, [answer])
+
+    return (await while_there(http, recorded(asked, work))).answers[0]
+
+
+async def check_chat(
+    http: HttpRequest, body: Mapping[str, Any] | None, answers: Sequence[str]
+) -> tuple[Checked, ...]:
+    """Check the answers to a chat request; its messages have the question and the evidence.
+
+    Args:
+        http: The request of the host.
+        body: The body of the chat request; ``None`` if it is not known: there is no evidence then.
+        answers: The texts of its answers.
+
+    Raises:
+        InvalidConversationError: If the body is not a chat request.
+        Problem: As :func:`check_answer`.
+    """
+    asked = asked_by(http)
+
+    def work() -> Result:
+        who = {"tenant": asked.tenant, "overrides": asked.overrides, "request": _BLOCKS}
+        if body is None:
+            context = asked.pipeline.open_answer(**who)
+        else:
+            context = asked.pipeline.open(body, **who)
+        return _checked(asked, context, answers)
+
+    return (await while_there(http, recorded(asked, work))).answers
+
+
+def _checked(asked: RecordedRequest, context: RequestContext, answers: Sequence[str]) -> Result:
+    found = tuple(asked.pipeline.check(context, each) for each in answers)
+    outcome = worst(each.outcome for each in found) if found else None
+    return Result(context=context, answers=found, outcome=outcome)
+
+
+def is_withheld(answers: Sequence[Checked]) -> bool:
+    """Return whether the policy withholds one of the answers."""
+    return any(each.action is Action.BLOCK for each in answers)
+
+
+def refusal(answers: Sequence[Checked]) -> str:
+    """Return why answers are withheld, without a word of theirs; empty if none is."""
+    return blocked(answers).message if is_withheld(answers) else ""
+
+
+def is_checked(answers: Sequence[Checked]) -> bool:
+    """Return whether each answer was checked in full, or claims nothing."""
+    return all(each.outcome in _CHECKED for each in answers)
+
+
+def doubt(checked: Checked) -> float:
+    """Return P(not supported) of an answer, in [0, 1]; 1 if nothing of it was checked."""
+    probability = None if checked.detection is None else checked.detection.probability
+    if probability is None:
+        return float(checked.outcome not in (Outcome.GROUNDED, Outcome.SKIPPED))
+    return probability
+
+
+def unread_claims(checked: Checked) -> tuple[Claim, ...]:
+    """Return the claims that could not be checked."""
+    claims = () if checked.detection is None else checked.detection.claims
+    return tuple(each for each in claims if each.label is Label.UNCHECKED)

@@ -1,0 +1,55 @@
+"""NeMo Guardrails: the endpoint of its rail ``alignscore check facts``, as in 0.24.
+
+NeMo reads an error as a pass (unless it falls back to checking itself), so there is none: the score
+of an answer that could not be checked is 0.
+"""
+
+from fastapi import APIRouter, Request, Response
+
+from groundwire.detection.values import Outcome
+from groundwire.errors import GroundwireError
+from groundwire.gateway.http.problems import as_problem
+from groundwire.gateway.integrations.host_checks import HostModel, check_answer, doubt, is_checked
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import json_response, to_json
+from groundwire.pipeline import Checked
+
+PATHS = ("/alignscore_base", "/alignscore_large")
+
+#: NeMo withholds an answer with a score below this.
+_PASSES = 0.5
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class AlignScoreRequest(HostModel):
+    """A claim, which is the answer, and its evidence."""
+
+    evidence: list[str] | str
+    claim: str
+
+
+@router.post(PATHS[0])
+@router.post(PATHS[1])
+async def align_score(request: Request, body: AlignScoreRequest) -> Response:
+    """Return how well the evidence supports an answer: 0.5 and more passes."""
+    sources = [body.evidence] if isinstance(body.evidence, str) else body.evidence
+    try:
+        checked = await check_answer(request, body.claim, sources=sources, question=None)
+    except GroundwireError as error:
+        return json_response(to_json({"alignscore": 0.0, "outcome": as_problem(error).code}))
+    return json_response(to_json({"alignscore": score(checked), "outcome": str(checked.outcome)}))
+
+
+def score(checked: Checked) -> float:
+    """Return a score in [0, 1] that is 0.5 or more if and only if the answer may pass."""
+    if not is_checked([checked]):
+        return 0.0
+    detection = checked.detection
+    threshold = None if detection is None else detection.detector.threshold
+    if not threshold:
+        return float(checked.outcome is not Outcome.HALLUCINATED)
+    doubted = doubt(checked)
+    if checked.outcome is Outcome.HALLUCINATED:
+        return max(0.0, min(_PASSES * (1 - doubted) / max(1 - threshold, 1e-9), _PASSES - 0.001))
+    return max(1 - (1 - _PASSES) * doubted / threshold, _PASSES)

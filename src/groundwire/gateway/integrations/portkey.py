@@ -1,0 +1,92 @@
+"""Portkey: the webhook of its gateway's guardrails.
+
+The hook after the request brings request and response. Portkey counts an error as a pass unless the
+check has ``failOnError``.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from groundwire.gateway.integrations.host_checks import (
+    HostModel,
+    check_chat,
+    is_checked,
+    is_withheld,
+    refusal,
+)
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import json_response, to_json
+from groundwire.pipeline import Checked
+
+PATH = "/integrations/portkey"
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class HookedBody(HostModel):
+    """A request or a response: its text, and its body as the model's API has it."""
+
+    text: str = ""
+    body: dict[str, Any] | None = Field(default=None, alias="json")
+
+
+class WebhookRequest(HostModel):
+    """A call of the webhook.
+
+    Attributes:
+        request: The request to the model.
+        response: Its response; empty before there is one.
+        event: Whether the response is there.
+    """
+
+    request: HookedBody = HookedBody()
+    response: HookedBody = HookedBody()
+    event: Literal["beforeRequestHook", "afterRequestHook"] = Field(alias="eventType")
+
+
+@router.post(PATH)
+async def webhook(request: Request, body: WebhookRequest) -> Response:
+    """Return whether a response may pass; before there is one, everything may."""
+    if body.event == "beforeRequestHook":
+        return json_response(to_json({"verdict": True, "data": {"outcome": "not_checked"}}))
+    asked = body.request.body or {}
+    is_chat = isinstance(asked.get("messages"), list)
+    chat = asked if is_chat else _as_chat(asked, body.request.text)
+    answers = await check_chat(request, chat, _texts(body.response))
+    return json_response(to_json(_reply(answers)))
+
+
+def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
+    prompt = asked.get("prompt")
+    return {"messages": [{"role": "user", "content": prompt if isinstance(prompt, str) else text}]}
+
+
+def _texts(response: HookedBody) -> list[str]:
+    """Return the answers of a response; Portkey joins those of other APIs in its text."""
+    choices = (response.body or {}).get("choices")
+    texts = []
+    for choice in choices if isinstance(choices, list) else ():
+        message = choice.get("message") if isinstance(choice, Mapping) else None
+        content = message.get("content") if isinstance(message, Mapping) else None
+        texts += [content] if isinstance(content, str) else []
+    return texts or [response.text]
+
+
+def _reply(answers: tuple[Checked, ...]) -> dict[str, Any]:
+    return {
+        "verdict": not is_withheld(answers),
+        "data": {
+            "outcome": [str(each.outcome) for each in answers],
+            "checked": is_checked(answers),
+            "explanation": refusal(answers),
+            "spans": [
+                [{"start": span.start, "end": span.end} for span in each.detection.spans]
+                if each.detection
+                else []
+                for each in answers
+            ],
+        },
+    }

@@ -1,0 +1,74 @@
+"""vLLM Semantic Router: a detector behind ``http_classify`` with the contract ``token_spans.v1``.
+
+Offsets count code points of the answer. A scan that stopped early says where (``truncated_at``),
+which the router takes for an error, never for a clean answer.
+"""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.integrations.host_checks import (
+    HostModel,
+    check_answer,
+    is_checked,
+    unread_claims,
+)
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import json_response, to_json
+from groundwire.pipeline import Checked
+
+PATH = "/classify"
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class Parameters(HostModel):
+    """The evidence of an answer and its question."""
+
+    context: list[str] | str
+    question: str | None = None
+
+
+class ClassifyRequest(HostModel):
+    """An answer with its evidence."""
+
+    inputs: str
+    parameters: Parameters
+
+
+@router.post(PATH)
+async def classify(request: Request, body: ClassifyRequest) -> Response:
+    """Return the stretches of an answer that its context does not support."""
+    context = body.parameters.context
+    sources = [context] if isinstance(context, str) else context
+    checked = await check_answer(
+        request, body.inputs, sources=sources, question=body.parameters.question
+    )
+    if checked.detection is None:
+        raise Problem(
+            503,
+            "check_failed",
+            message=f"The answer was not checked ({checked.outcome}).",
+            next_step="Send a context, or try again. It is not to be read as clean.",
+        )
+    return json_response(to_json(_reply(checked)))
+
+
+def _reply(checked: Checked) -> dict[str, Any]:
+    assert checked.detection is not None
+    spans = [
+        {
+            "start": each.start,
+            "end": each.end,
+            "text": each.text,
+            "label": "HALLUCINATED",
+            "score": each.probability,
+        }
+        for each in checked.detection.spans
+    ]
+    if is_checked([checked]):
+        return {"spans": spans}
+    unread = unread_claims(checked)
+    return {"spans": spans, "truncated_at": min((each.start for each in unread), default=0)}
