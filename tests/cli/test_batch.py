@@ -449,9 +449,9 @@ def test_a_detector_that_cannot_be_loaded_leaves_no_output(
     [
         (["--resume"], "--resume and --force concern the file of --output: name it."),
         (["--output", "x", "--resume", "--force"], "--resume continues the output and --force"),
-        (["--answer", "a"], "--answer cannot be used with --batch."),
-        (["--source-file", __file__], "--source-file cannot be used with --batch."),
-        (["--html", "x"], "--html cannot be used with --batch."),
+        (["--answer", "a"], "--answer cannot be used with --batch: rows have texts"),
+        (["--source-file", __file__], "--source-file cannot be used with --batch: rows have"),
+        (["--html", "x"], "groundwire report makes a page of an --output."),
     ],
 )
 def test_wrong_usage_is_explained(
@@ -704,3 +704,22 @@ def test_columns_that_the_first_row_lacks_are_told_once(run: CommandLine, tmp_pa
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("Columns here") == 2  # of the answer, and of the sources
     assert "No row was checked" in result.stderr
+
+
+def test_a_batch_without_a_question_names_the_columns_that_nothing_reads(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    batch = tmp_path / "in.csv"
+    batch.write_text("answer,sources,asked\nA.,A.,What?\n")
+    assert "asked. If one has the question: --column" in run("check", "--batch", batch).stderr
+    mapped = run("check", "--batch", batch, "--column", "question=asked")
+    assert "Note" not in mapped.stderr
+
+
+def test_names_of_files_are_no_sources_of_a_batch(run: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "policy.txt").write_text("A.")
+    batch = tmp_path / "in.csv"
+    batch.write_text("answer,sources\nA.,policy.txt\n")
+    result = run("check", "--batch", batch)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'policy.txt' is the name of a file" in result.stderr

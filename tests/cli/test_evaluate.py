@@ -89,7 +89,7 @@ def test_columns_are_named_by_options(run: CommandLine, tmp_path: Path) -> None:
     columns = ("--column", "sources=doc", "--column", "answer=text", "--column", "label=is_right")
     found = scores(run, "--data", path, *columns, "--label-means", "supported")
     assert (found["example"]["f1"], found["span"]) == (1, None)
-    turned = scores(run, "--data", path, *columns)
+    turned = scores(run, "--data", path, *columns, "--label-means", "hallucinated")
     assert turned["example"]["f1"] == 0
     assert scores(run, "--data", path)["n_failed"] == 2
 
@@ -400,3 +400,17 @@ def test_a_terminal_sees_a_bar(tmp_path: Path) -> None:
     assert json.loads(output)["n"] == 60
     assert b"100%" in shown
     assert b"60 rows" in shown
+
+
+@pytest.mark.parametrize(
+    ("column", "is_asked"), [("is_correct", True), ("Supported", True), ("incorrect", False)]
+)
+def test_a_column_that_seems_to_say_right_needs_the_meaning_of_true(
+    run: CommandLine, tmp_path: Path, column: str, *, is_asked: bool
+) -> None:
+    data = tmp_path / "rows.csv"
+    data.write_text(f"answer,sources,{column}\nA.,A.,true\n")
+    options = ("--data", data, "--column", f"label={column}")
+    asked = run("evaluate", *options)
+    assert ("--label-means supported" in asked.stderr) is is_asked
+    assert "does true mean" not in run("evaluate", *options, "--label-means", "supported").stderr

@@ -17,10 +17,11 @@ from typing import IO, Any, cast
 import click
 
 from groundwire.cli.detectors import Setup
+from groundwire.cli.inputs import is_file
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.rows import MissingColumnError, RowError, RowId, row_id
+from groundwire.detection.rows import ROW_KEYS, MissingColumnError, RowError, RowId, row_id
 from groundwire.detection.values import Detection, DetectorInfo, Outcome
 from groundwire.errors import GroundwireError, InputError
 from groundwire.evaluation.datasets.files import table_lines
@@ -81,6 +82,7 @@ class InputRow:
         sha256: :func:`fingerprint` of the row as it stands in the file.
         n_bytes: Length of the row in the file.
         content: The example to check, or the error of a row that cannot be read.
+        keys: Its keys, or the names of its columns.
     """
 
     number: int
@@ -88,6 +90,7 @@ class InputRow:
     sha256: str
     n_bytes: int
     content: Example | GroundwireError
+    keys: tuple[str, ...] = ()
 
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
         """Return the row of the output for this row, with its verdict or error."""
@@ -113,7 +116,12 @@ def read_row(line: Line, columns: ColumnMapping) -> InputRow:
     except GroundwireError as error:
         content = error
     return InputRow(
-        number=number, id=id_, sha256=fingerprint(raw), n_bytes=len(raw), content=content
+        number=number,
+        id=id_,
+        sha256=fingerprint(raw),
+        n_bytes=len(raw),
+        content=content,
+        keys=() if isinstance(values, str) else tuple(map(str, values)),
     )
 
 
@@ -242,9 +250,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     if not first and not n_before:
         name = "Standard input" if files.batch == STDIN else files.batch
         raise InputError(f"{name} has no rows. A row has an answer and its sources.")
-    if first and not n_before and isinstance(first[0].content, MissingColumnError):
-        # Most likely no row has the column, so there is one error instead of one for each row.
-        raise InputError(f"No row was checked. In the first one {first[0].content}")
+    if first and not n_before:
+        examine_first(first[0], files)
     with (
         open_writer(files.output, resume=files.resume) as writer,
         progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,
@@ -262,6 +269,35 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         finally:
             _summarize(tally, n_before, time.monotonic() - start, files)
     click.get_current_context().exit(tally.status)
+
+
+def examine_first(row: InputRow, files: Files) -> None:
+    """Look for mistakes that most likely all rows share, and report each of them once.
+
+    Raises:
+        InputError: If the row lacks a column, or its sources are names of files.
+    """
+    if isinstance(row.content, MissingColumnError):
+        raise InputError(f"No row was checked. In the first one {row.content}")
+    if not isinstance(row.content, Example):
+        return
+    for source in row.content.sources:
+        if is_file(source.text, files.batch.parent):
+            raise InputError(
+                f"No row was checked. In the first one, the source {source.text!r} is the name of "
+                "a file. A source is a text: put the content of the file into the column."
+            )
+    if row.content.question is None:
+        known = {key for keys in ROW_KEYS.values() for key in keys} | {"id"}
+        known |= set(files.columns.columns.values())
+        others = [name for name in row.keys if name.strip().lower() not in known]
+        if others:
+            click.echo(
+                "Note: there is no question, which helps to find evidence. Columns that are not "
+                f"used: {', '.join(others[:10])}. If one has the question: --column "
+                "question=COLUMN",
+                err=True,
+            )
 
 
 def prepare_output(files: Files) -> ResultsTally:

@@ -166,7 +166,12 @@ def check(
         return
     refuse_options(ctx, ("config",), "needs --conversation.")
     if batch is not None:
-        refuse_options(ctx, of_answer, "cannot be used with --batch.")
+        refuse_options(
+            ctx,
+            of_answer,
+            "cannot be used with --batch: rows have texts of their own, and groundwire report "
+            "makes a page of an --output.",
+        )
         from groundwire.cli.batch import Files, check_file
         from groundwire.evaluation.datasets.mapping import ColumnMapping
 

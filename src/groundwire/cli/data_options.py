@@ -1,5 +1,6 @@
 """The options that say which rows of labelled answers are judged, and how they are read."""
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,11 @@ from groundwire.cli.options import group, option
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
 
+#: Names of columns in which true seems to say that an answer is right.
+_RIGHT = re.compile(
+    r"(?<!in)(?<!un)(?:correct|right|support|ground|faith|consist|pass|good|valid)", re.IGNORECASE
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
@@ -22,7 +28,7 @@ class DataOptions:
 
     Attributes:
         columns: The column that holds a field, if it has another name; can be repeated.
-        label_means: Meaning of a label of 1, true or yes.
+        label_means: Meaning of a label of 1, true or yes.  [default: hallucinated]
         format: Format of the data: a table with labels, or answers with slots, which are written
             {{supported||hallucinated||kind}}.
         tasks: Only rows of this task; can be repeated.
@@ -31,8 +37,8 @@ class DataOptions:
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
-    label_means: str = option(
-        "--label-means", type=click.Choice(("hallucinated", "supported")), default="hallucinated"
+    label_means: str | None = option(
+        "--label-means", type=click.Choice(("hallucinated", "supported"))
     )
     format: str = option("--format", type=click.Choice(("table", "slots")), default="table")
     tasks: tuple[str, ...] = option("--task", "NAME")
@@ -46,7 +52,13 @@ class DataOptions:
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.datasets.slots import each_slot
 
-        mapping = ColumnMapping.of(self.columns, label_means=self.label_means)
+        mapping = ColumnMapping.of(self.columns, label_means=self.label_means or "hallucinated")
+        column = mapping.columns.get("label", "")
+        if self.label_means is None and _RIGHT.search(column):
+            raise click.UsageError(
+                f"In the column {column!r}, does true mean that the answer is supported? Then add "
+                "--label-means supported, else --label-means hallucinated."
+            )
         if self.format == "slots":
             read = partial(each_slot, data)
         else:

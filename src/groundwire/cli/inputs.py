@@ -99,13 +99,21 @@ def read_text_option(
 
 
 def refuse_file_name(text: str, option: str, file_option: str) -> None:
-    """Refuse the name of an existing file, with or without ``@``, where a text is expected."""
+    """Refuse the name of a file, with or without an ``@``, where its text was asked for."""
     name = text.removeprefix("@")
-    if len(name) < _MAX_NAME_CHARS and os.path.isfile(name):  # noqa: PTH113  # no ValueError for NUL
+    if is_file(name):
         raise click.UsageError(
             f"{option} takes a text, and {name!r} is the name of a file. "
             f"To read the file: {file_option} {shlex.quote(name)}"
         )
+
+
+def is_file(text: str, folder: Path = Path()) -> bool:
+    """Return whether a text is the name of a file, in the current folder or in another one."""
+    if len(text) >= _MAX_NAME_CHARS:
+        return False
+    # Unlike Path.is_file, this raises nothing for texts that cannot be names.
+    return os.path.isfile(text) or os.path.isfile(folder / text)  # noqa: PTH113
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:

@@ -1,6 +1,7 @@
 """Checks for other systems: bounded in time, counted and recorded like those of ``/v1/check``."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import Request as HttpRequest
@@ -70,11 +71,8 @@ async def check_chat(
     asked = asked_by(http)
 
     def work() -> Result:
-        who = {"tenant": asked.tenant, "overrides": asked.overrides, "request": _BLOCKS}
-        if body is None:
-            context = asked.pipeline.open_answer(**who)
-        else:
-            context = asked.pipeline.open(body, **who)
+        opened = asked.pipeline.open_answer if body is None else partial(asked.pipeline.open, body)
+        context = opened(tenant=asked.tenant, overrides=asked.overrides, request=_BLOCKS)
         return _checked(asked, context, answers)
 
     return (await while_there(http, recorded(asked, work))).answers
