@@ -26,8 +26,17 @@ class Pair:
 class AnsweredQuestions:
     """All pairs of a question and its answer in one prompt."""
 
-    def __init__(self, text: str, names: Names, material: PastedMaterial) -> None:
-        self._pairs = list(_answered_questions(text, names, material)) if ":" in text else []
+    def __init__(self, text: str, names: Names, material: PastedMaterial, *, is_user: bool) -> None:
+        """Find them.
+
+        Args:
+            text: The prompt.
+            names: The names of parts that are known.
+            material: Its material, in which there are none.
+            is_user: Whether it is a user's, whose last question is asked, answered or not.
+        """
+        labels = list(_labels_of(text, names, material)) if ":" in text else []
+        self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
         self._starts = [pair.start for pair in self._pairs]
         #: Offset at which the last pair ends; 0 if there is none.
         self.end = self._pairs[-1].end if self._pairs else 0
@@ -38,9 +47,11 @@ class AnsweredQuestions:
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
 
-def _answered_questions(text: str, names: Names, material: PastedMaterial) -> Iterator[Pair]:
-    labels = list(_labels_of(text, names, material))
+def _answered_questions(
+    text: str, names: Names, labels: list[Label], *, is_user: bool
+) -> Iterator[Pair]:
     last_question = max((each.start for each in labels if each.role is Role.ASK), default=-1)
+    last_question = last_question if is_user else len(text)
     last_context = max((each.start for each in labels if each.role is Role.INFORM), default=-1)
     group: list[Label] = []
     for i, label in enumerate(labels):

@@ -90,7 +90,7 @@ class _Walk:
         self._structure = Structure(text, names)
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
-        self._pairs = AnsweredQuestions(text, names, self._material)
+        self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
         # Indexes of parts that are evidence only if the question is about what they say.
         self._drafts: list[int] = []
         self._code: list[int] = []

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
 from groundwire.pipeline.conversation.parts import Part
+from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import (
     Wording,
     asks_for_a_report,
@@ -16,6 +17,7 @@ from groundwire.pipeline.conversation.wording import (
 
 #: Sentences of so many words that state something are material where no structure tells.
 _MIN_WORDS = 20
+_FEW_WORDS = 8
 
 
 def settle_asides(
@@ -70,25 +72,36 @@ def close_gaps(parts: list[Part], text: str) -> None:
     """Take everything between the user's question and the end of the material for evidence.
 
     If the prompt asks in its first paragraph, the material begins after that; if it asks in its
-    last one, the material ends before that. Questions and headings in the material become part of
-    it. Nothing is changed if a part inside speaks to the model, or if most of it is no evidence.
+    last one, the material ends before that. "The entry below" points at all that follows.
+    Questions and headings in the material become part of it. Nothing is changed if a part inside
+    speaks to the model, or if most of it is no evidence.
     """
+    first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
+    if first_end < 0:
+        return
+    is_asked_first = _asks([part for part in parts if part.start < first_end], text)
+    is_asked_last = (last_start > first_end or not is_asked_first) and _asks(
+        [part for part in parts if part.start >= last_start], text
+    )
+    first = text[:first_end] if is_asked_first else ""
+    is_question = text.rstrip().endswith(("?", "？"))
+    points = not is_question and asks_for_a_report(first) and "below" in words_of(first)
     informing = [part for part in parts if part.does is Wording.INFORMS]
     marked = [part for part in informing if part.is_marked]
-    if sum(len(text[part.start : part.end].split()) for part in informing) >= _MIN_WORDS:
-        marked = marked or informing
-    first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
-    if not marked or first_end < 0:
+    n_words = sum(len(text[part.start : part.end].split()) for part in informing)
+    if points:
+        marked = parts
+    elif not marked and n_words >= _MIN_WORDS:
+        marked = informing
+    if not marked or not (is_asked_first or is_asked_last):
         return
-    start, end = marked[0].start, marked[-1].end
-    if parts[0].does is not Wording.INFORMS and parts[0].start < first_end < start:
-        start = first_end
-    if parts[-1].does is not Wording.INFORMS and parts[-1].start >= last_start > end:
-        end = last_start
+    start = first_end if is_asked_first else marked[0].start
+    end = last_start if is_asked_last else marked[-1].end
     inside = [part for part in parts if start <= part.start and part.end <= end]
     others = [part for part in inside if part.does is not Wording.INFORMS]
     n_others = sum(part.end - part.start for part in others)
-    if n_others * 2 > end - start or any(part.attributes for part in inside):
+    is_asking = n_others * 2 > end - start and not points
+    if not inside or is_asking or any(part.attributes for part in inside):
         return
     if any(is_told(text[part.start : part.end]) for part in others):
         return
@@ -97,6 +110,12 @@ def close_gaps(parts: list[Part], text: str) -> None:
     whole = Part(does=Wording.INFORMS, start=start, end=end, is_marked=True)
     i = parts.index(inside[0])
     parts[i : i + len(inside)] = [whole]
+
+
+def _asks(paragraph: list[Part], text: str) -> bool:
+    """Return whether a paragraph asks or orders, and states little beside it."""
+    stated = [text[part.start : part.end] for part in paragraph if part.does is Wording.INFORMS]
+    return len(stated) < len(paragraph) and sum(len(each.split()) for each in stated) < _FEW_WORDS
 
 
 def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:

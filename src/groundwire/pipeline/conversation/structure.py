@@ -230,12 +230,15 @@ def is_data(text: str) -> bool:
         try:
             data = json.loads(bare)
         except (ValueError, RecursionError):
-            return False
+            data = None
         is_schema = isinstance(data, dict) and "type" in data and "properties" in data
-        return bool(data) and not is_schema
+        if data:
+            return not is_schema
     lines = bare.splitlines()
     if len(lines) < 2:
         return False
+    if all(line.startswith("{") and line.endswith("}") for line in lines):
+        return all(map(is_data, lines))
     if all(line.count("|") > 1 for line in lines):
         return True
     return any(_is_separated(lines, separator) for separator in "\t,;")

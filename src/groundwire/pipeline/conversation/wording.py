@@ -146,7 +146,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         return Wording.INSTRUCTS
     if _concerns_the_task(sentence, words):
         return Wording.INSTRUCTS
-    if words[0] in ("current", "today", "today's") and ":" in sentence:
+    is_date = words[0] in ("current", "today", "today's")
+    if is_date and (":" in sentence or words[1:2] == ["is"]):
         return Wording.INSTRUCTS  # the date, for the model to know
     if not listed("I").isdisjoint(words):
         # In "I read this: ..." a user quotes somebody else.
