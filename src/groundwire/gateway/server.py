@@ -175,6 +175,7 @@ class Server(uvicorn.Server):
         if self._beside is not None and not self.should_exit:
             await self._beside.begin()
             self._says(f"The admin plane listens on {self._beside.address}.")
+            self._says(f"The console is at {self._beside.address}/console.")
         if not self.should_exit:
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 

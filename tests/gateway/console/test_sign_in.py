@@ -67,7 +67,7 @@ def test_an_address_may_not_try_many_names_and_a_right_password_is_forgotten() -
     assert not any(throttle.is_over(f"name {n}", "a") for n in range(MAX_OF_ADDRESS))
     assert throttle.is_over("another", "a")
     assert not throttle.is_over("another", "b")
-    for _ in range(2 * MAX_OF_NAME):
+    for _ in range(2 * MAX_OF_ADDRESS):
         assert not throttle.is_over("anna", "c")
         throttle.forget("anna", "c")
 

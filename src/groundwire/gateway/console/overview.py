@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from groundwire.control.activity import AnswerCount
+from groundwire.control.store import StoreError
 from groundwire.detection.values import Outcome
 from groundwire.gateway.console.charts import ranges, stacked
 from groundwire.gateway.console.visit import HOME, Visit, screen
@@ -73,7 +75,8 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    await activity.write()
+    with suppress(StoreError):  # what can still be read is shown
+        await activity.write()
     found = await activity.answers(since, step_s=step_s)
     mine = [each for each in found if _matches(each, asked)]
     times = sorted(await activity.times(since), key=lambda each: _place(each.stage))

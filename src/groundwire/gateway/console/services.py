@@ -37,8 +37,9 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name: its password was right."""
+        """Forget the tries for a name, and the last of its address: the password was right."""
         self._tries.pop((name, address), None)
+        self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,13 +83,13 @@ async def _account(visit: Visit) -> Response:
 async def _change_password(visit: Visit) -> Response:
     assert visit.person is not None
     own, name = visit.own.accounts, visit.person.name
-    if visit.own.throttle.is_over(name, "account"):
+    if visit.own.throttle.is_over(name, f"account {name}"):
         problem = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."
         return visit.page("account", status=429, problem=problem)
     if not await own.is_right(name, visit.form.get("password", "")):
         problem = "The current password is another one."
         return visit.page("account", status=422, problem=problem)
-    visit.own.throttle.forget(name, "account")
+    visit.own.throttle.forget(name, f"account {name}")
     new, token = visit.form.get("new", ""), visit.request.cookies.get(COOKIE, "")
     try:
         await visit.control.change(
