@@ -28,7 +28,7 @@ def anna(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterat
         real = checked_by(Pipeline(detector, policy=BLOCK, explainer=EXPLAINER))
         events = [
             *response_events(real, tenant="acme", trace_id="t1", keeping=FULL),
-            *response_events(checked(), tenant="globex", trace_id="t2", model="gpt-5"),
+            *response_events(real, tenant="globex", trace_id="t2", model="gpt-5"),
             *response_events(unverified(), tenant="globex", trace_id="t3"),
         ]
         made.run(made.control.audit.settle(events))
@@ -55,7 +55,8 @@ def traces(anna: Desk, query: str) -> list[str]:
         ("?outcome=unverified", ["t3"]),
         ("?outcome=unavailable", []),
         ("?type=CHECK_INCOMPLETE", ["t3"]),
-        ("?action=block", ["t1"]),
+        ("?action=block", ["t2", "t1"]),
+        ("?action=block&tenant=acme", ["t1"]),
         ("?model=gpt-5", ["t2"]),
         ("?severity=4", ["t2", "t1"]),
         ("?trace_id=t1", ["t1"]),
@@ -94,6 +95,7 @@ def test_an_event_whose_answer_is_cut_shows_the_beginnings(anna: Desk) -> None:
     page = event_page(anna, "t2")
     assert '<mark class="contradicted" id="mark-1"' in page
     assert "Only the beginnings of its statements are kept" in page
+    assert 'class="evidence" id="evidence-1"' in page
     assert "model gpt-5" in page
 
 
@@ -142,6 +144,7 @@ def test_an_answer_of_which_hashes_are_kept_is_not_shown() -> None:
         {"detection": 5},
         {"answer": None},
         {"sources": [None]},
+        {"sources": []},
         {"outcome": "fine"},
         {"detection": {}},
     ],

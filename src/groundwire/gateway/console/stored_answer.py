@@ -13,11 +13,11 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
 
     Offsets of a detail count in the original texts. What is kept may be cut or redacted, so that
     each text is looked up where it stands in what is kept. Without the whole answer, its claims
-    stand one after another.
+    stand one after another, and so do the lines of a source.
     """
     try:
         return _view(detail)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError):
         return None  # somebody has changed it: the page shows it as it is
 
 
@@ -27,10 +27,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
         return None
     kept = detail["answer"]["text"]
     answer = "\n\n".join(claim["text"] for claim in found["claims"]) if kept is None else kept
-    sources = [
-        Source(id=each["id"], title=each["title"], text=each["text"] or "")
-        for each in detail["sources"]
-    ]
+    sources = [*_sources(detail["sources"], found["claims"])]
     claims: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     end = 0
@@ -44,8 +41,18 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
         own = [each for each in found["spans"] if claim["start"] <= each["start"] < claim["end"]]
         spans += _spans(own, answer, start, end, sources)
     data = {**found, "outcome": detail["outcome"], "claims": claims, "spans": spans}
-    shown = sources if all(each.text for each in sources) else ()
-    return AnswerView.of(detection_of(data, answer), shown)
+    return AnswerView.of(detection_of(data, answer), sources)
+
+
+def _sources(
+    sources: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
+) -> Iterator[Source]:
+    """Read the sources; of one whose text is not kept, the lines that claims were held against."""
+    places = [place for claim in claims for place in claim["evidence"]]
+    for number, each in enumerate(sources):
+        lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)
+        text = each["text"] or "\n".join(lines) or "Its text is not kept."
+        yield Source(id=each["id"], title=each["title"], text=text)
 
 
 def _spans(
