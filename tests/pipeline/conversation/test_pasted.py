@@ -77,3 +77,29 @@ def test_what_stands_between_a_question_and_the_material_belongs_to_it() -> None
     found = found_in(read_user(f"Until when does the price hold?\n\n{letter} It is net, in euros."))
     assert "4.20 per unit. Do you need more?" in found
     assert "Until when" not in found
+
+
+LIMITS = "memory: 512Mi\ncpu: 250m\nreplicas: 3"
+CALL = "Agent: Hello, this is Iris.\nCustomer: My order 5561 is late.\nAgent: It arrives Tuesday."
+DIFF = "@@ -1,2 +1,2 @@\n-timeout: 30\n+timeout: 90"
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ("Which memory limit is set?\n{}", LIMITS),
+        ("{}\n\nWhich memory limit is set?", LIMITS),
+        ("```yaml\n{}\n```\nHow much memory?", LIMITS),
+        ("Context:\n{}\n\nQuestion: How much memory?", LIMITS),
+        ("### Ticket\n{}\n### Question\nHow much memory?", LIMITS),
+        ("Summarise this diff.\n```diff\n{}\n```", DIFF),
+        ("What does the change do?\n\n{}", DIFF),
+        ("Summarise this call:\n\n{}", CALL),
+        ("Extract the order number from this chat.\n{}", CALL),
+        ("Classify the sentiment of this conversation:\n\n{}", CALL),
+        ("Transcript:\n{}\n\nSummary:", CALL),
+        ("{}\n\nWhen does it arrive?", CALL),
+    ],
+)
+def test_the_material_is_the_evidence_and_nothing_else(shape: str, text: str) -> None:
+    assert found_in(read_user(shape.format(text))) == text

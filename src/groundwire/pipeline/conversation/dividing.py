@@ -319,7 +319,7 @@ class _Walk:
             if label.is_heading and label.name.lower() == "history":
                 return None  # a heading about the history of the evidence's subject
             is_told = label.is_heading and concerns_the_task(label.name)
-            is_next = 0 < level_of(self._text, label) <= self._level
+            is_next = 0 < level_of(self._text, label) <= self._level or label.is_last(self._text)
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None

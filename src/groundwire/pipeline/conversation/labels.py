@@ -36,6 +36,10 @@ class Label:
     name: str
     is_heading: bool
 
+    def is_last(self, text: str) -> bool:
+        """Return whether nothing stands behind it, as behind the label of an answer to come."""
+        return not text[self.value :].strip()
+
 
 def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.

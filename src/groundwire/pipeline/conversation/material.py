@@ -121,19 +121,27 @@ class PastedMaterial:
 
     def _begins_another_part(self, line: _Line) -> bool:
         """Return whether a line is the label of a question or an order after the material."""
-        if not line.key or line.indent or self._role_of(line.key) is None:
+        role, said = self._role_of(line.key) if line.key else None, line.value.strip()
+        if role is None or line.indent:
             return False
-        is_prose = len(line.value.split()) > _MIN_PROSE or line.value.rstrip().endswith("?")
-        return self._names.ends_evidence(line.key) and (is_prose or not line.value.strip())
+        if role is Role.ANSWER and not said:
+            return True
+        is_prose = len(said.split()) > _MIN_PROSE or said.endswith("?")
+        return self._names.ends_evidence(line.key) and (is_prose or not said)
 
     def _is_above(self, group: list[_Line], i: int) -> bool:
-        """Return whether a line is the label of the material after it, or a question about it."""
+        """Return whether a line is the label of the material after it, or asks about it."""
         line = group[i]
         if not line.key or line.indent:
             return False
-        if self._role_of(line.key) is Role.INFORM and self._names.is_plain(line.key):
+        said = line.value.strip()
+        is_label = not said or len(said.split()) > _MIN_PROSE  # "memory: 512Mi" is a record
+        if is_label and self._role_of(line.key) is Role.INFORM and self._names.is_plain(line.key):
             return True
-        return line.value.rstrip().endswith("?") and i + 1 < len(group) and group[i + 1].is_blank
+        if not said and line.key.lower().split()[0] in listed("orders") | listed("transform"):
+            return True
+        is_last = i + 1 == len(group) or group[i + 1].is_blank
+        return is_last and (not said or said.endswith("?"))
 
     def _role_of(self, key: str) -> Role | None:
         if key not in self._roles:

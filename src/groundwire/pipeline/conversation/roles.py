@@ -132,6 +132,7 @@ class Names:
             return None
         words = sentence.split()
         pointers = [word.strip(".,:;()*_'\"").lower() for word in words]
+        is_transformed = not listed("transform").isdisjoint(pointers[:3])
         found: set[Role] = set()
         for i, pointer in enumerate(pointers):
             if pointer in listed("down"):
@@ -148,11 +149,11 @@ class Names:
                 found.update(named or ([Role.INFORM] if gives else []))
             elif any(map(pointer.__contains__, listed("pointers without spaces"))):
                 found.update(self._roles_near(words_of(pointer), stops=False))
-        if not found and has_colon and not listed("transform").isdisjoint(pointers[:3]):
+        if not found and has_colon and is_transformed:
             found.add(Role.INFORM)
         if not found and has_colon and not points:
             found.update(self._roles_near(reversed(words[-3:]), stops=False))
-        if Role.HISTORY in found and self._is_of_something(pointers):
+        if Role.HISTORY in found and (is_transformed or self._is_of_something(pointers)):
             return Role.INFORM
         for role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY, Role.ASK, Role.OPEN):
             if role in found:
