@@ -10,6 +10,7 @@ from groundwire.pipeline.conversation.wording import is_judged
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
+_VISIBLE = re.compile(r"\S")
 #: A remark in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
@@ -38,7 +39,7 @@ class Label:
 
     def is_last(self, text: str) -> bool:
         """Return whether nothing stands behind it, as behind the label of an answer to come."""
-        return not text[self.value :].strip()
+        return _VISIBLE.search(text, self.value) is None
 
 
 def label_at(text: str, start: int, end: int, names: Names) -> Label | None:

@@ -7,7 +7,7 @@ end of a block takes a binary search only, whatever the prompt contains.
 import json
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -75,16 +75,12 @@ class Structure:
         if "</" in text:
             for match in _CLOSING_TAG.finditer(text):
                 self._closings[match[1].lower()].append(match.span())
-        # Offsets of the closing tags of questions, of instructions and of evidence.
-        self._closings_of: dict[Role, list[int]] = {
-            role: sorted(
-                start
-                for name, spans in self._closings.items()
-                if names.role_of(name) is role
-                for start, _ in spans
-            )
-            for role in (Role.ASK, Role.INSTRUCT, Role.INFORM)
-        }
+        # Offsets of the closing tags by the role of their names.
+        self._closings_of: dict[Role | None, list[int]] = defaultdict(list)
+        for name, spans in self._closings.items():
+            self._closings_of[names.role_of(name)] += [start for start, _ in spans]
+        for starts in self._closings_of.values():
+            starts.sort()
         self._rules: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._rule_at: dict[int, str] = {}
         for match in _RULE.finditer(text):
@@ -131,19 +127,23 @@ class Structure:
         """
         if block.role is not Role.INFORM:
             return False
-        n_within = {
-            role: bisect_left(starts, block.inner_end) - bisect_left(starts, block.inner)
-            for role, starts in self._closings_of.items()
-        }
+        n_within = self._n_closings(block)
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data: tags inside, few of them with the name of a part."""
-        inside = self._text[block.inner : block.inner_end]
-        names = _CLOSING_TAG.findall(inside)
-        roles = [self._names.role_of(name) for name in names]
-        is_data = set(roles) <= {None, Role.INFORM, Role.OPEN}
-        return bool(names) and is_data and roles.count(None) * 2 >= len(roles)
+        n_within = self._n_closings(block)
+        n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]
+        return 0 < n_data == n_within.total() and n_within[None] * 2 >= n_data
+
+    def _n_closings(self, block: Block) -> Counter[Role | None]:
+        """Count the closing tags within a block by the role of their names."""
+        return Counter(
+            {
+                role: bisect_left(starts, block.inner_end) - bisect_left(starts, block.inner)
+                for role, starts in self._closings_of.items()
+            }
+        )
 
     def closing_tag_at(self, position: int) -> int | None:
         """Return the end of a closing tag that begins here, or ``None``."""
