@@ -144,13 +144,19 @@ def test_an_answer_of_which_hashes_are_kept_is_not_shown() -> None:
         {"detection": 5},
         {"answer": None},
         {"sources": [None]},
-        {"sources": []},
         {"outcome": "fine"},
         {"detection": {}},
     ],
 )
 def test_a_detail_that_somebody_changed_breaks_no_page(changes: dict[str, Any]) -> None:
     assert stored_view(kept(FULL, **changes)) is None
+
+
+def test_evidence_of_a_source_that_is_not_there_breaks_no_page() -> None:
+    detail = kept(FULL)
+    place = {"source": 9, "start": 0, "end": 1, "text": "x"}
+    detail["detection"]["claims"][0]["evidence"] = [place]
+    assert stored_view(detail) is None
 
 
 def test_pages_of_events_have_ids_once_and_links_that_lead_somewhere(anna: Desk) -> None:

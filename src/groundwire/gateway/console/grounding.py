@@ -1,6 +1,6 @@
 """The form of a tenant's settings, made of the kinds that the configuration and the API read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +33,7 @@ class FormField:
         inherited: What holds if the tenant has no value of its own.
         options: The possible values, if they can be listed.
         suggestions: Possible values beside numbers or other texts.
-        limits: Attributes of a field for numbers: ``min`` and ``max``; ``None``: not for numbers.
+        legal: What a number must be; empty: it is none.
         warning: Why a value of the tenant is not valid.
         problem: Why what was sent is not possible.
     """
@@ -44,14 +44,9 @@ class FormField:
     inherited: Effective
     options: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    limits: Mapping[str, float] | None = None
+    legal: str = ""
     warning: str = ""
     problem: str = ""
-
-    @property
-    def label(self) -> str:
-        """The name for people to read."""
-        return self.name.replace("_", " ").capitalize()
 
     @property
     def is_main(self) -> bool:
@@ -165,10 +160,4 @@ def _control(config: Config, name: str) -> dict[str, Any]:
         return {"options": words}
     if words:
         return {"suggestions": words}
-    return {"limits": dict(_limits(branches[0]))}
-
-
-def _limits(schema: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for attribute, name in (("min", "minimum"), ("min", "exclusiveMinimum"), ("max", "maximum")):
-        if name in schema:
-            yield attribute, schema[name]
+    return {"legal": KINDS[name].legal}

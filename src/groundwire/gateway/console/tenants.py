@@ -97,10 +97,7 @@ async def _save(visit: Visit) -> Response:
     control, id_ = visit.control, visit.part("tenant")
     record = await control.registry.tenant(id_)
     values, problems = read_form(visit.form)
-    try:
-        version = int(visit.form.get("version", ""))
-    except ValueError:
-        version = -1
+    version = visit.form.get("version", "")
     policy, metadata = split(record, values)
     problem, status = "", 422
     if problems:
@@ -115,7 +112,7 @@ async def _save(visit: Visit) -> Response:
                     policy,
                     merges=True,
                     metadata=metadata,
-                    if_version=version,
+                    if_version=int(version[:9]) if version.isdecimal() else -1,
                     check=control.check_overrides,
                 ),
                 visit.events.changed,
@@ -136,13 +133,9 @@ async def _save(visit: Visit) -> Response:
 
 async def _rename(visit: Visit) -> Response:
     id_ = visit.part("tenant")
-    try:
-        await visit.control.change(
-            lambda registry: registry.rename(id_, visit.form.get("name")), visit.events.changed
-        )
-    except TenantError as error:
-        record = await visit.control.registry.tenant(id_)
-        return _grounding(visit, record, problem=str(error), status=422)
+    await visit.control.change(
+        lambda registry: registry.rename(id_, visit.form.get("name")), visit.events.changed
+    )
     return RedirectResponse(_path(id_, "?done=saved"), 303)
 
 
