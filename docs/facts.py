@@ -1,8 +1,9 @@
-"""The numbers of README: ours from model cards and benchmark results, others' as they print them.
+"""Collects the numbers of README's comparison of detectors.
 
-``docs/generate.py`` calls it, so README cannot say anything else. The numbers are made by
-``python -m groundwire_training.calibrate`` (the cards), ``python -m tests.cases --json`` and
-``benchmarks/stream.py``.
+Groundwire's numbers come from model cards and benchmark results, which
+``python -m groundwire_training.calibrate``, ``python -m tests.cases --json`` and
+``benchmarks/stream.py`` make. Those of other detectors are the ones that their authors publish.
+``docs/generate.py`` calls this module and checks that README agrees.
 """
 
 import json
@@ -29,18 +30,26 @@ UNKNOWN = "not published"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A model card and the manifest beside it."""
+    """The model card of a model folder, and the size of the model."""
 
     name: str
     folder: Path
 
     @property
     def megabytes(self) -> float:
-        """Size of the model's files."""
+        """The size of the model's files in megabytes."""
         return Manifest.read(self.folder).total_bytes / 1e6
 
     def table(self, has: str, title: str = "") -> dict[str, dict[str, str]]:
-        """The rows of the first table after a title whose header has a column, by first cell."""
+        """Read the first table of the card that has a certain column.
+
+        Args:
+            has: The name of the column.
+            title: A heading after which the table stands; empty: anywhere.
+
+        Returns:
+            The rows by the text of their first cell; each row maps names of columns to texts.
+        """
         text = (self.folder / "MODEL_CARD.md").read_text(encoding="utf-8")
         text = text[text.find(title) :] if title in text else ""
         tables = (
@@ -58,7 +67,10 @@ _TEST = "## Test: half of RAGTruth's test set"
 
 
 def rows() -> list[tuple[str, ...]]:
-    """Our detectors first, then those of others, as :data:`HEAD` names their columns."""
+    """Return the rows of the table: Groundwire's detectors, then those of others.
+
+    :data:`HEAD` names the columns.
+    """
     published = json.loads(_BENCHES.read_text(encoding="utf-8"))["ragtruth"]["published"]
     peers = tomllib.loads((ROOT / "docs" / "peers.toml").read_text(encoding="utf-8"))["peer"]
     test = SMALL.table("grounded answers flagged", _TEST)["all"]
@@ -78,7 +90,7 @@ def rows() -> list[tuple[str, ...]]:
 
 
 def sentences() -> str:
-    """What the table leaves out, as a list."""
+    """Return a Markdown list of the limits of the detectors that the table does not show."""
     points = BASE.table("hallucinated answers found")
     everything = BASE.table("flag everything, F1")["all"]
     balanced, precision = points["`balanced`"], points["`precision`"]
@@ -140,7 +152,7 @@ def _results(name: str) -> dict[str, Any]:
 
 
 def _pairs(card: Card, name: str, kind: str = "claims") -> dict[str, int]:
-    """How plain errors in claims or answers were counted, with the weights that ship."""
+    """Read the counts of errors found in claims or answers, made with the shipped weights."""
     results = _results(name)
     if results["detector"]["revision"] != Manifest.read(card.folder).revision:
         raise SystemExit(
@@ -160,7 +172,7 @@ def _found(point: Mapping[str, str]) -> str:
 
 
 def _flagged_of(row: Mapping[str, str], n_hallucinated: int) -> str:
-    """The share of grounded answers that are flagged, with its interval."""
+    """Return the share of grounded answers that are flagged, with its interval, as text."""
     n = _count(row) - n_hallucinated
     return _share(round(float(row["grounded answers flagged"].rstrip("%")) * n / 100), n)
 

@@ -2,9 +2,9 @@
 
 ``python docs/generate.py`` rewrites the parts between ``<!-- generated: ... -->`` and
 ``<!-- end -->`` in README.md and some pages of docs/, and draws README's pictures. ``--check``
-compares them instead, and says what differs, but for what differs between machines: line breaks of
-the help texts, probabilities, and words marked on one side whose probability is close to the
-threshold. ``--slow`` also runs what takes minutes.
+compares them instead, and names the pages that are out of date. It ignores what may differ between
+machines: line breaks of the help texts, probabilities, and marked words whose probability is close
+to the threshold. ``--slow`` also runs the commands that take minutes.
 """
 
 import json
@@ -51,7 +51,7 @@ _PART = re.compile(
     r"(?P<after>(?:```\n)?<!-- end -->)",
     re.DOTALL,
 )
-#: The page that tells more about a command.
+#: The title and the file of the page that tells more about a command.
 GUIDES = {
     "groundwire check": ("Check answers from the command line", "check.md"),
     "groundwire playground": ("Playground", "playground.md"),
@@ -81,12 +81,12 @@ _SPAN = re.compile(r"^(\w+)(?: \(\w+\))? +(\d+)-(\d+)  probability ([01]\.\d\d) 
 _THRESHOLD = re.compile(r"(?<=\(threshold )[\d.]+(?=\))")
 _OUTPUT = re.compile(r"(?<= output -->).*?(?=<!-- end -->)", re.DOTALL)
 _VARIES = re.compile(r"[⟦⟧]|(?<=^detector  reader )[0-9a-f]{12}", re.MULTILINE)
-#: A word piece this far over the threshold on one machine is over it on all.
+#: A word piece whose probability is this far over the threshold on one machine is over it on all.
 _MARGIN = 0.15
 
 
 def main_job(*more: str) -> str:
-    """What README's first command prints in the end."""
+    """Return what README's first ``groundwire check`` command prints, with more arguments."""
     return outputs.run([*_main_arguments(), *more])
 
 
@@ -98,7 +98,7 @@ def _main_arguments() -> list[str]:
 
 
 def pictures() -> dict[str, str]:
-    """What README's first command finds, as pictures for light and dark pages, by path."""
+    """Draw the result of README's first command for light and dark pages; return SVG by path."""
     arguments = _main_arguments()
     options = dict(zip(arguments[1::2], arguments[2::2], strict=True))
     detection = json.loads(main_job("--json"))
@@ -115,12 +115,12 @@ def pictures() -> dict[str, str]:
 
 
 def commands(_: str) -> str:
-    """The help of all commands, each with a heading and the page that tells more."""
+    """Return the help of all commands, each with a heading and a link to its guide."""
     return "\n".join(_command(program, command) for program, command in _walk("groundwire", cli))
 
 
 def _walk(program: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    """Yield a command and those in it, named as on the command line."""
+    """Yield a command and all its subcommands, each with its name on the command line."""
     yield program, command
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=program)
@@ -140,7 +140,7 @@ def _command(program: str, command: click.Command) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(
         f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines
@@ -148,7 +148,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def settings_of(section: str) -> str:
-    """The settings of a section: their names, defaults, what they may be."""
+    """Return a table of the settings of a section: names, defaults, meanings and legal values."""
     rows = [
         (
             f"`{each.path}`",
@@ -163,7 +163,7 @@ def settings_of(section: str) -> str:
 
 
 def names_of(format_: str) -> str:
-    """The names of another system, and ours."""
+    """Return a table of the settings' names in another system, and Groundwire's names."""
     rows = [
         (
             f"`{each.name}`" if each.name else "",
@@ -181,7 +181,7 @@ def names_of(format_: str) -> str:
 
 
 def defaults_of(format_: str) -> str:
-    """The defaults that differ under the names of another system."""
+    """Return a table of the settings whose defaults differ under another system's names."""
     changed = DEFAULTS[Format(format_)]
     rows = [
         (
@@ -195,7 +195,7 @@ def defaults_of(format_: str) -> str:
 
 
 def signals(_: str) -> str:
-    """The fields of signals."""
+    """Return a table of the fields of signals."""
     rows = [
         (
             f"`signals.{key}`",
@@ -210,7 +210,7 @@ def signals(_: str) -> str:
 
 
 def plugin(_: str) -> str:
-    """The fields of the plugin."""
+    """Return a table of the fields of HaluGate's plugin that the configuration can have."""
     rows = [
         (f"`{each.name}`", "".join(f"`{alias}`" for alias in each.aliases), each.kind.legal)
         for each in PLUGIN_FIELDS
@@ -220,7 +220,7 @@ def plugin(_: str) -> str:
 
 
 def overrides(_: str) -> str:
-    """What tenants may have of their own."""
+    """Return a table of the settings that a tenant can have."""
     metadata = {name: key for key, (name, _) in METADATA.items()}
     rows = [
         (f"`{name}`", f"`{metadata[name]}`" if name in metadata else "", kind.legal)
@@ -230,7 +230,7 @@ def overrides(_: str) -> str:
 
 
 def upstreams(_: str) -> str:
-    """What an upstream may have."""
+    """Return a table of the fields of an upstream."""
     defaults = {each.name: each.default for each in fields(Upstream)}
     rows = [
         (
@@ -244,7 +244,7 @@ def upstreams(_: str) -> str:
 
 
 def domains(_: str) -> str:
-    """The built-in domains."""
+    """Return a table of the built-in domains."""
     return table(
         ("Domain", "Description"),
         [(f"`{k}`", v or "Where no other holds.") for k, v in DOMAINS.items()],
@@ -252,7 +252,7 @@ def domains(_: str) -> str:
 
 
 def endpoints(_: str) -> str:
-    """The endpoints of the gateway's OpenAPI document."""
+    """Return a table of the endpoints in the gateway's OpenAPI document."""
     from groundwire.gateway.native import document  # the only part that needs the gateway's extra
 
     rows = [
@@ -264,7 +264,7 @@ def endpoints(_: str) -> str:
 
 
 def prompts(name: str) -> str:
-    """The prompts of a file of the tests, with where they come from."""
+    """Return a table of the prompts in a test file, with the source of each."""
     path = ROOT / "tests" / "pipeline" / "conversation" / f"{name}.toml"
     found = tomllib.loads(path.read_text(encoding="utf-8"))["prompt"]
     return table(("Prompt", "Source"), ((each["name"], each["source"]) for each in found))
@@ -286,7 +286,7 @@ TABLES: dict[str, Callable[[str], str]] = {
 
 
 def generate(match: re.Match[str]) -> str:
-    """One part, anew."""
+    """Generate one part of a page anew, from the match of :data:`_PART`."""
     name = match["name"]
     kind, _, rest = name.partition(" ")
     if name == "main job":
@@ -305,7 +305,7 @@ def generate(match: re.Match[str]) -> str:
 
 
 def is_same(old: str, new: str) -> bool:
-    """Whether two versions of a page say the same."""
+    """Return whether two versions of a page differ only in what may differ between machines."""
     old, new = (
         _OUTPUT.sub(lambda part: outputs.without_numbers(part[0]), text) for text in (old, new)
     )
@@ -314,7 +314,10 @@ def is_same(old: str, new: str) -> bool:
 
 
 def agrees(text: str, other: str) -> bool:
-    """Whether what one page clearly marks is marked on the other, with the same label."""
+    """Return whether ``other`` marks all spans that ``text`` clearly marks, with the same label.
+
+    A span is clearly marked if its probability is well above the threshold.
+    """
     threshold = _THRESHOLD.search(text)
     lowest = float(threshold[0]) + _MARGIN if threshold else 0
     marked = [(label, int(a), int(b)) for label, a, b, _ in _SPAN.findall(other)]

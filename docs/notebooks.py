@@ -1,8 +1,8 @@
-"""Runs the notebooks of docs/notebooks and keeps what they print: ``python docs/notebooks.py``.
+"""Runs the notebooks of docs/notebooks and stores what they print: ``python docs/notebooks.py``.
 
-``--check`` compares instead, and says what differs, but for times, ports and numbers with a decimal
-point, which differ between machines. It needs the extra ``notebooks`` and the package
-``models/reader-base``.
+``--check`` compares the output instead, and shows what differs. It ignores what may differ between
+machines: times, ports and numbers with a decimal point. Both need the extra ``notebooks`` and the
+package ``models/reader-base``.
 """
 
 import re
@@ -30,12 +30,12 @@ def run(path: Path) -> nbformat.NotebookNode:
 
 
 def printed(notebook: nbformat.NotebookNode) -> list[str]:
-    """What each cell of code printed."""
+    """Return what each code cell of a notebook printed when it was last run."""
     return ["".join(_texts(cell)) for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def markdown(path: Path) -> str:
-    """A notebook as a page: its texts, its code, and what the code printed when it was run last."""
+    """Return a notebook as a Markdown page: its texts, its code, and what the code last printed."""
     notebook = nbformat.read(path, as_version=4)
     parts = []
     for cell in notebook.cells:

@@ -1,10 +1,10 @@
-"""Runs the commands that pages show, and shows what they print now.
+"""Runs the commands that pages show, and returns what they print now.
 
-``docs/generate.py`` calls it for parts that are named ``output``: a block of the console with
-commands of ``groundwire``. They run in the folder that the page's own Python example makes, or in
-an empty one. Parts that are named ``slow output`` take minutes: they run with ``--slow``, and
-otherwise only the model that they name is compared. ``labelled.jsonl`` holds the cases of
-``tests/cases`` that people have looked at.
+``docs/generate.py`` calls this module for parts with the name ``output``, which are console blocks
+with ``groundwire`` commands. The commands run in the folder that the page's own Python example
+makes, or in an empty one. Parts with the name ``slow output`` take minutes, so they only run with
+``--slow``; otherwise only the model that they name is compared. If a command reads
+``labelled.jsonl``, that file is made from the cases of ``tests/cases`` that are not blind.
 """
 
 import json
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"[\d.]+")
 
 
 def run(arguments: list[str], folder: Path | None = None) -> str:
-    """What ``groundwire`` prints to standard output, with reader-base installed."""
+    """Run ``groundwire``, and return what it prints to standard output; needs reader-base."""
     if find_spec(BASE_PACKAGE) is None:
         raise SystemExit("Install reader-base first: pip install ./models/reader-base")
     done = subprocess.run(
@@ -50,18 +50,18 @@ def run(arguments: list[str], folder: Path | None = None) -> str:
 
 
 def of_the_shipped(block: str) -> str:
-    """A block that is not run, with the revision of the reader that ships."""
+    """Return a block without running it, with the revision of the shipped reader put in."""
     return _REVISION.sub(
         lambda found: f"{READER_BASE}{found['sign']}{find_model(READER_BASE).revision}", block
     )
 
 
 def again(block: str, page: str) -> str:
-    """Run a block of the console again.
+    """Run the commands of a console block again, and return the block with their new output.
 
     Args:
         block: The block, without the fence that closes it.
-        page: The page that it stands on.
+        page: The text of the page that has the block.
     """
     parts = []
     with tempfile.TemporaryDirectory() as empty:
@@ -78,7 +78,7 @@ def again(block: str, page: str) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """The words of an output: numbers differ between machines, revisions are to be equal."""
+    """Return an output without numbers, which differ between machines, but with revisions."""
     kept = [f"{found['name']}{found['revision']}" for found in _REVISION.finditer(text)]
     return _NUMBER.sub("", _REVISION.sub("", text)) + " ".join(kept)
 
@@ -101,7 +101,7 @@ def _write_labelled(path: Path) -> None:
 
 
 def _folder_of(page: str) -> Path | None:
-    """Run the page's example that makes files; the folder that it makes them in."""
+    """Run the page's example that makes files, if it has one, and return their folder."""
     example = _FOLDER.search(page)
     if example is None:
         return None

@@ -1,8 +1,8 @@
 """Builds the documentation as a site: ``python docs/pages.py``, with the extra ``docs`` installed.
 
-Pages are written for readers of the repository, so links between them are those of its folders.
-Here they are copied into one folder, README as the front page, with links that lead to the copies;
-then ``zensical build --strict`` makes ``build/site``, and fails on any link that leads nowhere.
+Pages are written for readers of the repository, so they link to each other by the paths of its
+folders. This module copies them into one folder, README as the front page, with links that lead to
+the copies. Then ``zensical build --strict`` makes ``build/site``; a broken link makes it fail.
 """
 
 import os
@@ -18,7 +18,7 @@ import notebooks
 
 ROOT = Path(__file__).parents[1]
 STAGE = ROOT / "build" / "pages"
-#: Pages outside of docs/, and those with another name on the site.
+#: Pages outside of docs/, and pages that have another name on the site, with that name.
 PAGES = {
     "README.md": "index.md",
     "docs/index.md": "pages.md",
@@ -30,7 +30,7 @@ PAGES = {
     "src/groundwire/engine/models/gate/MODEL_CARD.md": "card-gate.md",
     "src/groundwire/engine/models/reader/MODEL_CARD.md": "card-reader-small.md",
 }
-#: Public modules beside the names of ``groundwire`` itself.
+#: Public modules that the reference of the Python API shows, besides the names of ``groundwire``.
 MODULES = ("groundwire.testing", "groundwire.errors")
 _LINK = re.compile(r"(?<=\]\()(?!\w+:)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _IMAGE = re.compile(r'(?P<name>src(?:set)?=")(?!\w+:)(?P<path>[^"]+)')
@@ -39,7 +39,7 @@ _FRONT = "---\ntitle: Groundwire\nhide: [navigation]\n---\n\n# Groundwire\n\n"
 
 
 def stage() -> None:
-    """Copy all pages into one folder, with links that fit."""
+    """Copy all pages into one folder, with their links changed to lead to the copies."""
     shutil.rmtree(STAGE, ignore_errors=True)
     STAGE.mkdir(parents=True)
     shutil.copytree(ROOT / "docs" / "images", STAGE / "images")
@@ -67,7 +67,7 @@ def _markdown(page: Path) -> str:
 
 
 def _relink(text: str, page: Path, names: dict[Path, str]) -> str:
-    """Let links lead to the copies; a file that is no page is copied as it is."""
+    """Change the links of a page to lead to the copies, and copy linked files that are no pages."""
     folder = page if page.is_dir() else page.parent
 
     def link(found: re.Match[str]) -> str:
@@ -83,12 +83,15 @@ def _relink(text: str, page: Path, names: dict[Path, str]) -> str:
 
 
 def _file(target: Path) -> str:
-    """Copy a file of the repository; its address on the site. Folders have none of their own."""
+    """Copy a linked file of the repository, and return its address on the site.
+
+    A folder has no address of its own: the page about its contents is returned.
+    """
     if target.is_relative_to(ROOT / "docs"):
         return str(target.relative_to(ROOT / "docs"))
     if target.is_dir():
         return PAGES["examples"] if target.is_relative_to(ROOT / "examples") else "benchmarks.md"
-    # Without the suffix it would be taken for a page, or run.
+    # Without the suffix .txt, the file might be taken for a page, or be run by a browser.
     name = f"files/{target.relative_to(ROOT)}.txt"
     (STAGE / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(target, STAGE / name)

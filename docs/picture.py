@@ -1,7 +1,8 @@
 """Draws a detection as a picture: source, question, and the answer with its marked words.
 
-``docs/generate.py`` calls it with what README's first command finds, once for light pages and once
-for dark ones. A picture holds no probability, so that it is the same on all machines.
+``docs/generate.py`` calls this module with the result of README's first command, once with colours
+for light pages and once for dark ones. Pictures show no probabilities, which differ between
+machines.
 """
 
 import textwrap
@@ -47,11 +48,11 @@ def draw(
     """Draw a detection as SVG.
 
     Args:
-        detection: As ``groundwire check --json`` prints it.
-        sources: The sources it was made with; their ids are ``S0``, ``S1``...
-        question: What was asked.
+        detection: The detection, as ``groundwire check --json`` prints it.
+        sources: The sources of the check; their ids are ``S0``, ``S1``...
+        question: The question of the check.
         answer: The answer that was checked.
-        colours: Those of the page around it.
+        colours: The colours of the page around the picture.
     """
     spans = detection["spans"]
     evidence = [span["evidence"][0] for span in spans if span["evidence"]]
@@ -119,7 +120,7 @@ def _lines(text: str) -> Iterator[Range]:
 
 
 def _mono(x: float, y: int, text: str, colour: str) -> str:
-    """Text whose width is set, since the fonts of readers differ."""
+    """Return an SVG text of fixed width, so that marks fit it whatever fonts a reader has."""
     kept = text.replace(" ", "\u00a0")
     return (
         f'<text x="{x:.1f}" y="{y}" font-family="{_FONT}" font-size="14.5" fill="{colour}" '

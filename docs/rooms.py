@@ -1,8 +1,8 @@
-"""Counts what the package consists of: rooms, files, lines of code.
+"""Counts the rooms (top folders), files and lines of code of the package.
 
 ``python docs/rooms.py`` prints a table of the rooms. ``--write`` puts the numbers into
-docs/architecture.md; ``--check`` ends with 1 if a bar is missed, or if the numbers of that page are
-off by more than 2 %. What may import what is in pyproject.toml, under import-linter.
+docs/architecture.md. ``--check`` exits with status 1 if a size limit is exceeded, or if the numbers
+of that page are off by more than 2 %. Limits of imports are in pyproject.toml, under import-linter.
 """
 
 import io
@@ -19,7 +19,7 @@ from typing import Self
 PACKAGE = Path(__file__).parents[1] / "src" / "groundwire"
 PAGE = Path(__file__).with_name("architecture.md")
 MAX_ROOMS, MAX_TOP_FILES, MAX_FILE_LINES = 15, 8, 400
-#: A number of the page may be off by this share, or by so many lines of a small room.
+#: A number of the page may be off by this share, and in a small room by this many lines.
 TOLERANCE, MIN_DIFFERENCE = 0.02, 20
 _PART = re.compile(r"<!-- rooms -->\n(.*?)<!-- end -->", re.DOTALL)
 _NO_CODE = {
@@ -34,7 +34,7 @@ _NO_CODE = {
 
 
 def code_lines(text: str) -> int:
-    """Lines with a token that is no comment and no docstring."""
+    """Count the lines of code in a Python file: blank lines, comments and docstrings are none."""
     lines: set[int] = set()
     begins_statement = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -53,10 +53,10 @@ class Counts:
     """The size of the package.
 
     Attributes:
-        rooms: Room → lines of code; ``top`` stands for the files beside the rooms.
-        n_files: Room → files.
-        largest: The largest file, from the package on.
-        largest_lines: Its lines of code.
+        rooms: Lines of code of each room; ``top`` stands for the files beside the rooms.
+        n_files: Number of files of each room.
+        largest: Path of the largest file, relative to the package.
+        largest_lines: Lines of code of the largest file.
     """
 
     rooms: Counter[str]
@@ -104,10 +104,10 @@ class Counts:
         return "\n".join(["| Room | Files | Lines of code |", "| --- | --- | --- |", *rows, total])
 
     def problems(self, shown: str) -> Iterator[str]:
-        """Say which bars are missed, and whether the page shows other numbers.
+        """Yield messages about exceeded limits, and about outdated numbers of the page.
 
         Args:
-            shown: What the page shows.
+            shown: The paragraph of numbers on the page.
         """
         if len(self.rooms) - 1 > MAX_ROOMS:
             yield f"{len(self.rooms) - 1} rooms, at most {MAX_ROOMS} are allowed"
@@ -120,14 +120,14 @@ class Counts:
 
 
 def _numbers(text: str) -> dict[str, int]:
-    """Read the numbers of a summary, by the word before or after each."""
+    """Read the numbers of a summary, each by the name that stands before or after it."""
     found = {after: before for before, after in re.findall(r"([\d,]+) (rooms|files|lines)", text)}
     found |= dict(re.findall(r"`(\w+)` ([\d,]+)", text))
     return {name: int(number.replace(",", "")) for name, number in found.items()}
 
 
 def _is_close(shown: dict[str, int], counted: dict[str, int]) -> bool:
-    """Whether numbers differ by no more than the tolerance, so that few commits change the page."""
+    """Return whether numbers are within the tolerance, so that few commits must change the page."""
     if shown.keys() != counted.keys():
         return False
     is_exact = all(shown[name] == counted[name] for name in ("rooms", "files"))

@@ -1,6 +1,6 @@
-"""Pages in Chromium: they are quiet, ask for nothing elsewhere, and break no rule of accessibility.
+"""Opens pages in Chromium for tests: no console messages, no foreign requests, accessible.
 
-Needs a Chromium and Playwright's Python package: ``pytest -m browser``.
+The tests need Chromium and Playwright's Python package, and run with ``pytest -m browser``.
 """
 
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 TIMEOUT_MS = 20_000
-#: The folder for the pictures of the documentation: ``docs/images`` has them drawn anew.
+#: The folder to write pictures to; set it to ``docs/images`` to draw those of the documentation.
 PICTURES = os.environ.get("GROUNDWIRE_PICTURES")
 
 needs_chromium = [
@@ -50,7 +50,10 @@ def opened(
     scheme: str = "light",
     **options: Any,  # noqa: ANN401 - of a context
 ) -> Iterator["Page"]:
-    """A page in a fresh profile; it must stay quiet and ask its own server alone."""
+    """Open a page in a fresh profile, and close it after the block.
+
+    The page may not write to the console, and may only send requests to its own server.
+    """
     # Types of Playwright are known only where it is installed, so they are not named here.
     options |= {"color_scheme": scheme}
     context = browser.new_context(
@@ -73,7 +76,7 @@ def opened(
 
 
 def require_accessible(page: "Page") -> None:
-    """Fail if a rule of axe-core is broken, with everything unfolded, or the page is too wide."""
+    """Fail if the page, with everything unfolded, breaks a rule of axe-core or is too wide."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
     )
@@ -86,7 +89,11 @@ def require_accessible(page: "Page") -> None:
 
 
 def picture(page: "Page", name: str, folder: Path) -> None:
-    """Take a picture, for the documentation if it is asked for; it must stay small."""
+    """Take a screenshot and require a small file.
+
+    The picture is written to the folder of the documentation if that is asked for, otherwise to
+    ``folder``.
+    """
     file = Path(PICTURES or folder) / f"{name}.png"
     viewport = page.viewport_size
     assert viewport is not None

@@ -1,4 +1,4 @@
-"""What all tests share: the embedded model, opened once; databases."""
+"""Fixtures that all tests share: the embedded model, opened once, and databases."""
 
 import os
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from tests.postgres import store_url as store_url
 from tests.tiers import NoServers, load_profile, put_into_tiers
 
 load_profile()
-# Whether or not reader-base is installed, tests that do not name it read with the small one.
+# Tests that name no reader use the small one, whether or not reader-base is installed.
 os.environ[READER_VARIABLE] = READER_SMALL
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have no test of the plain tier start a server."""
+    """Make tests of the plain tier fail if they start a server."""
     config.pluginmanager.register(NoServers())
 
 
@@ -40,7 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _no_certificates(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """HTTP clients read no certificates: no server here has one, and each client would read all."""
+    """Hide the system's certificates from HTTP clients, which would take long to read them.
+
+    No server of the tests has a certificate. Tests with the mark ``network`` need the system's.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if not any(item.get_closest_marker("network") for item in request.session.items):
             patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
@@ -50,21 +53,21 @@ def _no_certificates(
 
 @pytest.fixture(scope="session")
 def detector() -> Iterator[Detector]:
-    """The embedded reader with two threads, shared: its cache is warm by chance."""
+    """A detector with the embedded reader and two threads, shared by all tests with its cache."""
     with Detector.load(threads=2) as loaded:
         yield loaded
 
 
 @pytest.fixture(scope="session")
 def reader(detector: Detector) -> Reader:
-    """The judge of that detector; tests put other graphs and caches into copies of it."""
+    """The reader of the shared detector; tests put other graphs and caches into copies of it."""
     assert isinstance(detector._judge, Reader)
     return detector._judge
 
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
-    """Where the embedded reader lies."""
+    """The folder of the embedded reader."""
     return find_model().folder
 
 
@@ -82,5 +85,5 @@ def words(model_folder: Path) -> WordWeights:
 
 @pytest.fixture
 def empty_cache() -> ByteCache[KeysValues]:
-    """A cache of 64 MB that nobody else uses."""
+    """An empty cache of 64 MB for one test."""
     return ByteCache(64_000_000)

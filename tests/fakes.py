@@ -1,4 +1,4 @@
-"""The few fakes the tests use."""
+"""Fake detectors and models that tests share."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ FIXED = DetectorInfo(name="fixed", revision="0" * 40, operating_point="balanced"
 
 @dataclass(frozen=True, kw_only=True)
 class FixedDetector:
-    """A detector that flags fixed words: the whole answer is one claim.
+    """A detector that flags fixed words, and takes the whole answer for one claim.
 
     Attributes:
-        unsupported: Words flagged as unsupported, wherever they stand in the answer.
-        contradicted: Words flagged as contradicted.
-        fails_on: An answer with this text in it cannot be checked.
-        reasons: Reasons in the coverage.
-        info: What it says it is.
+        unsupported: Words to flag as unsupported, wherever they stand in the answer.
+        contradicted: Words to flag as contradicted.
+        fails_on: The check of an answer with this text fails; empty: no check does.
+        reasons: The reasons in the coverage of each detection.
+        info: The name and the settings that each detection has.
     """
 
     unsupported: Sequence[str] = ()
@@ -51,12 +51,12 @@ class FixedDetector:
         question: str | None = None,
         operating_point: str | float | None = None,
     ) -> Detection:
-        """Check one answer."""
+        """Check one answer, as ``Detector.detect`` does."""
         del operating_point
         return self._judge(Example.of(sources=sources, answer=answer, question=question))
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check many, in order."""
+        """Check many examples in their order, as ``Detector.detect_batch`` does."""
         for example in examples:
             try:
                 yield self._judge(example)
@@ -133,18 +133,18 @@ class FixedDetector:
 
 @dataclass(kw_only=True)
 class FixedScores:
-    """A model that reads an answer as words, each with the spaces before it, as ModernBERT cuts.
+    """A model with fixed scores for words. A token is a word with the spaces before it.
 
     Attributes:
-        doubtful: P(not supported) of a word, wherever it stands; any other has 0.1.
-        asked: What it was asked to read: context, question and answer.
+        doubtful: P(not supported) of words, wherever they stand; other words have 0.1.
+        asked: The context, question and answer of each call.
     """
 
     doubtful: Mapping[str, float]
     asked: list[tuple[str, str | None, str]] = field(default_factory=list)
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge each word of an answer."""
+        """Return the score of each word of an answer, and note the call."""
         self.asked.append((context, question, answer))
         words = list(re.finditer(r"\s*(\w+|[^\w\s])", answer))
         return TokenScores(

@@ -1,4 +1,4 @@
-"""A judge with fixed scores, for tests of what stands around the model."""
+"""A fake judge with fixed scores, for tests of the code around the model."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ from groundwire.text.segment import Segment
 
 @cache
 def _tables() -> tuple[Callable[[Source], CutSource], WordWeights]:
-    """The reader's tables: they need no weights."""
+    """Load the reader's function that cuts sources, and its word weights; no model is needed."""
     folder = Path(models.__file__).parent / "reader"
     pieces = WordPieces(folder / "tokenizer.json")
     return partial(cut_source, pieces=pieces), WordWeights.load(folder)
@@ -30,13 +30,13 @@ def _tables() -> tuple[Callable[[Source], CutSource], WordWeights]:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedJudge:
-    """Reads words, and doubts fixed ones.
+    """A judge that scores the words of a claim by a fixed table.
 
     Attributes:
-        doubtful: P(not supported) of a word; any other has 0.1.
-        cannot_read: A claim with this word in it is not judged.
-        conflicts: What a rule finds wrong with a word: kind, label, probability and floor of it
-            count, its offsets are those of the word.
+        doubtful: P(not supported) of words; other words have 0.1.
+        cannot_read: A claim that contains this word is unread, with the reason ``language``.
+        conflicts: The conflict that a rule finds at a word. Its offsets are replaced by those of
+            the word.
         settled: Words that plainly follow from any evidence.
     """
 
@@ -54,19 +54,19 @@ class FixedJudge:
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "FixedReading":
-        """Index the sources."""
+        """Index the sources, and begin the check of an answer."""
         del question, threshold, tenant
         return FixedReading(self, Evidence.of(sources, *_tables()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingJudge(FixedJudge):
-    """A judge that notes what it is asked.
+    """A judge with fixed scores that records its calls.
 
     Attributes:
-        opened: The texts of the sources that each answer was to be held against.
-        claims: The claims that it read.
-        fails: Whether it fails on every claim.
+        opened: The texts of the sources of each call of :meth:`open`.
+        claims: The texts of all claims that were read.
+        fails: Whether reading any claim raises an error.
     """
 
     opened: list[list[str]] = field(default_factory=list)
@@ -76,14 +76,14 @@ class RecordingJudge(FixedJudge):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "FixedReading":
-        """Note the sources."""
+        """Record the texts of the sources, and begin the check of an answer."""
         self.opened.append([source.text for source in sources])
         reading = super().open(sources, question, threshold=threshold, tenant=tenant)
         return _RecordingReading(self, reading.evidence)
 
 
 class FixedReading:
-    """One answer being judged."""
+    """The check of one answer by a :class:`FixedJudge`."""
 
     is_incremental = True
 
@@ -94,13 +94,13 @@ class FixedReading:
         self._judge = judge
 
     def prefetch(self) -> None:
-        """Nothing to do."""
+        """Do nothing: there is nothing to prepare."""
 
     def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: nothing runs that could be stopped."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Judge claims."""
+        """Return the fixed scores of claims."""
         return [self._claim(answer, segment) for segment in segments]
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
@@ -122,9 +122,9 @@ class FixedReading:
 
 class _RecordingReading(FixedReading):
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Note the claims, and judge them."""
+        """Record the claims, and return their fixed scores, or fail."""
         assert isinstance(self._judge, RecordingJudge)
         self._judge.claims.extend(answer[each.start : each.end] for each in segments)
         if self._judge.fails:
-            raise RuntimeError(answer)  # a message that must not get about
+            raise RuntimeError(answer)  # the message has the answer, which no log may show
         return super().read(answer, segments)

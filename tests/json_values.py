@@ -1,4 +1,4 @@
-"""Any data that JSON can hold, with the strings that readers stumble over."""
+"""Hypothesis strategies for any JSON data, with strings that readers often get wrong."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""Databases for tests: files of SQLite, and a real PostgreSQL, started once if it is installed."""
+"""Databases for tests: SQLite files, and a real PostgreSQL server if its programs are installed."""
 
 import asyncio
 import os
@@ -19,13 +19,14 @@ from urllib.parse import quote
 
 import pytest
 
-#: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
+#: Seconds after which a start, an end or a query counts as failed, even on a busy machine.
 PATIENCE_S = 30.0
 
 _USER = "groundwire"
-#: PostgreSQL does not run as root: then it runs as the first of these that is there.
+#: PostgreSQL refuses to run as root. If root runs the tests, it runs as the first of these users
+#: that exists.
 _UNPRIVILEGED = ("postgres", "nobody")
-#: What a crash of the machine would lose does not matter here.
+#: Settings of the server. Nothing is flushed to disk, because the data need not survive a crash.
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "fsync": "off",
@@ -35,8 +36,8 @@ _SETTINGS = {
     "log_min_messages": "log",
 }
 
-#: Runs a server as long as whoever holds the other end of its input lives; if that is killed, the
-#: server ends and its folder goes.
+#: Shell script that runs a server. If the process at the other end of its standard input dies, the
+#: script stops the server and removes its folder.
 _GUARD = """\
 "$@" & server=$!
 exec 3<&0
@@ -52,7 +53,10 @@ wait "$server"
 
 
 def programs() -> Path | None:
-    """The folder with PostgreSQL's programs, the newest if there are several; else ``None``."""
+    """Return the folder of PostgreSQL's programs; ``None`` if they are not installed.
+
+    The programs in ``PATH`` come first, then the newest version.
+    """
     found = shutil.which("postgres")
     folders = [Path(found).resolve().parent] if found else []
     versions = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if path.is_dir()]
@@ -61,10 +65,10 @@ def programs() -> Path | None:
 
 
 class Postgres:
-    """A server with a folder of its own, which can be killed and started again."""
+    """A PostgreSQL server with a folder of its own, which can be killed and started again."""
 
     def __init__(self, bin_folder: Path) -> None:
-        """Make its folder; :meth:`start` starts it."""
+        """Make the server's folder; :meth:`start` starts the server."""
         self.port = _free_port()
         self.password = secrets.token_hex(16)
         self._bin, self._user = bin_folder, _unprivileged()
@@ -72,7 +76,8 @@ class Postgres:
         self._pid: int | None = None
         self._paused: tuple[int, ...] = ()
         self._numbers = count(1)
-        # Not pytest's folder: its name is too long for a socket, and others may not enter it.
+        # pytest's folder would not do: its name is too long for a socket, and other users may not
+        # enter it.
         self._folder = Path(tempfile.mkdtemp(prefix="groundwire-pg-"))
         if self._user is not None:
             shutil.chown(self._folder, self._user)
@@ -84,31 +89,31 @@ class Postgres:
 
     @property
     def socket_folder(self) -> Path:
-        """Where its socket is, beside everything else it has."""
+        """The folder of the server's socket, which is the folder of all its files."""
         return self._folder
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and not ended."""
+        """Whether the server was started and not ended since."""
         return self._process is not None
 
     @property
     def pid(self) -> int:
-        """The process that all others of the server belong to."""
+        """The id of the server's main process."""
         assert self._pid is not None, "the server does not run"
         return self._pid
 
     def url(self, database: str, user: str = _USER, password: str | None = None) -> str:
-        """Where a database is, for the superuser or another."""
+        """Return the URL of a database, by default for the superuser."""
         secret = self.password if password is None else password
         return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+        """Start the server, and wait until it accepts connections."""
         assert self._process is None, "the server runs"
         settings = _SETTINGS | {"port": str(self.port), "unix_socket_directories": self._folder}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        self._status.unlink(missing_ok=True)  # that of one that was killed
+        self._status.unlink(missing_ok=True)  # a killed server leaves this file behind
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 ["/bin/sh", "-c", _GUARD, "sh", self._bin / "postgres", "-D", self._data, *options],
@@ -116,31 +121,31 @@ class Postgres:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl+C is for the tests, which end it then
+                start_new_session=True,  # Ctrl+C reaches only the tests, which then end the server
             )
         self._wait()
 
     def stop(self) -> None:
-        """End it in order. Who is connected is cut off."""
+        """End the server in order; open connections are cut off."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """End it as a crash would: all its processes at once, in the middle of what they do."""
+        """Kill all processes of the server at once, as in a crash."""
         self._signal(self._pids(), signal.SIGKILL)
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Have it hang: it takes connections, and says nothing, until :meth:`go_on`."""
+        """Make the server hang until :meth:`go_on`: it accepts connections but does not answer."""
         self._paused = self._pids()
         self._signal(self._paused, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """End a pause."""
+        """Let a paused server go on."""
         self._signal(self._paused, signal.SIGCONT)
         self._paused = ()
 
     def close(self) -> None:
-        """End it if it runs, and remove what it has kept."""
+        """End the server if it runs, and remove its folder."""
         self.go_on()
         try:
             if self._process is not None:
@@ -149,8 +154,8 @@ class Postgres:
             shutil.rmtree(self._folder)
 
     def run(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run a statement outside of a transaction, as one who may do everything."""
-        import asyncpg  # of all tests few need it
+        """Run a statement outside of a transaction as the superuser, and return the rows."""
+        import asyncpg  # imported here, since few tests need it
 
         async def run() -> list[tuple[Any, ...]]:
             connection = await asyncpg.connect(self.url(database), timeout=PATIENCE_S)
@@ -159,22 +164,25 @@ class Postgres:
             finally:
                 await connection.close(timeout=PATIENCE_S)
 
-        # A thread of its own: the one of the tests has an event loop.
+        # In a thread of its own, because an event loop may run in the thread of the tests.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, run()).result(PATIENCE_S)
 
     def make_database(self) -> str:
-        """Make an empty database; its name."""
+        """Make an empty database, and return its name."""
         name = f"test_{next(self._numbers)}"
         self.run(f'CREATE DATABASE "{name}"')
         return name
 
     def drop_database(self, name: str) -> None:
-        """Remove a database, whoever is connected to it."""
+        """Remove a database, and cut off its connections."""
         self.run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def _pids(self) -> tuple[int, ...]:
-        """Its processes, the first one first: each is a session of its own."""
+        """Return the ids of the server's processes, the main one first.
+
+        Each has to be signalled alone, because PostgreSQL puts each in a session of its own.
+        """
         return (self.pid, *(pid for (pid,) in self.run("SELECT pid FROM pg_stat_activity")))
 
     def _signal(self, pids: tuple[int, ...], number: signal.Signals) -> None:
@@ -215,7 +223,7 @@ class Postgres:
         )
 
     def _wait(self) -> None:
-        """Until the file of its process says that it is ready; that takes no connection."""
+        """Wait until the server's status file says that it is ready, which needs no connection."""
         assert self._process is not None
         deadline = time.monotonic() + PATIENCE_S
         while self._process.poll() is None and time.monotonic() < deadline:
@@ -242,7 +250,7 @@ class Postgres:
 
 
 def _unprivileged() -> str | None:
-    """Who the server runs as, if not as who the tests do."""
+    """Return the user that the server runs as; ``None``: the user that runs the tests."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
     import pwd
@@ -282,7 +290,7 @@ def _running() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that runs, for all tests; none of them stops it."""
+    """A running PostgreSQL server that all tests share; no test may stop it."""
     with _running() as server:
         yield server
 
@@ -295,7 +303,7 @@ def _mortal() -> Iterator[Postgres]:
 
 @pytest.fixture
 def mortal_postgres(_mortal: Postgres) -> Iterator[Postgres]:
-    """Another one, which runs when a test begins, and which the test may end, kill and pause."""
+    """A second PostgreSQL server, which a test may stop, kill and pause; it runs at the start."""
     yield _mortal
     _mortal.go_on()
     if not _mortal.is_running:
@@ -304,7 +312,7 @@ def mortal_postgres(_mortal: Postgres) -> Iterator[Postgres]:
 
 @pytest.fixture
 def postgres_url(postgres: Postgres) -> Iterator[str]:
-    """An empty database of PostgreSQL. Tests that ask for it have the mark ``postgres``."""
+    """The URL of an empty PostgreSQL database. Tests that use it need the mark ``postgres``."""
     name = postgres.make_database()
     yield postgres.url(name)
     postgres.drop_database(name)
@@ -312,7 +320,7 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database: the test runs twice, on a file of SQLite and on PostgreSQL."""
+    """The URL of an empty database; the test runs twice, with a SQLite file and with PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{quote(str(tmp_path / 'groundwire.db'))}"
     return str(request.getfixturevalue("postgres_url"))
@@ -320,9 +328,9 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with all tables and no rows: to copy it is faster than to migrate."""
+    """A SQLite file with all tables and no rows; copying it is faster than migrating anew."""
     path = tmp_path_factory.mktemp("migrated") / "groundwire.db"
-    # Imported here: tests that need no extra import this module, too.
+    # Imported here, because tests that run without extras import this module too.
     from groundwire.control.store import Store
 
     async def migrate() -> None:
@@ -335,7 +343,7 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def migrated_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    """A database without rows: as ``store_url``, but a file of SQLite has its tables already."""
+    """The URL of a database without rows, like ``store_url``; a SQLite file has its tables."""
     if request.param == "sqlite":
         path = tmp_path / "groundwire.db"
         shutil.copy(migrated_file, path)

@@ -1,4 +1,4 @@
-"""The files of examples/compose say what the gateway understands; they are not built here."""
+"""The files of examples/compose are consistent, and the gateway can read them; nothing is built."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ def dockerfile() -> str:
 
 
 def config() -> Config:
-    """The configuration in the container: the image's variables, the service's, and the file."""
+    """Return the configuration in the container, from its file and its environment variables."""
     own = dict(re.findall(r"(GROUNDWIRE_\w+)=(\S+)", dockerfile()))
     given = {
         "GROUNDWIRE_UPSTREAM_URL": "http://host.docker.internal:11434/v1",
@@ -74,7 +74,7 @@ def test_the_files_that_are_copied_and_mounted_exist() -> None:
 
 
 def variant() -> dict[str, Any]:
-    """What PostgreSQL adds."""
+    """Return the data of ``compose.postgres.yaml``, which adds PostgreSQL."""
     data = YAML(typ="safe").load(FOLDER / "compose.postgres.yaml")
     assert isinstance(data, dict)
     return data

@@ -38,7 +38,7 @@ ANSWER = "The Eiffel Tower is 500 metres tall. It stands in Paris."
 
 @pytest.fixture
 def fixed() -> Detector:
-    """Doubts fixed words: what stands around the model needs no model."""
+    """A detector with fixed scores for words: tests of the code around the model need no model."""
     return Detector(FixedJudge(doubtful={"red": 0.9, "maybe": 0.6, "perhaps": 0.5}))
 
 
@@ -319,7 +319,7 @@ def test_a_stream_ends_with_the_probability_of_the_text_at_rest(size: int) -> No
 
 
 def copy_of_the_model(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy that stands in for the models inside the package."""
+    """Copy a model folder, and make the package use the copy as its embedded model."""
     shutil.copytree(folder, root / "reader")
     monkeypatch.setattr("groundwire.engine.models._ROOT", root)
     return root / "reader"

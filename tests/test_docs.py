@@ -1,4 +1,4 @@
-"""What the documentation says is what the code does: its examples run, its generated parts are new.
+"""The documentation agrees with the code: examples run, generated parts are up to date.
 
 These tests need a checkout with the embedded model.
 """
@@ -27,12 +27,12 @@ from tests.gateway.page import examples_of, gateway_with
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
-#: Their examples talk to a gateway, which runs meanwhile.
+#: Pages whose examples need a running gateway.
 GATEWAY_PAGES = (
     *("admin-api.md", "gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md"),
     *("dialects.md", "operations.md", "tenants.md"),
 )
-#: What their commands are made of.
+#: Programs that the shell examples of these pages need.
 COMMANDS = ("bash", "curl", "jq", "shuf")
 
 pytestmark = [
@@ -48,18 +48,18 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 def default_reader(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Pages show what users get who install both packages, as README does."""
+    """Use the default reader of an installation with both packages, as the pages do."""
     if request.node.get_closest_marker("merge"):
         pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
     monkeypatch.delenv(READER_VARIABLE, raising=False)
-    # A process keeps its verifier, which reads with the reader that was the default at first.
+    # A process caches its verifier with the reader that was the default when it was made.
     local_verifier.cache_clear()
     yield
     local_verifier.cache_clear()
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 

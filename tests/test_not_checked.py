@@ -1,4 +1,4 @@
-"""What was not checked never reads as a pass, whatever kept it from being checked."""
+"""An answer that was not checked is never reported as a pass, whatever prevented the check."""
 
 import os
 from collections.abc import Iterator

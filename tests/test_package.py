@@ -1,4 +1,4 @@
-"""What the package promises as a whole: its names, its version, what importing it does."""
+"""The package as a whole has the right names and version, and importing it loads nothing heavy."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ NAMES = [
     "audit_trace_budget",
     "detect_hallucination",
 ]
-#: What importing the package, or asking the command line for help, must not import.
+#: Modules that importing the package, or showing the help of the command line, must not import.
 HEAVY = (
     "numpy",
     "onnxruntime",
@@ -62,7 +62,7 @@ HEAVY = (
 
 
 def modules_after(code: str) -> set[str]:
-    """The modules that a new interpreter has imported after some code."""
+    """Return the names of the modules that a new interpreter has imported after running code."""
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What must hold for any input, with the embedded model: properties, not examples."""
+"""Properties that detections of the embedded model must have for any input."""
 
 import random
 from collections.abc import Sequence
@@ -57,12 +57,12 @@ def padding(seed: int, n_sentences: int) -> str:
     )
 
 
-LONG = [padding(seed, 90) for seed in range(3)]  # more than a claim is read with
+LONG = [padding(seed, 90) for seed in range(3)]  # more text than a claim is read with
 
 
 @st.composite
 def source_lists(draw: st.DrawFn, min_size: int = 1) -> list[Source]:
-    """Sources with ids of their own, perhaps more than a claim is read with."""
+    """Draw sources with explicit ids, perhaps with more text than a claim is read with."""
     texts = draw(st.lists(st.one_of(TEXTS, st.sampled_from(LONG)), min_size=min_size, max_size=4))
     titles = st.sampled_from([None, "Eiffel Tower"])
     return [Source(text=text, id=f"d{i}", title=draw(titles)) for i, text in enumerate(texts)]
@@ -70,7 +70,7 @@ def source_lists(draw: st.DrawFn, min_size: int = 1) -> list[Source]:
 
 @st.composite
 def cuts(draw: st.DrawFn, text: str) -> list[str]:
-    """A text in deltas: letter by letter, or at any places."""
+    """Cut a text into deltas, letter by letter or at random places."""
     if draw(st.booleans()):
         return list(text)
     places = draw(st.lists(st.integers(0, len(text)), max_size=8))
@@ -193,7 +193,7 @@ def test_threads_that_share_a_detector_do_not_disturb_each_other(detector: Detec
 
 @pytest.fixture(scope="module")
 def others() -> list[Detector]:
-    """No cache; one that holds hardly a passage; one that holds few; other numbers of threads."""
+    """Detectors without a cache, with small caches, and with other numbers of threads."""
     return [
         Detector.load(threads=2, cache_mb=0),
         Detector.load(threads=2, cache_mb=1),
@@ -280,7 +280,8 @@ def test_offsets_shares_and_labels_agree_with_each_other(
 def test_a_higher_threshold_never_marks_more(
     detector: Detector, sources: list[Source], answer: str, points: tuple[float, float]
 ) -> None:
-    # A second look takes marks away; whatever is marked at the higher has had it at the lower.
+    # A second look can remove marks. A claim that is marked at the higher threshold has had its
+    # second look at the lower one too.
     low, high = sorted(points)
     more = detector.detect(sources=sources, answer=answer, operating_point=low)
     fewer = detector.detect(sources=sources, answer=answer, operating_point=high)
@@ -288,7 +289,7 @@ def test_a_higher_threshold_never_marks_more(
 
 
 def marked(detection: Detection) -> set[int]:
-    """The characters in spans that are not white space."""
+    """Return the offsets of all characters in spans, except white space."""
     return {
         i
         for span in detection.spans

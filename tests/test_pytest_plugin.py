@@ -1,4 +1,4 @@
-"""The pytest plugin, in sessions of its own."""
+"""The pytest plugin, run in pytest sessions of its own."""
 
 import tomllib
 from pathlib import Path
@@ -12,7 +12,7 @@ pytest_plugins = ("pytester",)
 PLUGIN = "groundwire.pytest_plugin"
 ROOT = Path(__file__).parents[1]
 
-#: A detector of the tests' own in place of the embedded one.
+#: A conftest.py that replaces the embedded detector by a fake one.
 CONFTEST = f"""
     import sys
     sys.path.insert(0, {str(ROOT)!r})
@@ -27,7 +27,7 @@ CONFTEST = f"""
 
 @pytest.fixture
 def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A folder of tests; the plugin is named, so that it need not be installed."""
+    """A folder for tests; their sessions load the plugin by name, since it may not be installed."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", PLUGIN)
     return pytester

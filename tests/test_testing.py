@@ -1,4 +1,4 @@
-"""``assert_grounded``: what fails a test, and what it says then."""
+"""``assert_grounded`` fails a test for the right answers, and with the right message."""
 
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""Which files commands open and which sockets they use, as ``strace`` sees it, with an empty home.
+"""Commands open no files and sockets but those that they need, as ``strace`` shows.
 
-They may read what they are given, the package and the interpreter with its libraries; they may
-write where they are told to, and talk to the upstream that they are told of.
+They may read the files that they are given, the package, and the interpreter with its libraries.
+They may write to the folder that is named to them, and connect to the upstream that is named.
 """
 
 import json
@@ -25,10 +25,11 @@ from tests.gateway.wire import Script, ScriptedUpstream, completion, eventually
 
 KEY = "gw_" + "k" * 43
 SOURCE, ANSWER = "The tower is 330 metres tall.", "The tower is 500 metres tall."
-#: The system's own: libraries, time zones, the machine.
+#: Folders of the system, which any program reads: libraries, time zones, data about the machine.
 SYSTEM = ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev")
 
-#: A call of one thread may be cut by those of others: then nobody waits for its result here.
+#: A system call in the log. If calls of other threads interrupt it, its result is on another line,
+#: and is not read.
 _CALL = re.compile(
     r"^\d+ +(?P<name>\w+)\((?P<arguments>.*?)"
     r"(?: <unfinished \.\.\.>|\) += (?P<result>-?\d+|\?).*)$"
@@ -55,7 +56,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Room:
-    """The folders of a command: an empty home, and one in which it works."""
+    """The folders of a command under test: an empty home, and its working folder."""
 
     folder: Path
 
@@ -69,7 +70,7 @@ class Room:
 
     @contextmanager
     def traced(self, *args: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a command, its system calls in a file."""
+        """Run a command, and write its system calls to a file."""
         own = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         own |= {"HOME": str(self.home), "TMPDIR": str(self.work), "PYTHONUTF8": "1"}
         calls = ["strace", "-f", "-qq", "-e", "trace=%file,%network", "-o", f"{self.folder}/calls"]
@@ -89,20 +90,20 @@ class Room:
                 process.kill()
 
     def run(self, *args: str, told: str = "") -> str:
-        """Run a command to its end; what it printed."""
+        """Run a command to its end, and return what it printed."""
         with self.traced(*args) as process:
             printed, said = process.communicate(told, timeout=180)
         assert process.returncode in (0, 1), said
         return printed
 
     def calls(self) -> Iterator[tuple[str, str, bool]]:
-        """Each call: its name, its arguments, and whether it succeeded."""
+        """Yield the name of each system call, its arguments, and whether it succeeded."""
         for line in (self.folder / "calls").read_text(errors="replace").splitlines():
             if found := _CALL.match(line):
                 yield found["name"], found["arguments"], not (found["result"] or "").startswith("-")
 
     def read(self) -> set[Path]:
-        """The files that were opened, but for those of the interpreter and of the package."""
+        """Return the files that were opened, except those of the interpreter and of the package."""
         found = {
             self.work / _PATH.findall(arguments)[0]
             for name, arguments, succeeded in self.calls()
@@ -112,7 +113,7 @@ class Room:
         return {path for path in found if not any(path.is_relative_to(each) for each in own)}
 
     def written(self) -> set[Path]:
-        """The files that were made, changed or removed, or were to be."""
+        """Return the files that were made, changed or removed, or that the command tried to."""
         return {
             self.work / path
             for name, arguments, _ in self.calls()
@@ -122,7 +123,7 @@ class Room:
         } - {Path(os.devnull), Path("/dev/tty")}
 
     def ports(self, names: Sequence[str]) -> set[int]:
-        """The ports of the internet that were in calls of these names."""
+        """Return the internet ports in system calls of these names."""
         return {
             int(port)
             for name, arguments, _ in self.calls()
@@ -131,7 +132,7 @@ class Room:
         }
 
     def require_untouched(self) -> None:
-        """Nothing is in the home, and nobody was called or listened to."""
+        """Fail if the home is not empty, or the command connected or listened to a port."""
         assert list(self.home.iterdir()) == []
         assert self.ports([*_CALLING, "bind"]) == set()
 

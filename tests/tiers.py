@@ -1,8 +1,8 @@
-"""Which tier a test is of, and how many examples hypothesis tries there.
+"""Puts tests into tiers, and decides how many examples hypothesis tries.
 
-A plain run needs no server, no database and no page of the documentation, and is over in minutes.
-``pytest -m "merge or torch"`` is what has to pass before a change is merged, and
-``pytest -m nightly`` the rest. CONTRIBUTING.md shows the commands.
+A plain run of pytest starts no server or database, runs no examples of the documentation, and ends
+within minutes. Before a change is merged, ``pytest -m "merge or torch"`` has to pass too. All other
+tests run with ``pytest -m nightly``. CONTRIBUTING.md shows the commands.
 """
 
 import os
@@ -13,13 +13,13 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-#: Examples of a property, by the name that the environment variable has. How long one takes says
-#: more about the machine than about the code.
+#: The number of examples of a property for each value of the environment variable. Profiles set no
+#: deadline, because the time of an example says more about the machine than about the code.
 N_EXAMPLES = {"dev": 15, "ci": 100, "nightly": 500}
 VARIABLE = "GROUNDWIRE_TESTS"
 
-#: What a test needs says which tier it is of, unless it says so itself: marks, and fixtures that
-#: start servers.
+#: The tier of tests with these marks, unless a test names its tier itself. Tests with the fixtures
+#: of ``_SERVERS``, which start servers, are in the tier ``merge``.
 _TIERS = {"postgres": "merge", "browser": "nightly", "clients": "nightly", "ray": "nightly"}
 #: The marks of tests that a plain run leaves out.
 OTHER_TIERS = ("merge", "nightly", "torch", "network")
@@ -29,14 +29,14 @@ _SERVERS = frozenset({"running", "planes", "postgres", "mortal_postgres", "wire"
 
 
 def load_profile() -> None:
-    """Have hypothesis try as many examples as the environment says; without it, the fewest."""
+    """Set the number of hypothesis's examples by the environment variable; by default the least."""
     for name, n in N_EXAMPLES.items():
         settings.register_profile(name, max_examples=n, deadline=None, print_blob=True)
     settings.load_profile(os.environ.get(VARIABLE, "dev"))
 
 
 def costly(share: float) -> settings:
-    """Settings of a property whose examples take long: a share of the profile's, at least five."""
+    """Return settings for a slow property: a share of the usual examples, but at least five."""
     profile = settings.default
     assert profile is not None, "load_profile comes first"
     return settings(max_examples=max(5, round(share * profile.max_examples)))
@@ -55,15 +55,15 @@ def put_into_tiers(items: list[pytest.Item]) -> None:
 
 
 class NoServers:
-    """Fails a test of the plain tier that listens on a socket, so that none gets in unseen."""
+    """A pytest plugin that makes a test of the plain tier fail if it listens on a socket."""
 
     def __init__(self) -> None:
         self._is_plain = False
-        sys.addaudithook(self._look)  # it can never be taken away
+        sys.addaudithook(self._look)  # Python cannot remove an audit hook, so there is a flag
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Look while a test of the plain tier runs."""
+        """Watch for listening sockets while a test of the plain tier runs."""
         self._is_plain = not any(item.get_closest_marker(name) for name in OTHER_TIERS)
         try:
             return (yield)

@@ -1,4 +1,4 @@
-"""Tiny checkpoints, written to disk by the tests that read them."""
+"""Makes tiny checkpoints of models, which tests write to disk and load."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ WORDS = _TEXT.split()
 
 
 def word_tokenizer(cls: str = "[CLS]", sep: str = "[SEP]") -> Tokenizer:
-    """Make a WordPiece tokenizer of some words and the letters, as BERT's."""
+    """Make a WordPiece tokenizer like BERT's, with a vocabulary of some words and all letters."""
     specials = ["[PAD]", cls, sep, "[UNK]"]
     pieces = [*specials, *WORDS, *(f"##{word}" for word in WORDS if len(word) == 1)]
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
@@ -37,7 +37,7 @@ def word_tokenizer(cls: str = "[CLS]", sep: str = "[SEP]") -> Tokenizer:
 
 
 def byte_tokenizer() -> Tokenizer:
-    """Train a byte-level BPE tokenizer, as ModernBERT's; its pieces carry the space before them."""
+    """Train a byte-level BPE tokenizer like ModernBERT's, whose pieces include the space before."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -66,7 +66,7 @@ def write_checkpoint(
     config: Mapping[str, Any] | None = None,
     graph: onnx.ModelProto | None = None,
 ) -> Path:
-    """Write the files of a checkpoint, the graph where the hub has it."""
+    """Write the files of a checkpoint with the names that they have on the hub."""
     (folder / "onnx").mkdir(parents=True, exist_ok=True)
     (tokenizer or word_tokenizer()).save(str(folder / "tokenizer.json"))
     settings = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"}
@@ -88,11 +88,11 @@ def lookup_graph(
     n_labels: int = 2,
     inputs: Sequence[str] = ("input_ids", "attention_mask"),
 ) -> onnx.ModelProto:
-    """Make a token classifier whose verdicts can be worked out by hand.
+    """Make a token classifier whose results can be worked out by hand.
 
-    The logits of a piece are its own row, plus the sum of the rows with which every piece of the
-    sequence helps: a window that holds a certain word changes the verdict on all of its pieces.
-    Where the graph takes token types, the logits of class 0 rise by 10 in the second text.
+    The logits of a piece are its row in ``own``, plus the sum of the rows in ``helps`` of all
+    pieces of the sequence. So a word in a window can change the labels of all pieces of the window.
+    If the graph has token types as input, the logit of class 0 is 10 higher in the second text.
     """
     size = tokenizer.get_vocab_size()
     tables = []

@@ -1,4 +1,4 @@
-"""``python -m tests.cases``: how a model does on the cases, class by class."""
+"""``python -m tests.cases`` prints how many cases of each class a model passes."""
 
 import json
 from dataclasses import asdict
@@ -56,7 +56,7 @@ def main(
         ):
             found = [run(detector, case) for case in cases]
             click.echo(f"# {title}\n{report(found, verbose=verbose)}\n")
-        # Not which: what was read is blind no more.
+        # Only the numbers are shown: a case that somebody has read is no longer blind.
         counted = totals(run(detector, case) for case in blind())
         click.echo(f"# By another hand, blind\n{counted}")
         for kind in KINDS if with_pairs else ():

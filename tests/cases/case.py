@@ -1,4 +1,4 @@
-"""A case, how it is read from a file, and when a detector passes it."""
+"""Reads cases from files, and decides whether a detector passes them."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ class Case:
     """An answer, and which of its words its sources do not support.
 
     Attributes:
-        id: Unique among all cases.
-        kind: The class of the case: what kind of slip it tries, or avoids.
-        sources: What the answer may rest on.
+        id: The id of the case, unique among all cases.
+        kind: The class of the case: the kind of mistake that the answer has, or avoids.
+        sources: The texts that the answer must rest on.
         answer: The text to check.
-        question: What was asked.
-        marked: Parts of the answer; in each, at least one word must be flagged. Where it is a
-            matter of taste which word is wrong, a part is as long as the doubt. None: the answer
-            is faithful, and nothing in it may be flagged.
+        question: The question that the answer is for, if there is one.
+        marked: Parts of the answer, in each of which at least one word must be flagged. If several
+            words can be taken for the wrong one, the part has all of them. Empty: the answer is
+            faithful, and nothing in it may be flagged.
         clean: Parts of the answer in which nothing may be flagged.
     """
 
@@ -41,7 +41,7 @@ class Case:
         return not self.marked
 
     def problems(self, detection: Detection) -> list[str]:
-        """What is wrong with a detection of this answer; nothing if the case passes."""
+        """Return messages about what is wrong with a detection; empty if the case passes."""
         spans = detection.spans
         missed = [f"missed {part!r}" for part in self.marked if not self._flagged(part, spans)]
         clean = (self.answer,) if self.is_faithful else self.clean
@@ -55,35 +55,38 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a detector did on a case; it passed if there are no problems."""
+    """The result of a detector for a case, which it passed if there are no problems."""
 
     case: Case
     problems: tuple[str, ...]
 
 
 def must_pass() -> tuple[Case, ...]:
-    """The examples that every model we ship gets right."""
+    """Return the documented examples, which every shipped model has to pass."""
     return read(FOLDER / MUST_PASS)
 
 
 def further() -> tuple[Case, ...]:
-    """The other cases, of which a model gets most right."""
+    """Return the other cases that were written with the rules, most of which a model passes."""
     paths = sorted(path for path in FOLDER.glob("*.toml") if path.name != MUST_PASS)
     return tuple(case for path in paths for case in read(path))
 
 
 def unseen() -> tuple[Case, ...]:
-    """Cases by another hand, who knew neither the rules nor what they miss.
+    """Return cases by another author, who knew neither the rules nor their gaps.
 
-    Every second one, by class and id, was looked at when the rules were refined, and what failed of
-    the others was looked at later.
+    Every second case, in the order of class and id, was looked at when the rules were refined.
+    Failures among the other cases were looked at later.
     """
     cases = (case for path in (FOLDER / "unseen").glob("*.toml") for case in read(path))
     return tuple(sorted(cases, key=lambda case: (case.kind, case.id)))
 
 
 def blind() -> tuple[Case, ...]:
-    """More of them, which nobody who works on rules or weights has read: they are only counted."""
+    """Return cases by another author that nobody who works on rules or weights has read.
+
+    Their results may only be counted, not shown.
+    """
     return tuple(case for path in sorted((FOLDER / "blind").glob("*.toml")) for case in read(path))
 
 
@@ -94,7 +97,7 @@ def run(detector: Detector, case: Case) -> Result:
 
 
 def by_kind(results: Iterable[Result]) -> Mapping[str, list[Result]]:
-    """Results by the class of their case, classes in alphabetical order."""
+    """Group results by the class of their case, with classes in alphabetical order."""
     groups: dict[str, list[Result]] = {}
     for result in sorted(results, key=lambda result: result.case.kind):
         groups.setdefault(result.case.kind, []).append(result)
@@ -102,11 +105,11 @@ def by_kind(results: Iterable[Result]) -> Mapping[str, list[Result]]:
 
 
 def report(results: Iterable[Result], *, verbose: bool = False) -> str:
-    """The pass rate of each class with its failures, and that of all together.
+    """Return a text with the pass rate and failures of each class, and the pass rates of all.
 
     Args:
-        results: At least one.
-        verbose: Whether each failure comes with its answer.
+        results: One or more results.
+        verbose: Whether to show the answer of each failure.
     """
     results, lines = list(results), []
     for kind, group in by_kind(results).items():
@@ -119,7 +122,7 @@ def report(results: Iterable[Result], *, verbose: bool = False) -> str:
 
 
 def totals(results: Iterable[Result]) -> str:
-    """The pass rates of faithful answers, of those with a slip, and of all."""
+    """Return a text with the pass rates of faithful answers, answers with a mistake, and all."""
     results, lines = list(results), []
     for name, is_faithful in (("faithful", True), ("with a slip", False)):
         part = [result for result in results if result.case.is_faithful is is_faithful]
@@ -133,7 +136,7 @@ def _rate(results: list[Result]) -> str:
 
 
 def read(path: Path) -> tuple[Case, ...]:
-    """The cases of a file: its tables, each an array named for the class of its cases."""
+    """Read the cases of a file, which has an array of tables for each class of cases."""
     kinds = tomllib.loads(path.read_text(encoding="utf-8"))
     lists = ("sources", "marked", "clean")
     return tuple(

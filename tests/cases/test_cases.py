@@ -1,4 +1,4 @@
-"""The cases written by hand: that they are well-formed, and that the embedded model passes them."""
+"""The cases written by hand are well-formed, and the embedded model passes enough of them."""
 
 from collections import Counter
 
@@ -19,8 +19,8 @@ from tests.cases.case import (
 )
 from tests.fixed_judge import FixedJudge
 
-#: Share of the further cases that are passed at least; of those by another hand, what is reached,
-#: so that other weights or rules cannot lose it unseen.
+#: The shares of cases that must pass at least: of the further cases, and of those by another
+#: author. The second is the share reached so far, so that a loss is noticed.
 LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.85, 0.55
 
 ALL = [*must_pass(), *further(), *unseen(), *blind()]

@@ -1,4 +1,4 @@
-"""The pairs written by further hands: that they are well-formed. What passes is not tested here."""
+"""The pairs of cases by other authors are well-formed; how many a model passes is not tested."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Training the reader (extra ``train``): data, labels, model, loop, calibration, export."""
+"""Trains Groundwire's models (extra ``train``): data, labels, loops, calibration and export."""

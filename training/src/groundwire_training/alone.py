@@ -1,7 +1,7 @@
-"""Training records of one claim and a few lines of its evidence, as the explainer reads claims.
+"""Makes training records of one claim and a few lines of evidence, the explainer's usual input.
 
-The answers are the same sentence of several variants of an answer, so that they differ in the
-mistake alone, and a sentence that is about something else.
+A record's answers are one sentence in several variants, which differ only in their mistakes, and
+one sentence about something else.
 """
 
 import random
@@ -17,19 +17,20 @@ from groundwire_training.corrupt.edits import UNSUPPORTED
 from groundwire_training.corrupt.wording import stems
 from groundwire_training.sets import LabelledContext
 
-# Fewest lines to keep: the explainer too takes more than one if there are more.
+# The least number of lines to keep. The explainer reads more than one, too, if it can.
 _LEAST = 2
-# Largest share of the sentence's stems that the sources have and the kept lines lack.
+# The kept lines may lack at most this share of the sentence's stems, of those that the sources
+# have.
 _SLACK = 0.1
-# A sentence about something else has at least this many stems, and shares at most this part of
-# them with the lines.
+# A sentence about something else has at least this many stems, and at most this share of them is
+# in the lines.
 _STEMS, _COMMON = 2, 0.25
 
 
 def alone(
     record: LabelledContext, rng: random.Random, strangers: Sequence[LabelledContext]
 ) -> LabelledContext | None:
-    """Cut a slot-annotated text down to one claim and a few lines.
+    """Cut a record down to one claim and a few lines of evidence.
 
     Args:
         record: A record whose first answer is faithful and whose others are variants of it.
@@ -37,8 +38,8 @@ def alone(
         strangers: Records to take the sentence about something else from.
 
     Returns:
-        A record without a question, with each line as a source; ``None`` if a few lines do not
-        hold all evidence of the drawn sentence.
+        A record without a question, whose sources are the lines; ``None`` if a few lines do not
+        contain all evidence of the drawn sentence.
     """
     pieces = [_sentences(answer) for answer in record.answers]
     if not pieces or not pieces[0]:

@@ -1,7 +1,7 @@
 """Reads pretrained base encoders, and reads and writes the weights of readers.
 
-Both bases are converted to BERT's word-piece ids and to positions from 0, so tokenizer, features,
-labels and graph are the same for all readers.
+Both base encoders are converted to BERT's word-piece ids and to positions from 0. So all readers
+have the same tokenizer, features, labels and graph.
 """
 
 import json
@@ -17,8 +17,8 @@ from torch import Tensor
 from groundwire.engine.architecture import MINILM, MPNET, POSITIONS, VOCABULARY, Architecture
 from groundwire_training.model import Reader
 
-# MPNet's vocabulary is four tokens of its own, <s> <pad> </s> <unk>, and then BERT's. A text begins
-# with <s> and ends with </s>.
+# MPNet's vocabulary begins with four tokens, <s> <pad> </s> <unk>, before BERT's vocabulary. Its
+# texts begin with <s> and end with </s>, as BERT's do with [CLS] and [SEP].
 _MPNET_SHIFT, _MPNET_START, _MPNET_END = 4, 0, 2
 _CLS, _SEP = 101, 102  # ids in BERT's vocabulary
 _MPNET_FIRST_POSITION = 2
@@ -53,8 +53,8 @@ def read_base(path: Path, *, layers: int | None = None, dropout: float = 0.1) ->
         dropout: Dropout rate of hidden values in training.
 
     Raises:
-        KeyError: If the file is of another model.
-        ValueError: If the model has fewer layers.
+        KeyError: If the file has the weights of another model.
+        ValueError: If the model has fewer layers than are to be kept.
     """
     weights = {name: tensor.float() for name, tensor in load_file(path).items()}
     is_mpnet = "encoder.relative_attention_bias.weight" in weights
@@ -98,9 +98,9 @@ def relative_bias(buckets: Tensor) -> Tensor:
     """Convert MPNet's relative bias to a bias by distance, shape ``(1023, H)``.
 
     A sentence, its passages and its question are separate texts, with no distance between them.
-    They should attend to each other as over the largest distance of pretraining, where the bias is
-    down to -3 in some heads. A softmax depends on differences alone, so that bias is subtracted
-    from all distances, and attention between separate texts needs no bias.
+    Attention between separate texts should have the bias of the largest distance of pretraining,
+    which is down to -3 in some heads. That bias is subtracted from the bias of every distance, so
+    that separate texts need none; a softmax depends only on differences.
 
     Args:
         buckets: MPNet's table, shape ``(32, H)``: 16 buckets for keys before the query and 16 for
@@ -118,13 +118,13 @@ def relative_bias(buckets: Tensor) -> Tensor:
 
 
 def save_weights(model: Reader, weights: dict[str, Tensor], path: Path) -> None:
-    """Write weights to a file, with the sizes of the reader in its metadata."""
+    """Write weights to a file, with the sizes of the reader's architecture in its metadata."""
     stated = {_METADATA: json.dumps(model.sizes.to_dict())}
     save_file({n: t.contiguous() for n, t in weights.items()}, path, metadata=stated)
 
 
 def sizes_of(path: Path) -> Architecture:
-    """Read the sizes of a reader from its file of weights; MiniLM's if the file has none."""
+    """Read a reader's architecture from its file of weights; MiniLM's if the file tells none."""
     with safe_open(path, "pt") as file:
         stated = (file.metadata() or {}).get(_METADATA)
     return Architecture(**json.loads(stated)) if stated else MINILM
@@ -134,7 +134,7 @@ def read_weights(path: Path, *, dropout: float = 0.1) -> Reader:
     """Make a reader with the weights of a file.
 
     Raises:
-        RuntimeError: If they are not the weights of a reader.
+        RuntimeError: If the file does not have the weights of a reader.
     """
     model = Reader(sizes_of(path), dropout=dropout)
     model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})

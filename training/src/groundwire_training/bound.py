@@ -1,9 +1,10 @@
-"""Claims whose every word stands in the sources, though what they say of it may be wrong.
+"""Makes right and wrong claims whose words are nearly all words of the sources.
 
-They are made by program from slot-annotated answers: a value as the whole answer to a question,
-sentences in which two names change places, that begin with another's subject or have another's
-number, and answers with another mistake. :mod:`groundwire_training.fields` makes claims about
-values of records and tables, :mod:`groundwire_training.reworded` claims in other words.
+From such claims the reader learns to compare statements, not words. Each function here makes one
+kind of claim from a record: a value as the whole answer to a question, a sentence with two names in
+each other's place, a sentence with the subject or a number of another one, an answer with a
+mistake, and a sentence whose evidence is taken away. :mod:`groundwire_training.fields` makes claims
+about values of records and tables, :mod:`groundwire_training.reworded` claims in other words.
 """
 
 import random
@@ -22,15 +23,15 @@ from groundwire_training.sets import LabelledContext, draw, sentences_of
 from groundwire_training.withheld import withheld
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
-#: Most words of a value that is an answer by itself.
+#: The most words of a value that can be a whole answer.
 _MAX_WORDS = 4
-#: Sentences of which one loses its evidence.
+#: The number of sentences to draw, of which one loses its evidence.
 _LEFT_OUT = 4
-#: Stands for the value while its sentence is looked for.
+#: A placeholder for the value while its sentence is looked for.
 _MARK = "Xblankx"
 _BLANKS = ("what", "which", "___", "[...]")
 _FIRST = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2}\b")
-# What a sentence begins with and says something of.
+# The subject at the start of a sentence, before a verb.
 _SUBJECT = re.compile(
     r"(?:The [a-z][\w-]+(?: (?!never|not|[a-z]+ly\b)[a-z][\w-]+)??"
     r"|[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2})"
@@ -38,7 +39,7 @@ _SUBJECT = re.compile(
 )
 # A number, and what it counts or measures.
 _MEASURED = re.compile(r"(?<![\w.,/:-])(\d[\d.,]*(?<![.,]))(?: ?(%|[a-z]{1,12}\b))(?![-/])")
-# Between two names that may change places without a change of sense.
+# Words that join two names which can change places without a change of meaning.
 _JOINT = re.compile(
     r"\b(?:and|or|with|versus|vs|between|married|met|resembles?|as well as|alongside|both)\b|[&/]",
     re.I,
@@ -46,15 +47,16 @@ _JOINT = re.compile(
 
 
 def short_answer(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A question with a blank, and as answers the value that fills it and others that do not.
+    """Make a question from a sentence with a blank; its answers are values for the blank.
 
     Args:
         record: A slot-annotated text.
-        rng: The only source of chance.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources; the wrong answers are the slot's wrong text and a value of the same form
-        from another slot. ``None`` where no slot holds a short value.
+        A record with the same sources. Its first answer is the right value; the wrong answers are
+        the slot's wrong text and a value of the same form from another slot. ``None`` if no slot
+        has a short value.
     """
     parts = _SLOT.split(record.slots or "")
     values = {
@@ -88,15 +90,16 @@ def short_answer(record: LabelledContext, rng: random.Random) -> LabelledContext
 
 
 def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A sentence of the faithful answer, and the same with two of its names in each other's place.
+    """Take a sentence of the faithful answer, and swap two of its names for a wrong version.
 
     Args:
         record: A slot-annotated text.
-        rng: The only source of chance.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources and question; ``None`` where no sentence has two names that stand in the
-        sources and may not change places.
+        A record with the same sources and question, whose answers are the sentence and its wrong
+        version. ``None`` if no sentence has two names of the sources whose swap changes its
+        meaning.
     """
     text = render_slots(record.slots or "", frozenset()).text
     sources = _text_of_sources(record)
@@ -106,7 +109,8 @@ def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContex
             *filter(None, [_FIRST.match(sentence)]),
             *(m for m in name_spans(sentence) if m.start() and not touches_name(m)),
         ]
-        # Within a sentence of the sources, so that no capital comes from a sentence's beginning.
+        # A name counts only if it is within a sentence of the sources. At the start of a sentence,
+        # any word has a capital.
         names = [m for m in names if re.search(rf"[a-z,] {re.escape(m[0])}\b", sources)]
         for a, b in shuffled(list(combinations(names, 2)), rng):
             if a.end() >= b.start():
@@ -131,14 +135,15 @@ def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A sentence of the sources or of the faithful answer, and the same with another's subject.
+    """Take a sentence of a record, and give it another sentence's subject for a wrong version.
 
     Args:
-        record: A slot-annotated text.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources and question; ``None`` where no two sentences have subjects of one form.
+        A record with the same sources and question, whose answers are the sentence and its wrong
+        version. ``None`` if no two sentences have subjects of the same form.
     """
     sources = _text_of_sources(record)
     found = [
@@ -165,14 +170,15 @@ def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A sentence, and the same with a number of the same unit from another sentence.
+    """Take a sentence of a record, and give it another number of the sources with the same unit.
 
     Args:
-        record: A slot-annotated text.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources and question; ``None`` where no unit has two numbers.
+        A record with the same sources and question, whose answers are the sentence and its wrong
+        version. ``None`` if no sentence has a number whose unit has other numbers in the sources.
     """
     sources = _text_of_sources(record)
     known: dict[str, set[str]] = {}
@@ -192,14 +198,15 @@ def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext 
 
 
 def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """The faithful answer, and the same with mistakes by program.
+    """Take the faithful answer, and put mistakes into it by program for wrong versions.
 
     Args:
         record: A slot-annotated text.
-        rng: The only source of chance.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources and question; ``None`` where no mistake can be made.
+        A record with the same sources and question, whose answers are the faithful one and up to
+        two wrong versions. ``None`` if no mistake can be made.
     """
     whole = draw(record, 1, rng)
     wrong = draw_corrupted(whole, 2, rng, ())
@@ -207,15 +214,16 @@ def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | N
 
 
 def left_out(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Some sentences of the sources, which then lose one of them.
+    """Take some sentences of the sources, and remove the evidence of one of them.
 
     Args:
-        record: A context of any set.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        The sources without what one of the sentences says, which is unsupported then; ``None``
-        where no sentence has its evidence in few places.
+        A record with the remaining sources, whose answers are the sentences; the one without
+        evidence is marked unsupported. ``None`` if every sentence has its evidence in too many
+        places.
     """
     told = [
         sentence for sentence in sentences_of(replace(record, slots=None)) if _is_usual(sentence)
@@ -229,7 +237,7 @@ def _unit(match: re.Match[str]) -> str:
     return str(match[2] or "").lower()
 
 
-#: All kinds, in the order in which training draws them.
+#: The functions for all kinds of claims, in the order in which training draws them.
 BOUND = (
     other_subject,
     short_answer,
@@ -241,7 +249,7 @@ BOUND = (
     other_end,
     left_out,
 )
-#: Kinds that read sources alone, so that any text will do.
+#: The functions that need no slot-annotated answer, and so can use any text as a source.
 OF_SOURCES = frozenset(
     {other_subject, other_value, other_field, other_wording, other_end, left_out}
 )
@@ -252,7 +260,7 @@ def _text_of_sources(record: LabelledContext) -> str:
 
 
 def _is_usual(sentence: str) -> bool:
-    """Whether a sentence has a usual number of words."""
+    """Return whether a sentence has a usual number of words: 4 to 40."""
     return 4 <= len(sentence.split()) <= 40
 
 

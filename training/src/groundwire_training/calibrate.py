@@ -1,11 +1,11 @@
-"""Calibration and operating points of a model folder, fitted in the deployed configuration.
+"""Fits the calibration and the operating points of a model folder, as it is deployed.
 
 ``python -m groundwire_training.calibrate --data DIR --model DIR [--compare DIR] [--json FILE]``
 reads validation answers through the engine, as the detector does (int8, selection, claim by claim),
 fits the maps from logits to probabilities, chooses thresholds on whole answers, and writes both
-into the manifest. The scores that it prints are cross-fitted: each answer is judged with numbers
-fitted on the answers to other contexts. ``--compare`` scores a second folder too, such as one with
-the same weights in fp32.
+into the manifest. The scores that it prints are cross-fitted: each answer is scored with maps and
+thresholds that were fitted on answers to other contexts. ``--compare`` scores a second folder too,
+such as one with the same weights in fp32.
 """
 
 import argparse
@@ -40,10 +40,10 @@ from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
 from groundwire_training.sets import LabelledContext
 
-#: Threshold of the second look while reading; close to the ``balanced`` thresholds.
+#: The reader looks again at claims above this probability; it is close to ``balanced`` thresholds.
 _SECOND_LOOK_AT = 0.3
-#: Share of hallucinated answers that ``balanced`` is chosen for: that of RAGTruth's test set
-#: (https://arxiv.org/abs/2401.00396). Of the validation answers, half are hallucinated.
+#: Share of hallucinated answers for which ``balanced`` is chosen: the share in RAGTruth's test set
+#: (https://arxiv.org/abs/2401.00396). Among the validation answers it is a half.
 _PREVALENCE = 0.35
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
@@ -51,14 +51,15 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
-# Every second answer of a context is also read by lines alone, which takes as long again.
+# Of each context, only every second answer is also read with a few lines alone. Each such reading
+# takes as long as the first.
 _LINES_EVERY = 2
 #: Weights to try for the cross-encoder's logits.
 _WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-#: Tables and captions whose claims are read for that.
+#: The number of tables and captions whose plain claims help to choose these weights.
 _PLAIN = 160
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
-#: Upper ends of the groups, by number of passages, that are reported.
+#: The report groups answers by number of passages; these are the upper ends of the groups.
 _BUCKETS = (1, 3, 6, 1_000_000)
 
 
@@ -67,18 +68,19 @@ class Scored:
     """One validation answer with the reader's scores.
 
     Attributes:
-        context: Id of its context; answers to one context are not independent.
+        context: Id of the answer's context. Answers to one context are not independent.
         task: Data set or task of the answer.
-        n_passages: Number of passages of its context.
-        answer: Its text and gold spans.
+        n_passages: Number of passages in the context.
+        answer: The text of the answer, with gold spans.
         logits: Log-odds of not supported of each word piece, uncalibrated, shape ``(n,)``.
         labels: Gold labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
         contradicted: P(contradicted) given that the piece is not supported, shape ``(n,)``.
         offsets: Character ranges in the answer, shape ``(n, 2)``.
-        conflicts: Conflicts with the evidence that rules find.
-        settled: Ranges that plainly follow from the evidence, by the rules.
-        claims: Scores of its claims as a whole.
-        models: Logits of each model, uncalibrated, each of shape ``(n, 3)``.
+        conflicts: Conflicts with the evidence that the rules find.
+        settled: Ranges that plainly follow from the evidence, according to the rules.
+        claims: Scores of the answer's claims, each read as a whole.
+        models: Uncalibrated logits of each model, of shape ``(n, 3)``: the reader's, and those of a
+            cross-encoder for word pieces and for claims.
     """
 
     context: str
@@ -95,7 +97,7 @@ class Scored:
     models: tuple[NDArray[np.float32], ...] = ()
 
     def mixed(self, weights: CrossWeights) -> "Scored":
-        """The same answer with these weights of the cross-encoder, if there is one."""
+        """Return the answer with logits that add the cross-encoder's, by these weights."""
         if len(self.models) < 3:
             return self
         reader, pieces, claim = (logits.astype(np.float64) for logits in self.models)
@@ -105,15 +107,15 @@ class Scored:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether any word piece is marked, or a mistake is somewhere among them."""
+        """Whether a word piece has a gold mark, or a sentence is known to have a mistake."""
         return bool((self.labels > 0).any()) or any(label > 0 for *_, label in self.answer.doubts)
 
 
 def validation_records(folder: Path) -> Iterator[LabelledContext]:
-    """Read the records that training holds out.
+    """Yield the records that training holds out for validation.
 
-    Of a folder of sets, these are contexts of RAGTruth's training part and the validation part of
-    the slots; of a user's own file, a tenth of its contexts.
+    In a folder of sets, these are some contexts of RAGTruth's training part, and the validation
+    part of the slot-annotated texts. In a user's own file, they are a tenth of the contexts.
     """
     if folder.is_file():
         yield from rows.split(folder, rows.read(folder))[0]
@@ -127,9 +129,10 @@ def validation_records(folder: Path) -> Iterator[LabelledContext]:
 
 
 def plain_claims(folder: Path) -> list[LabelledContext]:
-    """Short claims about a table or a caption, held out of training; of a user's own file, none.
+    """Read short claims about tables and captions that training holds out.
 
-    Whole answers say little of plain errors, so the cross-encoder's weights are chosen with these.
+    The cross-encoder's weights are chosen with them, because few whole answers have such plain
+    errors. A user's own file has none.
     """
     return [] if folder.is_file() else contrasts.held_out(folder / "pairs", _PLAIN)
 
@@ -186,7 +189,7 @@ def _claim(
     place: Segment,
     scores: ClaimScores,
 ) -> ScoredClaim:
-    """Scores of a claim as a whole: with its passages, and by its best lines alone."""
+    """Collect the scores of a whole claim, read with its passages and with its best lines alone."""
     assert scores.entailment is not None
     shares = [scores.entailment.of(label) for label in _LABELS]
     claim = Claim(
@@ -217,9 +220,9 @@ class Fitted:
     Attributes:
         pieces: Platt's map (1999) for word pieces.
         answers: Platt's map for the highest probability of an answer's pieces.
-        thresholds: Thresholds by name of the operating point.
+        thresholds: The threshold for each operating point, by name.
         whole: The map for claims read with their passages; ``None`` if it could not be fitted.
-        lines: The map for claims read with a few lines alone; ``None`` likewise.
+        lines: The map for claims read with a few lines alone; ``None`` if it could not be fitted.
     """
 
     pieces: Calibration
@@ -230,7 +233,7 @@ class Fitted:
 
     @classmethod
     def on(cls, scored: Sequence[Scored]) -> Self:
-        """Fit on answers, of which some are hallucinated and some are not."""
+        """Fit all maps and thresholds on answers; some must be hallucinated, and some must not."""
         logits = np.concatenate([answer.logits for answer in scored])
         targets = np.concatenate([answer.labels for answer in scored]) > 0
         scale, offset = _platt(logits, targets)
@@ -252,7 +255,7 @@ class Fitted:
 
 
 def marked_from(threshold: float, calibration: Calibration) -> float:
-    """The uncalibrated log-odds from which a word piece reaches a threshold."""
+    """Return the uncalibrated log-odds at which a word piece's probability equals a threshold."""
     p = min(threshold, 1 - 1e-9)
     return (log(p / (1 - p)) - calibration.offset) / calibration.scale
 
@@ -263,17 +266,19 @@ def _platt(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> tuple[flo
 
 
 def can_fit(scored: Sequence[Scored]) -> bool:
-    """Whether some answers are hallucinated and some are not, as fitting needs."""
+    """Return whether some answers are hallucinated and some are not, which fitting requires."""
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
 def choose_weights(scored: Sequence[Scored], plain: Sequence[Scored] = ()) -> CrossWeights:
-    """Choose the cross-encoder's weights: the least cross entropy, each with its own Platt map.
+    """Choose the cross-encoder's weights that give the least sum of cross entropies.
+
+    Each cross entropy is computed after a Platt map of its own.
 
     Args:
-        scored: Answers, whose cross entropy counts, and that of their word pieces.
-        plain: Plain claims (:func:`plain_claims`), whose cross entropy counts as much as that of
-            the answers.
+        scored: Answers. The cross entropy of their word pieces and that of whole answers count.
+        plain: Plain claims (:func:`plain_claims`). Their cross entropy counts as much as that of
+            the whole answers.
     """
     targets = np.concatenate([answer.labels for answer in scored]) > 0
 
@@ -286,14 +291,16 @@ def choose_weights(scored: Sequence[Scored], plain: Sequence[Scored] = ()) -> Cr
 
 
 def answer_entropy(scored: Sequence[Scored], weights: CrossWeights) -> float:
-    """Cross entropy of answers by their most doubtful word piece, after a Platt map of their own.
+    """Return the cross entropy of answers, scored by their most doubtful word piece.
+
+    A Platt map is fitted first.
 
     Args:
-        scored: Answers of both kinds.
+        scored: Answers, some hallucinated and some not.
         weights: Weights of the cross-encoder's logits.
 
     Returns:
-        Mean over the answers, in nats.
+        The mean over the answers, in nats.
     """
     tops = np.array([answer.mixed(weights).logits.max() for answer in scored])
     return _cross_entropy(tops, np.array([answer.is_hallucinated for answer in scored]))
@@ -306,12 +313,12 @@ def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> f
 
 
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
-    """Choose thresholds by name.
+    """Choose the threshold of each operating point.
 
-    ``balanced`` has the best mean of two scores: F1 of whole answers, weighted to the share of
+    ``balanced`` has the best sum of two scores: F1 of whole answers, weighted to the share of
     hallucinated answers in RAGTruth's test set, and F1 of marked characters. ``precision`` is the
-    lowest threshold that flags at most 2 % of grounded answers. ``recall`` is the highest that
-    finds at least 90 % of hallucinated ones.
+    lowest threshold that flags at most 2 % of grounded answers. ``recall`` is the highest threshold
+    that finds at least 90 % of hallucinated answers.
     """
     tops = np.array([piece_probabilities(answer, calibration).max() for answer in scored])
     gold = np.array([answer.is_hallucinated for answer in scored])
@@ -331,8 +338,8 @@ def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, floa
 
 
 def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
-    """P(not supported) of each word piece, with the findings of the rules; shape ``(n,)``."""
-    # A sigmoid in a form that does not overflow for steep maps.
+    """Return P(not supported) of each word piece, corrected by the rules; shape ``(n,)``."""
+    # The sigmoid in a form that does not overflow for steep maps.
     odds = calibration.scale * answer.logits + calibration.offset
     doubt = np.exp(-np.logaddexp(0, -odds))
     if not (answer.conflicts or answer.settled):
@@ -348,7 +355,7 @@ def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.
 
 
 def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
-    """Count characters: flagged and marked, flagged, and marked."""
+    """Count the characters of an answer: those both flagged and gold, those flagged, those gold."""
     hit = piece_probabilities(answer, calibration) >= threshold
     ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
     gold = [(start, end) for start, end, _ in answer.answer.spans]
@@ -356,7 +363,7 @@ def characters(answer: Scored, calibration: Calibration, threshold: float) -> tu
 
 
 def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: float) -> float:
-    """F1 over the characters of all answers together, in [0, 1]."""
+    """Return F1 over the characters of all answers together, in [0, 1]."""
     sums = np.sum([characters(answer, calibration, threshold) for answer in scored], axis=0)
     return float(np.nan_to_num(f1_of(sums)))
 
@@ -364,10 +371,10 @@ def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: 
 def calibrate(
     folder: Path, scored: Sequence[Scored], *, weights: CrossWeights | None = None
 ) -> Fitted:
-    """Fit on answers that a folder's model has scored, and write the maps into its manifest.
+    """Fit on answers that a folder's model has scored, and write the result into its manifest.
 
     Raises:
-        ValueError: If the answers are all hallucinated, or none is.
+        ValueError: If all answers are hallucinated, or none is.
     """
     fitted = Fitted.on(scored)
     manifest = Manifest.read(folder)
@@ -397,7 +404,7 @@ def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
 
 
 def can_cross_fit(scored: Sequence[Scored]) -> bool:
-    """Whether fitting is possible whichever fold is held out."""
+    """Return whether fitting is possible without any one of the folds."""
     return all(map(can_fit, _rests(scored)))
 
 
@@ -417,7 +424,7 @@ def _folds(scored: Sequence[Scored]) -> list[int]:
 
 
 def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
-    """Scores of answers, each judged with its own maps; shares in [0, 1]."""
+    """Compute the scores of a report, each answer with its own maps; shares are in [0, 1]."""
     gold = np.array([answer.is_hallucinated for answer, _ in judged])
     tops = np.array([piece_probabilities(a, fitted.pieces).max() for a, fitted in judged])
     bootstrap = Bootstrap.of([answer.context for answer, _ in judged])
@@ -463,7 +470,7 @@ def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
 
 
 def report(scored: Sequence[Scored]) -> dict[str, Any]:
-    """Cross-fitted scores: of all answers, by task, and by number of passages."""
+    """Compute cross-fitted scores of all answers together, by task and by number of passages."""
     judged = cross_fitted(scored)
     groups = {"all": judged}
     if any(answer.task == "slots" for answer in scored):
@@ -489,7 +496,10 @@ def report(scored: Sequence[Scored]) -> dict[str, Any]:
 
 
 def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
-    """Scores of claims as a whole, read with passages and by lines: of all, and of the marked."""
+    """Compute scores of whole claims, for all claims and for those that ``balanced`` flags.
+
+    Claims are scored both as read with their passages, and as read with a few lines alone.
+    """
     claims = [
         (claim, fitted, claim.doubt >= marked_from(fitted.thresholds["balanced"], fitted.pieces))
         for answer, fitted in judged
@@ -512,7 +522,7 @@ def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
 
 
 def table(measured: dict[str, Any]) -> str:
-    """The report as a text table, in per cent."""
+    """Return a report as a text table, in per cent."""
     lines = [
         "group              n  halluc.  AUROC    F1 (95 %)          P    R    FPR  flag all"
         "  char. F1 (95 %)     ECE answer (chance)/piece  skill answer/piece"
@@ -545,7 +555,7 @@ def table(measured: dict[str, Any]) -> str:
 
 
 def open_reader(folder: Path, threads: int) -> Reader:
-    """Open the reader of a folder."""
+    """Load the reader of a model folder."""
     return Reader.load_alone(Manifest.read(folder), threads=threads, cache_bytes=512_000_000)
 
 

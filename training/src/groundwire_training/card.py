@@ -158,7 +158,7 @@ the table above at the thresholds that calibration gave.
 
 
 def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
-    """Table of cross-fitted scores, a row for each group."""
+    """Return a Markdown table of cross-fitted scores, with a row for each group of answers."""
     head = (
         "| Answers | n | hallucinated | AUROC | F1 | precision | recall | flag everything, F1 | "
         "characters, F1 | ECE of answers (by chance) | ECE of pieces from 0.1 |\n"
@@ -179,7 +179,10 @@ def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def report_table(report: Mapping[str, Any]) -> str:
-    """Table of scores on a labelled file at the default operating point, a row for each task."""
+    """Return a Markdown table of scores on a labelled file, with a row for each task.
+
+    The scores are those at the default operating point.
+    """
     head = (
         "| Answers | n | hallucinated | precision | recall | F1 | flag everything, F1 | AUROC | "
         "grounded answers flagged | characters, F1 | as LettuceDetect counts |\n"
@@ -198,7 +201,7 @@ def report_table(report: Mapping[str, Any]) -> str:
 
 
 def _interval(point: Mapping[str, float | None]) -> str:
-    """F1 with the ends of its interval, if there are contexts enough for one."""
+    """Format F1, with the ends of its interval if there were enough contexts for one."""
     if point["low"] is None or point["high"] is None:
         return f"{100 * (point['f1'] or 0):.1f}"
     return f"{100 * (point['f1'] or 0):.1f} ({100 * point['low']:.1f} to {100 * point['high']:.1f})"
@@ -216,8 +219,8 @@ def write_card(
         model: The folder.
         validation: Scores from ``calibrate --json``; ``other`` has those of the weights in fp32.
         reports: Sections on other labelled files, in Markdown.
-        shipped: Scores of the validation answers from ``groundwire evaluate --json``, if the
-            ``balanced`` threshold is not that of the calibration.
+        shipped: Scores of the validation answers from ``groundwire evaluate --json``; needed if the
+            ``balanced`` threshold was set by hand.
     """
     manifest = Manifest.read(model)
     measured = validation["model"]

@@ -1,4 +1,4 @@
-"""Answers that cite their evidence, with a label for the citation of each sentence.
+"""Reads answers that cite their evidence, with a label for the citations of each sentence.
 
 Rows have the keys id, spans (a list of ``sid`` and ``text``), question, answer and citations (a
 list of ``sentence``, ``cites``, ``label`` and ``right``). The answer is slot-annotated, as
@@ -25,10 +25,10 @@ class LabelledCitation:
 
     Attributes:
         claim: The claim with its citations.
-        label: One of :data:`LABELS`.
-        right: The spans that it rests on.
-        wrong: Its variants with one slot hallucinated, each with its label: 1 unsupported, 2
-            contradicted.
+        label: The label of the citations, one of :data:`LABELS`.
+        right: Ids of the spans that do support the claim.
+        wrong: Variants of the claim's text with one hallucinated slot, each with its label: 1
+            unsupported, 2 contradicted.
     """
 
     claim: VerifiableClaim
@@ -42,11 +42,11 @@ class CitedAnswer:
     """One answer with its evidence.
 
     Attributes:
-        id: Names the row.
-        spans: Id of a span → its text, in the order given.
+        id: The id of the row.
+        spans: The text of each span of evidence, by id, in the order given.
         answer: The faithful text, citations included.
-        citations: Its sentences, in reading order; empty if they are not divided as the labels
-            are, so that nothing can be said about them.
+        citations: The sentences of the answer, in reading order. Empty if their number differs from
+            that of the labels, since the labels cannot be assigned then.
     """
 
     id: str
@@ -59,7 +59,7 @@ def read_cited(path: Path) -> Iterator[CitedAnswer]:
     """Read cited answers.
 
     Raises:
-        DatasetError: If a row is not as described.
+        DatasetError: If a row does not have the form that the module describes.
     """
     for line, _, values in json_lines(path):
         if isinstance(values, str):
@@ -108,6 +108,6 @@ def _wrong(
     n_claims: int,
 ) -> Iterator[tuple[str, int]]:
     for made, claims in variants:
-        # A slot that adds a sentence moves the later ones, so their labels no longer fit.
+        # Variants with another number of claims are skipped: their claims cannot be matched.
         if made.spans and len(claims) == n_claims and claims[claim.idx].text != claim.text:
             yield claims[claim.idx].text, max(kind for _, _, kind in made.spans)

@@ -38,8 +38,8 @@ _LABELS = {
     "contradiction": 2,
     "REFUTES": 2,
 }
-# Two sentences show which words are wrong if at least this share of their words is the same and
-# the others are in one place.
+# The words that differ between a right and a wrong sentence are taken to be the wrong ones if at
+# least this share of all words is the same and the others are in one place.
 _SAME_WORDS = 0.7
 
 
@@ -77,7 +77,7 @@ def _grouped(
 
 
 def judged(sentences: Sequence[tuple[str, int]]) -> list[MarkedAnswer]:
-    """Mark the wrong words of sentences about one premise, where they are known.
+    """Label sentences about one premise, and mark the wrong words where they are known.
 
     Args:
         sentences: Sentences with labels: 0 supported, 1 unsupported, 2 contradicted.

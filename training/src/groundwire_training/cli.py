@@ -33,13 +33,16 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def described(kind: type) -> dict[str, str]:
-    """Read the texts of a class's attributes from its docstring."""
+    """Return the description of each attribute in the docstring of a class, by name."""
     found = _ATTRIBUTE.findall(kind.__doc__ or "")
     return {name: " ".join(text.replace("``", "").split()) for name, text in found}
 
 
 def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
-    """Add an option for each field of a recipe, with its default and its docstring as help."""
+    """Return a decorator that adds an option for each field of a recipe.
+
+    The field's default is the option's default, and its description in the docstring is the help.
+    """
     texts = described(kind)
 
     def add(command: _F) -> _F:
@@ -58,7 +61,7 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
 
 
 def _range(name: str, default: object) -> click.IntRange | FiniteRange:
-    """The valid range of a field: a share is at most 1, a count at least 1."""
+    """Return the range of values that a field may have; its name and default tell its kind."""
     if name.endswith("_per_step"):
         return FiniteRange(0, None)
     if isinstance(default, int):
@@ -71,7 +74,11 @@ def _range(name: str, default: object) -> click.IntRange | FiniteRange:
 def read_class_weights(
     ctx: click.Context, param: click.Parameter, value: str
 ) -> str | tuple[float, ...]:
-    """Read ``none``, ``balanced``, or numbers with commas between them."""
+    """Parse the option for class weights: ``none``, ``balanced``, or numbers with commas between.
+
+    Raises:
+        click.BadParameter: If the value is none of these.
+    """
     if value in ("none", "balanced"):
         return value
     try:
@@ -88,7 +95,7 @@ def read_class_weights(
 
 
 def data_option(text: str) -> Callable[[_F], _F]:
-    """Add the option ``--data``."""
+    """Return a decorator that adds the option ``--data``, with ``text`` as its help."""
     return click.option("--data", type=DATA, metavar="PATH", required=True, help=text)
 
 
@@ -137,7 +144,7 @@ revision_option = click.option(
 
 
 def checkpoint_option(default: int, text: str = "") -> Callable[[_F], _F]:
-    """Add the option ``--checkpoint-every``."""
+    """Return a decorator that adds the option ``--checkpoint-every``; ``text`` ends its help."""
     return click.option(
         "--checkpoint-every",
         type=click.IntRange(min=1),
@@ -463,7 +470,7 @@ def require_packages(what: str) -> None:
     """Check that the packages of the extra ``train`` are installed.
 
     Raises:
-        MissingExtraError: If one is not.
+        MissingExtraError: If a package is missing.
     """
     if not all(map(find_spec, _PACKAGES)):
         raise MissingExtraError(what, "train")

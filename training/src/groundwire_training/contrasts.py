@@ -1,6 +1,6 @@
-"""Reads data sets of short claims in pairs: one right, one wrong in a few words.
+"""Reads data sets of short claims in pairs: a right claim, and one that is wrong in a few words.
 
-There are three in the folder ``pairs``: TabFact's claims about tables
+The folder ``pairs`` has three such sets: TabFact's claims about tables
 (https://arxiv.org/abs/1909.02164), image captions with counterfactual edits by people
 (https://arxiv.org/abs/1909.12434), and records with sentences in which the values are marked (E2E
 https://arxiv.org/abs/1706.09254, DART https://arxiv.org/abs/2007.02871), where one value is
@@ -19,17 +19,17 @@ from groundwire_training.sets import LabelledContext, read_rows
 
 _CONFLICT, _BASELESS = 2, 1
 _LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}
-#: Longer tables are left out: they take more time to read than their one claim is worth.
+#: The most characters of a table. Longer ones take too much time to read for their one claim.
 _MAX_TABLE_CHARS = 1_600
-#: Claims about one image caption, at most.
+#: The most claims about one image caption.
 _MAX_CLAIMS = 8
 
 
 def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
-    """Read the training parts of all three sets, by name.
+    """Read the training parts of all three sets, by name of the set.
 
     Args:
-        folder: Has the files ``tabfact``, ``cad_nli`` and ``records``, each ``.jsonl.gz``.
+        folder: The folder of ``tabfact.jsonl.gz``, ``cad_nli.jsonl.gz`` and ``records.jsonl.gz``.
         seed: Seed for the choice of replaced values.
     """
     return {
@@ -40,11 +40,11 @@ def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
 
 
 def held_out(folder: Path, n: int) -> list[LabelledContext]:
-    """Tables and captions of the validation parts, about as many of each.
+    """Draw records from the validation parts, as many tables as captions if there are enough.
 
     Args:
-        folder: Has ``tabfact`` and ``cad_nli`` as ``.jsonl.gz``.
-        n: How many, at most; the same ones each time.
+        folder: The folder of ``tabfact.jsonl.gz`` and ``cad_nli.jsonl.gz``.
+        n: The most records. Each call with the same number draws the same records.
     """
     sets = (
         list(_tables(read_rows(folder / "tabfact.jsonl.gz"), "validation")),
@@ -54,11 +54,11 @@ def held_out(folder: Path, n: int) -> list[LabelledContext]:
 
 
 def with_stranger(record: LabelledContext, others: Iterable[LabelledContext]) -> LabelledContext:
-    """Replace a record's last claim by one about something else, which is all unsupported.
+    """Replace a record's last claim by a claim about something else, all marked unsupported.
 
     Args:
-        record: The record; its sources stay as they are.
-        others: Records to take the claim from: the first that has other sources.
+        record: The record; its sources are kept.
+        others: Records to take the claim from; the first one with other sources is used.
     """
     for other in others:
         if other.sources != record.sources:
@@ -105,7 +105,7 @@ def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[Lab
 def _another_value(
     row: dict[str, Any], values: dict[tuple[str, str], list[str]], rng: random.Random
 ) -> MarkedAnswer | None:
-    """Replace one value of a sentence by that of another record, in the same field."""
+    """Replace one value of a sentence by another record's value of the same field."""
     good = row["good"]
     for value in rng.sample(row["values"], len(row["values"])):
         start, end = value["start"], value["end"]

@@ -1,6 +1,6 @@
 """The model and the training loop of the cross-encoder, which reads a claim with its closest lines.
 
-Its data are those of the reader (:class:`groundwire_training.loop.Loader`), claim by claim.
+It is trained on the reader's data (:class:`groundwire_training.loop.Loader`), claim by claim.
 """
 
 import random
@@ -30,11 +30,11 @@ from groundwire_training.recipe import Recipe
 from groundwire_training.report import Report
 from groundwire_training.sets import LabelledContext
 
-#: Fewest word pieces of evidence that a claim is trained with.
+#: The least budget of evidence for a claim in training, in word pieces.
 _LEAST_LINES = 40
-#: Word pieces of one forward pass, padding included.
+#: The most word pieces of one forward pass, padding included.
 _PASS_PIECES = 2_048
-#: Most wrong claims of a record in one step, and word pieces of a claim in training.
+#: The most wrong claims of a record in one step, and the most word pieces of a claim in training.
 _MAX_WRONG, _MAX_CLAIM = 6, 128
 
 
@@ -48,8 +48,8 @@ class CrossExample:
         features: Match features, shape ``(n, F)``.
         labels: 0 supported, 1 unsupported, 2 contradicted, -1 unknown, -100 for pieces outside the
             claim; shape ``(n,)``.
-        label: Label of the claim; -100 unknown.
-        answer: Index of its answer.
+        label: Label of the claim as a whole; -100 unknown.
+        answer: Index of the claim's answer in its record.
     """
 
     ids: NDArray[np.int64]
@@ -62,7 +62,11 @@ class CrossExample:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several sequences of similar length; shapes ``(B, L)``, ``(B, L, F)`` and ``(B,)``."""
+    """Several examples of similar length, padded.
+
+    ``features`` has shape ``(B, L, F)``, ``label`` ``(B,)``, and all others ``(B, L)``. ``mask`` is
+    false at padding; the other fields are those of :class:`CrossExample`.
+    """
 
     ids: Tensor
     roles: Tensor
@@ -73,14 +77,14 @@ class Batch:
 
 
 class CrossModel(Reader):
-    """The reader's layers with full attention within one sequence, as in pretraining."""
+    """A cross-encoder: the reader's layers, in which all pieces of one sequence attend to all."""
 
     def __init__(self, sizes: Architecture, *, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout=dropout)
         self.sentence_head = nn.Linear(2 * sizes.width, N_LABELS)
 
     def judge(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Logits of word pieces ``(B, L, 3)`` and of claims ``(B, 3)``."""
+        """Compute logits of word pieces, ``(B, L, 3)``, and of claims, ``(B, 3)``."""
         places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
         x = self.ln(self.word(batch.ids) + self.pos(places) + self.role(batch.roles))
         x = self.drop(x + self.feat(batch.features).sum(-2))
@@ -103,9 +107,9 @@ def examples_of(
 
     Args:
         record: Labelled answers to one context.
-        loader: Gives tokenizer, word weights and recipe.
-        rng: Draws the number of lines, and whether the question is left out. ``None`` keeps the
-            question and all lines.
+        loader: Where the tokenizer, the word weights and the recipe come from.
+        rng: Draws the budget of lines, and whether the question is left out. ``None`` keeps the
+            question and the budget of deployment.
     """
     pieces = loader.pieces
     evidence = data.evidence_of(record, pieces, loader.words)
@@ -150,7 +154,7 @@ def examples_of(
 
 
 def sampled(examples: Sequence[CrossExample], rng: random.Random) -> list[CrossExample]:
-    """Draw wrong claims and about as many right ones, half of them the most similar ones."""
+    """Draw wrong claims and about as many right ones; half of these are similar to wrong ones."""
     distinct = {(e.ids.tobytes(), e.labels.tobytes()): e for e in examples}
     wrong = [e for e in distinct.values() if e.label > 0]
     right = [e for e in distinct.values() if e.label == 0]
@@ -197,10 +201,11 @@ def _batch(examples: Sequence[CrossExample], length: int) -> Batch:
 
 
 def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
-    """The sum of the losses of all claims.
+    """Compute the sum of the losses of all claims.
 
-    The loss of a claim is the mean cross entropy of its word pieces, plus that of the claim as a
-    whole and that of its most doubtful piece, which decides whether an answer is flagged.
+    The loss of a claim has three terms: the mean cross entropy of its word pieces, the cross
+    entropy of the claim as a whole, and that of its most doubtful piece, which decides whether an
+    answer is flagged.
     """
     with torch.autocast("cpu", dtype=torch.bfloat16):
         pieces, claims = model.judge(batch)
@@ -224,7 +229,7 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
 
 @torch.inference_mode()
 def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Tensor], Tensor]:
-    """Log-odds of not supported, for the pieces of each claim and for each claim as a whole."""
+    """Compute the log-odds of not supported, for each claim's pieces and for each whole claim."""
     model.eval()
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
     found: list[Tensor] = []
@@ -241,7 +246,7 @@ def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Te
 
 
 def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
-    """AUROC of answers, of claims (by their pieces and by the claim head) and of word pieces."""
+    """Return AUROCs as text: of answers, claims (by pieces and by the head) and word pieces."""
     examples = [e for found in records for e in found]
     by_piece, by_claim = doubts(model, examples)
     answer_of = [(n, e.answer) for n, found in enumerate(records) for e in found]
@@ -277,7 +282,7 @@ def train(
     curve_contexts: int | None,
     report: Report,
 ) -> None:
-    """Train by a recipe; checkpoints have the trained weights and the state of the optimizer."""
+    """Train by a recipe. Checkpoints hold the trained weights and the optimizer's state."""
     optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"

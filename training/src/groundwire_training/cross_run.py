@@ -1,4 +1,4 @@
-"""A training run of the cross-encoder: train, export, calibrate with the embedded reader."""
+"""Runs the training of the cross-encoder: trains, exports, calibrates with the embedded reader."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from groundwire_training.recipe import Lora, Recipe, begin_run
 from groundwire_training.report import Report
 
 _STATE, _ADAPTERS, _MODEL = "state.pt", "adapters.safetensors", "model"
-#: Weights that are not taken from the base: the new model has heads of its own.
+#: How the names of head weights begin. They are not taken from the base, which has other heads.
 _HEADS = ("head.", "sentence_head.")
 
 
@@ -32,7 +32,7 @@ class CrossRun:
     Attributes:
         data: A folder of sets, or a file of labelled answers.
         out: Folder for recipe, checkpoints, and the model folder ``model``.
-        recipe: Every number of the run.
+        recipe: The numbers of the training.
         base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2.
         layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
         lora: Adapters to train. Heads and small tables are trained too.
@@ -128,7 +128,7 @@ def first_model(run: CrossRun) -> CrossModel:
     model.load_state_dict(known, strict=False)
     add_adapters(model, run.lora)
     for name, part in model.named_parameters():
-        if ".base_layer." in name:  # frozen weights; in float32 they would be cast in every pass
+        if ".base_layer." in name:  # frozen weights: in float32, each pass would cast them anew
             part.data = part.data.bfloat16()
     if run.start:
         learned = load_file(run.start)
@@ -144,6 +144,6 @@ def first_model(run: CrossRun) -> CrossModel:
 
 
 def numbers_of(run: CrossRun) -> dict[str, object]:
-    """Settings that a resumed run must not change; the number of steps may change."""
+    """Return the settings that a resumed run must not change; it may change the number of steps."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
     return {**numbers, "lora": asdict(run.lora), "layers": run.layers}

@@ -19,7 +19,7 @@ from groundwire.text.segment import segment
 from groundwire_training.model import Group
 from groundwire_training.sets import LabelledContext
 
-#: Labels of pieces without a loss: pieces outside of sentences, and pieces of unknown label.
+#: Labels that cause no loss: of pieces outside of sentences, and of pieces whose label is unknown.
 IGNORED, UNKNOWN = -100, -1
 
 
@@ -31,9 +31,9 @@ class Sentence:
         ids: Word pieces, shape ``(n,)``.
         features: Match features, shape ``(n, F)``.
         labels: Label of each word piece.
-        label: Label of the sentence: the highest of its word pieces, if these are known.
-        reads: Indices of the passages that it attends to.
-        answer: Index of its answer.
+        label: Label of the sentence: the highest label of its word pieces, if these are known.
+        reads: Indices of the passages that the sentence attends to.
+        answer: Index of the sentence's answer in its record.
         offsets: Character ranges of the pieces in the answer, shape ``(n, 2)``.
     """
 
@@ -47,11 +47,12 @@ class Sentence:
 
 
 def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Label word pieces: each has the label of the span it overlaps, or 0.
+    """Label word pieces: each gets the label of a span that it overlaps, or 0.
 
     Args:
         offsets: Character ranges in the answer, shape ``(n, 2)``.
-        spans: ``(start, end, label)`` in the answer; where two overlap, the higher label counts.
+        spans: ``(start, end, label)`` in the answer. If a piece overlaps several, the highest label
+            counts.
     """
     return [
         max((label for s, e, label in spans if a < e and b > s), default=0)
@@ -60,7 +61,7 @@ def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]])
 
 
 def sentence_labels(part: ClaimPart, answer: MarkedAnswer) -> tuple[list[int], int]:
-    """Labels of the word pieces of a sentence, and of the sentence as a whole."""
+    """Return the labels of a sentence's word pieces, and the label of the whole sentence."""
     labels = labels_of(part.ranges, answer.spans)
     label = max(labels, default=0)
     offsets = part.ranges
@@ -80,7 +81,7 @@ def sentence_labels(part: ClaimPart, answer: MarkedAnswer) -> tuple[list[int], i
 def sentences_of(
     record: LabelledContext, evidence: Evidence, pieces: WordPieces, *, question: bool = True
 ) -> list[Sentence]:
-    """Cut the answers of a record as the detector does, and select passages for each sentence."""
+    """Cut a record's answers into sentences, and select passages for each, as the detector does."""
     asked = pieces.encode(record.question or "").ids if question else np.empty(0, np.int32)
     sentences = []
     for index, answer in enumerate(record.answers):
@@ -162,10 +163,11 @@ def group_of(
 
 
 def _up(n: int) -> int:
-    # Round up to a multiple of 32: kernels are compiled for each shape, and slow for odd ones.
+    # Lengths are rounded up to a multiple of 32, since kernels are compiled for each shape and are
+    # slow for odd lengths.
     return -(-n // 32) * 32
 
 
 def evidence_of(record: LabelledContext, pieces: WordPieces, words: WordWeights) -> Evidence:
-    """The evidence of a record, cut and indexed as in deployment."""
+    """Return the evidence of a record, cut into passages and indexed as in deployment."""
     return Evidence.of(record.sources, partial(cut_source, pieces=pieces), words)

@@ -1,4 +1,4 @@
-"""Device and precision of training: the CPU, or a GPU that PyTorch finds."""
+"""Chooses the device and the precision of training: the CPU, or a GPU that PyTorch finds."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -22,12 +22,12 @@ def find_device(choice: str) -> str:
 
 
 def placed(device: str) -> AbstractContextManager[object]:
-    """A context in which the model makes its own tensors on the device."""
+    """Return a context manager in which new tensors are made on the device."""
     return nullcontext() if device == "cpu" else torch.device(device)
 
 
 def is_mixed(precision: str, device: str) -> bool:
-    """Whether to compute matrix products in bfloat16.
+    """Return whether to compute matrix products in bfloat16.
 
     Args:
         precision: ``fp32``, ``bf16``, or ``auto``: bfloat16 if the device has instructions for it.

@@ -1,9 +1,9 @@
-"""Fine-tunes a Hugging Face encoder into a token classifier that :mod:`.windowing` runs.
+"""Fine-tunes a Hugging Face encoder into a token classifier, a detector that the engine can run.
 
 Its input is ``[CLS] context [SEP] question [SEP] answer [SEP]``, as with LettuceDetect and
 HaluGate. The training loop is ``transformers.Trainer``, which knows the devices, precisions and
 checkpoints of such models, and restores the state of all random generators when it resumes. This
-module makes the input: the same sequences that the deployed model reads.
+module makes its training sequences, which have the form that the deployed model reads.
 """
 
 import random
@@ -41,9 +41,9 @@ from groundwire_training.recipe import EncoderRecipe, Lora, begin_run
 from groundwire_training.report import Report
 from groundwire_training.sets import LabelledContext
 
-#: Names of the classes, by their number. The engine finds the unsupported classes by these names.
+#: Names of the classes, for 2 and for 3 classes. The engine recognises the classes by these names.
 LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "contradicted")}
-#: Variants of a slot-annotated answer, the faithful one included.
+#: The number of variants of a slot-annotated answer to train with, the faithful one included.
 _VARIANTS = 4
 _IGNORED = -100
 CHECKPOINTS, MODEL = "checkpoints", "model"
@@ -58,11 +58,11 @@ class EncoderRun:
         revision: Commit of a hub model, 40 hexadecimal digits.
         data: A folder of sets, or a file of labelled answers.
         out: Folder for recipe, checkpoints, and the model folder ``model``.
-        recipe: Every number of the run.
+        recipe: The numbers of the training.
         n_labels: Number of classes, 2 or 3; see :data:`LABELS`.
         class_weights: ``none``, ``balanced`` (inverse to a class's share), or a weight for each
             class.
-        lora: Adapters in all linear layers; ``None`` trains all weights.
+        lora: Settings of adapters in all linear layers; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
         threads: CPU threads; ``None`` leaves the number to PyTorch.
         checkpoint_every: Steps between two checkpoints.
@@ -115,11 +115,11 @@ class Inputs:
     n_labels: int
 
     def sequences(self, record: LabelledContext) -> Iterator[Lesson]:
-        """Make the sequences of a record.
+        """Yield the training sequences of a record.
 
-        If the context takes several windows, each part of the answer is trained with one of them:
-        the window that shares most word pieces with it. The deployed model calls a word supported
-        if one window supports it, so the right labels for the other windows are unknown.
+        If the context needs several windows, each part of the answer is trained with only one: the
+        window that shares most word pieces with it. The deployed model calls a word supported if
+        any one window supports it, so the right labels in the other windows are unknown.
         """
         context = self._ids(TokenClassifierSession.join(record.sources))
         asked = self._question(record.question)
@@ -155,7 +155,7 @@ class Inputs:
 def nearest(
     windows: Sequence[Window], context: Sequence[int], answer: Sequence[int]
 ) -> Iterator[Window]:
-    """Choose for each part of the answer the window whose context shares most pieces with it."""
+    """Yield for each part of the answer the window whose context shares most pieces with it."""
     for stretch in dict.fromkeys(window.answer for window in windows):
         said = set(answer[slice(*stretch)])
         mine = [window for window in windows if window.answer == stretch]
@@ -226,7 +226,7 @@ def load_base(run: EncoderRun) -> tuple[Any, Any]:
 
     Raises:
         UnpinnedModelError: If a hub model is given without its commit.
-        ModelError: If transformers cannot load it as an encoder.
+        ModelError: If transformers cannot load the base as an encoder.
     """
     is_folder = Path(run.base).is_dir()
     where: dict[str, Any] = {"trust_remote_code": False}
@@ -258,7 +258,7 @@ def load_base(run: EncoderRun) -> tuple[Any, Any]:
 
 
 def open_tokenizer(tokenizer: Any) -> Tokenizer:  # noqa: ANN401  # transformers' own
-    """Copy the fast tokenizer, with the settings that the engine uses."""
+    """Copy a fast tokenizer, with the settings that the engine uses."""
     opened = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     opened.no_truncation()
     opened.no_padding()
@@ -267,13 +267,13 @@ def open_tokenizer(tokenizer: Any) -> Tokenizer:  # noqa: ANN401  # transformers
 
 
 def frame_of(tokenizer: Any) -> Frame:  # noqa: ANN401  # transformers' own
-    """The special tokens with which the tokenizer joins texts."""
+    """Return the special tokens with which a tokenizer joins texts."""
     named = {"cls_token": tokenizer.cls_token, "sep_token": tokenizer.sep_token}
     return Frame.of(open_tokenizer(tokenizer), named)
 
 
 def records_of(data: Path, seed: int) -> tuple[list[LabelledContext], list[LabelledContext]]:
-    """Read records to measure with and records to train with; slots are filled in.
+    """Read the records to measure with and those to train with; slots are filled in.
 
     Raises:
         InputError: If the data cannot be used.
@@ -301,7 +301,7 @@ def with_adapters(
     *,
     task: str = "TOKEN_CLS",
 ) -> Any:  # noqa: ANN401
-    """Add adapters to all linear layers; all weights of the classifier are trained."""
+    """Add adapters to all linear layers but the classifier, whose weights are all trained."""
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
@@ -316,10 +316,10 @@ def with_adapters(
 
 
 def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] | None:
-    """The weight of each class; ``None`` if they count alike.
+    """Return the weight of each class in the loss; ``None`` if all classes count alike.
 
     Raises:
-        InputError: If the number of weights is not that of the classes.
+        InputError: If the number of weights differs from the number of classes.
     """
     if run.class_weights == "none":
         return None
@@ -336,7 +336,7 @@ def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] |
 
 
 def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
-    """Arguments of ``Trainer`` for a run."""
+    """Return the arguments of ``Trainer`` for a run."""
     return trainer_arguments(
         run.recipe, run.out, device=run.device, every=run.checkpoint_every, n_sequences=n_sequences
     )
@@ -345,7 +345,7 @@ def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
 def trainer_arguments(
     recipe: EncoderRecipe, out: Path, *, device: str, every: int, n_sequences: int
 ) -> TrainingArguments:
-    """Arguments of ``Trainer`` for a recipe."""
+    """Return the arguments of ``Trainer`` for a recipe."""
     passes = -(-n_sequences // recipe.batch_size)
     n_steps = -(-passes // recipe.accumulate) * recipe.epochs
     on_gpu = device == "cuda"
@@ -374,7 +374,7 @@ def trainer_arguments(
 
 
 def numbers_of(run: EncoderRun) -> dict[str, object]:
-    """Settings that a resumed run must not change."""
+    """Return the settings that a resumed run must not change."""
     weights = run.class_weights
     return {
         **asdict(run.recipe),
@@ -388,7 +388,7 @@ def numbers_of(run: EncoderRun) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Pads sequences to the longest of a batch."""
+    """Makes batches: pads sequences to the length of the longest one in the batch."""
 
     pad_id: int
     names: Sequence[str]
@@ -421,7 +421,7 @@ class Loss:
         labels: Tensor,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Tensor:
-        """The sum over the word pieces of a pass, divided by their number in the whole step."""
+        """Return the sum over the pieces of one pass, divided by their number in the whole step."""
         logits = outputs["logits"].float().flatten(0, 1)
         weights = None if self.weights is None else self.weights.to(logits.device)
         total = F.cross_entropy(
@@ -432,13 +432,13 @@ class Loss:
 
 
 def not_supported(logits: Tensor, labels: Tensor) -> Tensor:
-    """P(not supported) of each word piece, which is kept in place of the logits."""
+    """Return P(not supported) of each word piece, which ``Trainer`` keeps instead of the logits."""
     del labels
     return 1 - logits.float().softmax(-1)[..., 0]
 
 
 def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """F1 and AUROC of telling sequences with a marked word piece from those without."""
+    """Return F1 and AUROC of the question whether a sequence has a marked word piece."""
     real = prediction.label_ids >= 0
     tops = np.where(real, prediction.predictions, 0).max(1)
     gold = (np.where(real, prediction.label_ids, 0) > 0).any(1)
@@ -455,7 +455,7 @@ class ReportCallback(TrainerCallback):
         self._report = report
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
-        """Report the number of steps done, and of all steps."""
+        """Report the number of steps already done, and the number of all steps."""
         self._report.begin(state.global_step, state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401

@@ -1,7 +1,7 @@
-"""Trains the explainer: fine-tunes a Hugging Face encoder to judge claims by their evidence.
+"""Trains the explainer: fine-tunes a Hugging Face encoder into an NLI model of claims and evidence.
 
-Without a base no weights are trained: the probabilities of the embedded reader's sentence head are
-calibrated on the given claims. The head itself is trained by ``groundwire train reader``.
+Without a base encoder no weights are trained. Instead, the probabilities of the embedded reader's
+sentence head are calibrated on the given claims; ``groundwire train reader`` trains that head.
 """
 
 import random
@@ -58,8 +58,8 @@ class ExplainerRun:
         revision: Commit of a hub model, 40 hexadecimal digits.
         data: A file of claims with evidence and labels, or a folder of such files.
         out: Folder for recipe, checkpoints, and the model folder ``model``.
-        recipe: Every number of the run.
-        lora: Adapters in all linear layers; ``None`` trains all weights.
+        recipe: The numbers of the training.
+        lora: Settings of adapters in all linear layers; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
         threads: CPU threads; ``None`` leaves the number to PyTorch.
         checkpoint_every: Steps between two checkpoints.
@@ -132,7 +132,7 @@ def train_explainer(run: ExplainerRun, report: Report) -> Path:
 
 
 def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """Accuracy, and the mean F1 of all classes that occur in the predictions or the labels."""
+    """Return the accuracy, and the mean F1 of the classes in the predictions or labels."""
     found, wanted = np.asarray(prediction.predictions).argmax(1), prediction.label_ids
     sums = np.array(
         [
@@ -144,9 +144,9 @@ def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transform
 
 
 def _labels(base: str, revision: str | None) -> tuple[str, ...]:
-    """Names of the classes, in the order of the base's classifier if it is an NLI model.
+    """Return the names of the classes, in the order of the base's classifier if it is an NLI model.
 
-    In another order, transformers would give the classes of that classifier wrong names.
+    In another order, the outputs of that classifier would get wrong names.
     """
     where: dict[str, Any] = {"trust_remote_code": False}
     if not Path(base).is_dir():
@@ -173,10 +173,10 @@ def _lessons(
     labels: Sequence[str],
     longest: int,
 ) -> list[Lesson]:
-    """Make the sequences that the deployed model reads.
+    """Make training sequences from claims and evidence, in the form that the deployed model reads.
 
-    If the evidence takes several windows, the one that shares most word pieces with the claim is
-    used.
+    If the evidence needs several windows, only the one that shares most word pieces with the claim
+    is used.
     """
     opened, frame = open_tokenizer(tokenizer), frame_of(tokenizer)
     names = set(tokenizer.model_input_names)
@@ -206,7 +206,7 @@ def _lessons(
 
 
 def fit_embedded(data: Path, out: Path, report: Report, *, threads: int | None = None) -> Path:
-    """Calibrate the embedded sentence head; its weights stay as they are.
+    """Calibrate the embedded reader's sentence head, without changing its weights.
 
     Args:
         data: Claims with evidence and labels.
@@ -252,7 +252,7 @@ def fit_embedded(data: Path, out: Path, report: Report, *, threads: int | None =
 
 
 def write_lines_calibration(folder: Path, fitted: SentenceCalibration) -> None:
-    """Write the calibration of claims read by lines into a manifest; the rest of it stays."""
+    """Write the calibration for claims read with a few lines into a folder's manifest."""
     manifest = Manifest.read(folder)
     write_manifest(
         folder,
@@ -280,7 +280,7 @@ def _folds(contexts: Sequence[str]) -> dict[str, int]:
 
 
 def _by_lines(reader: Reader, pair: Pair) -> Any:  # noqa: ANN401  # an array, or None
-    """Log-probabilities of a claim, read with the lines that the explainer would choose for it."""
+    """Compute the log-probabilities of a claim, read with the lines that the explainer chooses."""
     source = Source(id="S0", text=pair.evidence)
     evidence = reader.open([source], None, threshold=1.0, tenant="").evidence
     query = Query.of(reader.pieces.encode(pair.claim).ids)

@@ -1,8 +1,8 @@
-"""Exports PyTorch weights as the graph that ships: one ONNX file, fp32 or int8.
+"""Exports PyTorch weights as the ONNX graphs that are deployed, in fp32 or int8.
 
-The graph is built node by node rather than traced. So it is small and readable, has no fixed
-shapes, and does two things that a tracer would not find: one softmax over past and own scores
-without joining the keys, and int8 weights with a scale for each column.
+A graph is built node by node rather than traced. So it is small and readable, and has no fixed
+shapes. It also does two things that a tracer would not find: one softmax over past and own scores
+without joining the keys, and int8 weights with a scale for each column. The graph of the reader:
 
 ============== ========================= =====================================================
 Input          Shape, type               Meaning
@@ -41,7 +41,7 @@ from groundwire.engine.roles import TextRole
 
 _MS = "com.microsoft"
 _OPSET = 17
-#: Word pieces of one text that the encoder reads, [CLS] and [SEP] included.
+#: The most word pieces of a text that the encoder reads, [CLS] and [SEP] included.
 ENCODER_PIECES = 256
 
 
@@ -71,7 +71,7 @@ class _Graph:
         return outputs[0]
 
     def weight(self, name: str, array: NDArray[np.generic]) -> str:
-        """Add an array under a name, unless the name is known, and return the name."""
+        """Add an array under a name, unless an array has that name already; return the name."""
         if name not in self._known:
             self._known.add(name)
             self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
@@ -117,7 +117,7 @@ def export(weights: dict[str, Tensor], sizes: Architecture, path: Path, *, int8:
 
 
 def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onnx.ModelProto:
-    """Build the graph of a cross-encoder, from a sequence of claim and lines to the claim's logits.
+    """Build the graph of a cross-encoder, which reads a claim with its lines in one sequence.
 
     Inputs are ``ids`` and ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``,
     the index after the claim's last piece. Outputs are ``logits`` ``(claim_end - 1, 3)``, and
@@ -165,9 +165,9 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
 def export_cross(
     weights: dict[str, Tensor], sizes: Architecture, folder: Path, *, int8: bool
 ) -> None:
-    """Check and write the graph of a cross-encoder.
+    """Write the graph of a cross-encoder, and check it.
 
-    Its table of word pieces is a file of its own, so no file exceeds the limit of package indexes.
+    Its table of word pieces becomes a file of its own, since package indexes limit file sizes.
     """
     model = build_cross(weights, sizes, int8=int8)
     table = next(tensor for tensor in model.graph.initializer if tensor.name == "word")
@@ -182,7 +182,7 @@ def export_cross(
 def build_encoder(
     weights: dict[str, Tensor], sizes: Architecture, *, int8: bool
 ) -> onnx.ModelProto:
-    """Build the graph of the base, from a text to its embedding.
+    """Build the graph of the unmodified base, which turns a text into its embedding.
 
     Args:
         weights: The state of a :class:`groundwire_training.model.Reader` that was made from the
@@ -278,7 +278,7 @@ def _layer(
 
 
 def _relative_bias(g: _Graph, w: dict[str, NDArray[np.float32]]) -> None:
-    """Add the relative bias of scores inside a text, ``(H, L, L)``, the same in every layer."""
+    """Add nodes for the relative bias of scores in a text, ``(H, L, L)``, shared by all layers."""
     axes = [g.weight(f"axis_{axis}", np.array([axis], np.int64)) for axis in (0, 1)]
     g.add("Unsqueeze", ["positions", axes[0]], "key_places")
     g.add("Unsqueeze", ["positions", axes[1]], "query_places")
@@ -323,7 +323,7 @@ def _rows(g: _Graph, i: int) -> str:
 def _residual(
     g: _Graph, w: dict[str, NDArray[np.float32]], x: str, skip: str, bias: str, norm: str, out: str
 ) -> str:
-    # ONNX Runtime's SkipLayerNormalization is one node for this, and takes four times as long.
+    # One node of ONNX Runtime, SkipLayerNormalization, would do the same in four times the time.
     g.add("Add", [x, g.weight(bias, w[bias])], f"{out}_biased")
     g.add("Add", [f"{out}_biased", skip], f"{out}_sum")
     scale = [g.weight(name, w[name]) for name in (f"{norm}.weight", f"{norm}.bias")]
@@ -333,7 +333,7 @@ def _residual(
 
 
 def _linear(g: _Graph, x: str, name: str, matrix: NDArray[np.float32], *, int8: bool) -> str:
-    """``x @ matrix.T``, without bias."""
+    """Add a node for ``x @ matrix.T``, without bias; return the name of its output."""
     if not int8:
         return g.add("MatMul", [x, g.weight(name + ".weight", matrix.T)], name + "_product")
     columns, scales = quantise(matrix, axis=1)
@@ -357,14 +357,14 @@ def _head(g: _Graph, w: dict[str, NDArray[np.float32]], name: str, x: str, out: 
 def quantise(
     matrix: NDArray[np.float32], *, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Quantise to symmetric int8, with one scale for each slice.
+    """Quantise a matrix to symmetric int8, with a scale for each row or column.
 
     Args:
         matrix: Shape ``(n, m)``.
-        axis: The axis that shares a scale.
+        axis: The axis along which values share a scale: 1 for a scale for each row.
 
     Returns:
-        Integers in [-127, 127] and scales with ``axis`` of length 1.
+        Integers in [-127, 127], and the scales, whose ``axis`` has length 1.
     """
     scales = np.abs(matrix).max(axis=axis, keepdims=True) / 127
     scales = np.where(scales == 0, 1, scales).astype(np.float32)

@@ -1,8 +1,8 @@
-"""Short claims about single values of a record or table, and the same with another value.
+"""Makes short claims about single values of a record or table, right ones and wrong ones.
 
 The sources are JSON records and pipe tables. A claim names the field in plain words ("Wi Fi: free",
-"The storage of Team is 100 GB."); the wrong one has the value of a neighbouring field, row or
-column, or the opposite of a yes or no.
+"The storage of Team is 100 GB."). A wrong claim has the value of a neighbouring field, row or
+column, or "no" in place of "yes".
 """
 
 import ast
@@ -17,9 +17,9 @@ from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.corrupt.edits import CONTRADICTED, shuffled
 from groundwire_training.sets import LabelledContext
 
-#: Longest value in characters.
+#: The most characters of a value.
 _MAX_VALUE = 48
-#: Most claims of one record, and items of a list that are read.
+#: The most values of one record to make claims about, and the most items of a list to read.
 _CLAIMS, _MOST_ITEMS = 3, 8
 #: Keys whose value is the name of a record.
 _NAMES = ("name", "title", "id")
@@ -39,14 +39,14 @@ _CELLS = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value with what it says something of.
+    """A field of a record or a cell of a table.
 
     Attributes:
-        owner: The record's or row's name; ``"It"`` where it has none.
-        name: The field's name in words.
-        value: Text of the value; ``"true"`` or ``"false"`` for a yes or no.
-        others: Values of other rows or of sibling fields, none of them this value.
-        is_cell: Whether it stands in a table.
+        owner: The name of the record or row; ``"It"`` if it has none.
+        name: The name of the field or column in words.
+        value: The text of the value; ``"true"`` or ``"false"`` for yes or no.
+        others: Different values of other rows or of sibling fields, to use in wrong claims.
+        is_cell: Whether it is a cell of a table.
     """
 
     owner: str
@@ -57,14 +57,15 @@ class Field:
 
 
 def other_field(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Claims about single values, each right and once with another value.
+    """Make a right and a wrong claim about each of a few values of a record's sources.
 
     Args:
-        record: A context of any set; only its sources are read.
-        rng: The only source of chance.
+        record: A record of any set; only its sources are read.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources without a question; ``None`` where no source is a record or a table.
+        A record with the same sources and no question, whose answers are the claims. ``None`` if no
+        source is a JSON record or a table.
     """
     fields = [field for source in record.sources for field in _fields(source.text)]
     answers: list[MarkedAnswer] = []
@@ -184,7 +185,7 @@ def _of_table(text: str) -> Iterator[Field]:
 
 
 def _worded(key: str) -> str:
-    """A key in words: "OutdoorSeating" and "outdoor_seating" are "outdoor seating"."""
+    """Write a key in words: "OutdoorSeating" and "outdoor_seating" give "outdoor seating"."""
     return " ".join(_CAMEL.sub(" ", key).split()).lower()
 
 

@@ -1,4 +1,4 @@
-"""Entries of files in a manifest."""
+"""Makes the entry of a file in the manifest of a model folder."""
 
 import hashlib
 from pathlib import Path
@@ -6,6 +6,6 @@ from typing import Any
 
 
 def file_entry(path: Path) -> dict[str, Any]:
-    """The entry of a file in a manifest: its hash and its size."""
+    """Return the entry of a file in a manifest: its hash and its size."""
     content = path.read_bytes()
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}

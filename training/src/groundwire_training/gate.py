@@ -1,4 +1,4 @@
-"""Trains the gate's head: reads prompts, computes features, fits, calibrates, reports, writes.
+"""Trains the gate's head, a linear model that predicts whether a prompt needs a check.
 
 ``groundwire train gate`` is the command. It needs scikit-learn, and no PyTorch.
 """
@@ -38,16 +38,16 @@ from groundwire_training.recipe import GateRecipe
 
 CARD = "MODEL_CARD.md"
 _FOLDS = 8
-#: Own prompts that are kept in one fold: neighbours are often two prompts on one topic.
+#: This many neighbouring own prompts are kept in one fold, since neighbours often share a topic.
 _NEIGHBOURS = 16
 _BLOCK = 512
-#: Share of prompts that need a check, as the authors of the Sentinel found in production: "about
-#: 35 % of production queries are non-factual".
+#: Share of prompts that need a check, from the Sentinel's authors: "about 35 % of production
+#: queries are non-factual".
 PREVALENCE = 0.65
-#: Weight and regularisation of the map for the sets, and regularisation of the switch; chosen by
-#: cross-validation on the training prompts.
+#: Weight of each set and inverse regularisation of the map for sets, and inverse regularisation of
+#: the switch; all chosen by cross-validation on the training prompts.
 _SET_WEIGHT, _SET_SOFTNESS, _SWITCH_SOFTNESS = 500.0, 0.5, 1.0
-#: Slope and offset of the switch, which prefers the map of own prompts when in doubt.
+#: Slope and offset of the switch. The offset makes it prefer the map for own prompts when in doubt.
 _SHARPNESS, _TRUST = 2.0, 3.0
 
 Say = Callable[[str], None]
@@ -62,8 +62,8 @@ class GateRun:
     Attributes:
         data: A file of prompts, or a folder of sets.
         out: Folder for embeddings, the report and the model folder ``model``.
-        recipe: Every number of the run.
-        leave_sources_out: Whether to measure, for each set, a gate trained without it.
+        recipe: The numbers of the training.
+        leave_sources_out: Whether to measure also, on each set, a gate trained without that set.
     """
 
     data: Path
@@ -74,13 +74,13 @@ class GateRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Prompts with their features, row by row."""
+    """A list of prompts, and the matrix of their features with a row for each prompt."""
 
     prompts: Sequence[Prompt]
     features: csr_matrix
 
     def at(self, rows: Bools) -> "Table":
-        """The table of some rows."""
+        """Return a table of the rows where ``rows`` is true."""
         chosen = [p for p, kept in zip(self.prompts, rows, strict=True) if kept]
         return Table(chosen, self.features[np.flatnonzero(rows)])
 
@@ -141,10 +141,10 @@ def train_gate(run: GateRun, say: Say) -> Path:
 
 
 def load(data: Path, recipe: GateRecipe) -> tuple[list[Prompt], list[Prompt]]:
-    """Read prompts to train with, and prompts to measure with.
+    """Read the prompts to train with, and the prompts to measure with.
 
     Raises:
-        InputError: If the prompts to train with are all of one kind.
+        InputError: If the prompts to train with all need a check, or none does.
     """
     if data.is_file():
         return _both_kinds(sets.own(data), data), []
@@ -179,7 +179,7 @@ def _both_kinds(known: list[Prompt], data: Path) -> list[Prompt]:
 
 
 def tabulate(known: Sequence[Prompt], out: Path, say: Say) -> Table:
-    """Compute the features of prompts; embeddings are stored in ``out`` for a second run."""
+    """Compute the features of prompts; their embeddings are stored in ``out`` for later runs."""
     texts = list(dict.fromkeys(prompt.text for prompt in known))
     places = {text: i for i, text in enumerate(texts)}
     vectors = embed(texts, out / "embeddings.npz", say)
@@ -200,7 +200,7 @@ def tabulate(known: Sequence[Prompt], out: Path, say: Say) -> Table:
 
 
 def embed(texts: Sequence[str], kept: Path, say: Say) -> NDArray[np.float32]:
-    """Embed texts with the deployed encoder, each text alone."""
+    """Embed texts with the deployed encoder, or read their embeddings from the file ``kept``."""
     encoder = find_model(ENCODER)
     known: dict[str, NDArray[np.float32]] = {}
     if kept.is_file():
@@ -233,7 +233,7 @@ def _keep(known: dict[str, NDArray[np.float32]], revision: str, kept: Path) -> N
 
 
 def fold(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Assign rows to folds: own prompts by blocks of neighbours, the rest at random."""
+    """Return the fold of each row: own prompts in blocks of neighbours, all others at random."""
     folds = rng.integers(_FOLDS, size=len(table.prompts))
     own = np.flatnonzero(table.sources == OWN)
     folds[own] = np.arange(len(own)) // min(_NEIGHBOURS, max(len(own) // _FOLDS, 1)) % _FOLDS
@@ -241,7 +241,11 @@ def fold(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def fit(table: Table, recipe: GateRecipe) -> Floats:
-    """Fit the three maps of a head; weights of shape ``(3, n + 1)``, the last one the offset."""
+    """Fit the three linear maps of a head: for own prompts, for sets, and the switch between them.
+
+    Returns:
+        Weights of shape ``(3, n + 1)`` for n features; the last weight is the offset.
+    """
     own = table.sources == OWN
     near = _fit(table, table.due, _weights(table, recipe.own_weight, recipe.source_weight), recipe)
     if own.all() or not own.any():
@@ -263,7 +267,7 @@ def _weights(table: Table, own: float, source: float) -> Floats:
 def _fit(
     table: Table, wanted: Bools, weights: Floats, recipe: GateRecipe, *, softness: float = 0
 ) -> Floats:
-    if len(set(wanted.tolist())) < 2:  # nothing to tell apart
+    if len(set(wanted.tolist())) < 2:  # only one class: the map is a constant
         return np.append(np.zeros(table.features.shape[1]), 5.0 if wanted.all() else -5.0)
     model = LogisticRegression(C=softness or recipe.softness, max_iter=300)
     model.fit(table.features, wanted, sample_weight=weights)
@@ -271,17 +275,17 @@ def _fit(
 
 
 def scores(maps: Floats, table: Table) -> Floats:
-    """Log-odds of each row, uncalibrated."""
+    """Return the uncalibrated log-odds that each prompt needs a check."""
     near, far, switch = (table.features @ weights[:-1] + weights[-1] for weights in maps)
     return np.asarray(blended(near, far, switch), np.float64)
 
 
 def calibrate(logits: Floats, table: Table) -> tuple[float, float]:
-    """Fit Platt's map on log-odds of prompts that were not trained with.
+    """Fit Platt's map on the log-odds of prompts that were not trained with.
 
-    Own prompts count as much as all others together: they are near the border and the sets are far
-    from it, and the prompts of users lie between. Both are weighted so that :data:`PREVALENCE` of
-    them need a check.
+    Own prompts are near the border between the classes, prompts of sets far from it, and prompts of
+    users in between. So own prompts count as much as all others together. Both groups are weighted
+    so that the share :data:`PREVALENCE` of them needs a check.
     """
     own = table.sources == OWN
     weights = np.zeros(len(logits))
@@ -292,14 +296,14 @@ def calibrate(logits: Floats, table: Table) -> tuple[float, float]:
 
 
 def prevalence_weights(due: Bools) -> Floats:
-    """Weights with which :data:`PREVALENCE` of the rows need a check; their sum is 1,000."""
+    """Return weights by which the share :data:`PREVALENCE` needs a check; they sum to 1,000."""
     share = np.clip(due.mean() if len(due) else 0.5, 1e-6, 1 - 1e-6)
     weights = np.where(due, PREVALENCE / share, (1 - PREVALENCE) / (1 - share))
     return np.asarray(1000 * weights / max(len(due), 1))
 
 
 def worth(logits: Floats, due: Bools) -> dict[str, Any]:
-    """Scores of the decisions at the default threshold, and the calibration error.
+    """Compute the scores of decisions at the default threshold, and the calibration error.
 
     The calibration error is weighted to :data:`PREVALENCE`; all other scores are unweighted.
     """
@@ -319,7 +323,7 @@ def worth(logits: Floats, due: Bools) -> dict[str, Any]:
 
 
 def validated(logits: Floats, table: Table) -> dict[str, Any]:
-    """Scores of validation prompts: of all, by language, and by category."""
+    """Compute the scores of validation prompts: of all together, by language and by category."""
     categories = np.array([prompt.category for prompt in table.prompts])
     return {
         "validation": worth(logits, table.due),
@@ -335,7 +339,7 @@ def by_language(logits: Floats, table: Table) -> dict[str, Any]:
 
 
 def by_group(logits: Floats, due: Bools, groups: NDArray[np.str_]) -> dict[str, Any]:
-    """Count the right decisions in each group; the share has its 95 % interval."""
+    """Count the right decisions in each group, and give their share a 95 % interval."""
     right = (1 / (1 + np.exp(-logits)) >= THRESHOLD) == due
     found = {}
     for name in sorted(set(groups.tolist())):
@@ -352,7 +356,7 @@ def by_group(logits: Floats, due: Bools, groups: NDArray[np.str_]) -> dict[str, 
 
 
 def language_of(prompt: Prompt) -> str:
-    """The language of a prompt: that of its category, else that of its words."""
+    """Return the language of a prompt: the one that its category names, else that of its words."""
     _, named, code = prompt.category.partition("multilingual_")
     return code if named else language(words(plain(prompt.text)))
 
@@ -360,7 +364,7 @@ def language_of(prompt: Prompt) -> str:
 def left_out(
     table: Table, recipe: GateRecipe, calibration: tuple[float, float], say: Say
 ) -> dict[str, Any]:
-    """Accuracy on each set of a gate that was trained without it."""
+    """Measure, for each set, the accuracy of a gate that was trained without that set."""
     scale, offset = calibration
     found = {}
     for name in sorted(set(table.sources.tolist()) - {OWN}):

@@ -28,7 +28,7 @@ from groundwire_training.sequences import (
     load_classifier,
 )
 
-#: Largest number of prompts.
+#: The most prompts to use.
 MOST = 50_000
 #: Names of the classes, as in the Sentinel.
 LABELS = ("NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED")
@@ -36,7 +36,11 @@ LABELS = ("NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateEncoderRun:
-    """Settings of a run that fine-tunes a gate; attributes are those of ``EncoderRun``."""
+    """Settings of a run that fine-tunes a gate.
+
+    Attributes have the meanings of ``EncoderRun``; ``prompts`` says how many prompts of each set
+    are used, and how many are held out.
+    """
 
     base: str
     revision: str | None = None
@@ -51,7 +55,10 @@ class GateEncoderRun:
 
 
 def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
-    """Fine-tune, and save a sequence classifier with its adapters merged: ``out / "model"``.
+    """Fine-tune an encoder, and save it as a sequence classifier with its adapters merged.
+
+    Returns:
+        The model folder, ``out / "model"``.
 
     Raises:
         InputError: If the data cannot be used, or ``out`` has another run.

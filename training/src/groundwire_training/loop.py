@@ -1,7 +1,7 @@
 """The training loop of the reader, which ``groundwire train reader`` runs.
 
 Each step reads a few contexts of several data sets, with several answers each, through the stages
-of the deployed reader. A checkpoint has all that is needed to resume the run.
+of the deployed reader. A checkpoint holds everything that resuming the run needs.
 """
 
 import random
@@ -37,9 +37,9 @@ from groundwire_training.sets import LabelledContext
 from groundwire_training.unlabelled import without_unlabelled
 from groundwire_training.withheld import withheld
 
-#: Contexts of RAGTruth's training part that are held out for validation.
+#: The number of contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
-#: Texts that are looked at for two names that may change places, at most.
+#: The most records to try when one is needed from which a kind of claim can be made.
 _MOST_TRIED = 60
 
 
@@ -91,19 +91,19 @@ class Loader:
         self._orders: dict[str, dict[int, list[int]]] = {}
 
     def _not_held_out(self, records: list[LabelledContext]) -> list[LabelledContext]:
-        """The records that share no text with validation records."""
+        """Return the records that share no text with validation records."""
         held_out = [*self.validation, *self.slots_validation]
         shared = sets.shares_text(records, held_out)
         return [r for r, is_shared in zip(records, shared, strict=True) if not is_shared]
 
     def step(self, number: int) -> list[Group]:
-        """The groups of one step; the same for the same number and seed."""
+        """Make the groups of one step; the number and the recipe's seed determine them."""
         rng = random.Random(self.recipe.seed * 1_000_003 + number)
         groups = [self._group(record, rng) for record in self._records(number, rng)]
         return [group for group in groups if group is not None]
 
     def records(self, number: int) -> list[LabelledContext]:
-        """The records of one step; the same for the same number and seed."""
+        """Make the records of one step; the number and the recipe's seed determine them."""
         return self._records(number, random.Random(self.recipe.seed * 1_000_003 + number))
 
     def _records(self, number: int, rng: random.Random) -> list[LabelledContext]:
@@ -136,7 +136,7 @@ class Loader:
     def _turn(
         self, name: str, records: list[LabelledContext], step: int, n: float
     ) -> list[LabelledContext]:
-        """Take the next records of a set: all of them once, then again in another order."""
+        """Take the next records of a set: each record once, then all again in another order."""
         chosen = []
         for place in range(int(step * n), int((step + 1) * n)):
             epoch, at = divmod(place, len(records))
@@ -157,7 +157,7 @@ class Loader:
         ]
 
     def _bound(self, step: int) -> list[LabelledContext]:
-        """Make claims whose every word stands in the sources, each kind in turn."""
+        """Make records of claims in the words of the sources, each kind of claim in turn."""
         n = self.recipe.bound_per_step
         found: list[LabelledContext] = []
         rng = random.Random(f"{self.recipe.seed} bound {step}")
@@ -172,13 +172,13 @@ class Loader:
         return found
 
     def _strange(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """Sometimes replace the last claim by one about something else."""
+        """Sometimes replace the last claim of a record by a claim about something else."""
         if not self._drawn(self.recipe.stranger_share, rng):
             return record
         return with_stranger(record, rng.sample(self.contrasts[record.task.split("-")[1]], 4))
 
     def _reformatted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
-        """Sometimes write the values of an answer in other formats."""
+        """Sometimes write the values of an answer, such as dates, in other formats."""
         share = self.recipe.reformatted_share
         answers = [
             reformatted(answer, rng) if rng.random() < share else answer
@@ -198,7 +198,8 @@ class Loader:
 
     @staticmethod
     def _drawn(share: float, rng: random.Random) -> bool:
-        # For a share of 0 no number is drawn, so that older recipes give the same run as before.
+        # For a share of 0 no random number is drawn. So recipes older than a setting, where it is
+        # 0, still draw the same numbers.
         return share > 0 and rng.random() < share
 
     def _quoted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
@@ -240,7 +241,7 @@ class Loader:
             return None
         used = sorted({i for sentence in sentences for i in sentence.reads})
         if rng is not None and len(used) > self.recipe.max_passages:
-            # The passages that most sentences select stay; sentences that need others are dropped.
+            # Keep the passages that most sentences select, and drop sentences that need others.
             times = Counter(i for sentence in sentences for i in sentence.reads)
             used = sorted(sorted(used, key=lambda i: -times[i])[: self.recipe.max_passages])
             sentences = [s for s in sentences if set(s.reads) <= set(used)]
@@ -254,15 +255,15 @@ class Loader:
 
 
 def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False) -> Tensor:
-    """Cross entropy of word pieces, of sentences, and of the most doubtful piece of each sentence.
+    """Compute the loss: cross entropy of word pieces, sentences, and sentences' worst pieces.
 
-    The third decides whether an answer is flagged, so a single wrongly flagged piece of a faithful
-    sentence costs much in training too.
+    The most doubtful piece of a sentence decides whether its answer is flagged. So it has a loss of
+    its own, by which a single wrongly flagged piece of a faithful sentence costs much.
 
     Args:
         model: The reader.
         group: Answers to one context.
-        recipe: Has the weights of the three losses.
+        recipe: Where the weights of the three losses come from.
         mixed: Whether to compute matrix products in bfloat16.
     """
     with torch.autocast(group.ids.device.type, dtype=torch.bfloat16, enabled=mixed):
@@ -285,7 +286,7 @@ def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False)
 
 
 def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross entropy of the items that have a label; 0 if there are none."""
+    """Return the mean cross entropy of the items that have a label; 0 if there are none."""
     known = labels >= 0
     return F.cross_entropy(logits[known], labels[known], reduction="sum") / known.sum().clamp_min(1)
 
@@ -294,7 +295,7 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def evaluate(
     model: Reader, groups: list[tuple[Group, LabelledContext]], *, mixed: bool = False
 ) -> str:
-    """Validation scores as text: F1 of answers at its best threshold, AUROC of answers, pieces."""
+    """Return validation scores as text: best F1 of answers, and AUROC of answers and pieces."""
     model.eval()
     device = model.head.weight.device.type
     tops, golds, tasks, scores, targets = [], [], [], [], []
@@ -327,10 +328,11 @@ def evaluate(
 
 
 def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.AdamW:
-    """AdamW with another learning rate for heads and feature table, and no decay for vectors.
+    """Make AdamW, with its own learning rate for heads and feature table, and no decay for vectors.
 
-    The table of word pieces is not trained: most pieces are rare, and its whole gradient would be
-    written at every step. Nor is the relative bias, whose gradient is as large as the scores.
+    Two tables are frozen. The gradient of the table of word pieces would be written as a whole at
+    every step, though few pieces occur in one. That of the relative bias would be as large as the
+    attention scores.
     """
     model.word.weight.requires_grad_(False)
     if model.near is not None:
@@ -350,12 +352,12 @@ def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.Ad
 
 
 def moved(group: Group, device: str) -> Group:
-    """Move a group to a device."""
+    """Return a copy of a group on a device."""
     return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
 
 
 def has_both_kinds(groups: Sequence[tuple[Group, LabelledContext]]) -> bool:
-    """Whether some answers have marks and some have none, as scores need."""
+    """Return whether some answers have marks and some have none, which scores require."""
     return len({bool(answer.spans) for _, record in groups for answer in record.answers}) == 2
 
 
@@ -375,14 +377,15 @@ def train(
     """Train by a recipe, with regular checkpoints and validation scores.
 
     Args:
-        recipe: Every number of the run.
+        recipe: The numbers of the training.
         loader: Draws the groups of each step.
         model: The model, which is trained in place.
-        out: An existing folder. ``reader.safetensors`` gets the weights at the last scores, with
-            adapters merged; ``state.pt`` gets trained weights, optimizer and step, to resume.
+        out: An existing folder. ``reader.safetensors`` gets the weights that were scored last, with
+            adapters merged. ``state.pt`` gets what resuming needs: trained weights, optimizer and
+            step.
         resume: Whether to continue from ``state.pt``, if it exists.
-        checkpoint_every: Steps between two checkpoints; the last step has one too. Every third is
-            scored.
+        checkpoint_every: Steps between two checkpoints. The last step has one too. At every third
+            checkpoint, and at the last, the model is scored.
         device: ``cpu`` or ``cuda``.
         mixed: Whether to compute matrix products in bfloat16.
         curve_contexts: Validation contexts of each kind that are scored; ``None`` is all.
@@ -439,6 +442,6 @@ def train(
 
 
 def trained_part(model: Reader) -> dict[str, Tensor]:
-    """The weights that are trained; with adapters, a small part of all weights."""
+    """Return the weights that are trained; with adapters, these are a small part of all weights."""
     learning = {name for name, part in model.named_parameters() if part.requires_grad}
     return {name: tensor for name, tensor in model.state_dict().items() if name in learning}

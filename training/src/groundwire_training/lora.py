@@ -1,4 +1,4 @@
-"""Low-rank adapters in the reader: small matrices are trained, the large ones are not."""
+"""Adds low-rank adapters to the reader: small matrices that are trained in place of large ones."""
 
 import torch
 from torch import Tensor
@@ -12,9 +12,9 @@ _ADAPTER = "default"
 
 
 def add_adapters(model: Reader, lora: Lora) -> None:
-    """Add adapters to every layer; from then on only they, heads and small tables are trained.
+    """Add adapters to every layer, and freeze all weights but adapters, heads and small tables.
 
-    They begin at zero, so the output of the model does not change.
+    The adapters begin at zero, so the output of the model does not change at first.
     """
     from peft import LoraConfig, inject_adapter_in_model  # imported here, as it takes seconds
 
@@ -31,7 +31,7 @@ def add_adapters(model: Reader, lora: Lora) -> None:
 
 @torch.no_grad()
 def merged(model: Reader) -> dict[str, Tensor]:
-    """The weights of a reader under their original names, with adapters merged."""
+    """Return the weights of a reader with adapters merged, under the names without adapters."""
     weights = {
         name.replace(".base_layer.", "."): tensor
         for name, tensor in model.state_dict().items()

@@ -1,4 +1,4 @@
-"""Packages the encoder that ships beside the reader: the unmodified base, with its manifest.
+"""Packages MiniLM, the encoder that is deployed beside the reader, as a model folder.
 
 ``python -m groundwire_training.minilm --base model.safetensors --out DIR`` writes the folder, the
 same bytes each time. ``--compare FILE`` also compares int8 with fp32 on the lines of a file.
@@ -25,7 +25,7 @@ CARD = "MODEL_CARD.md"
 
 
 def package(base: Path, out: Path, *, int8: bool = True) -> None:
-    """Write a model folder.
+    """Write the model folder of the encoder.
 
     Args:
         base: ``model.safetensors`` of all-MiniLM-L6-v2.
@@ -44,7 +44,8 @@ def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> No
 
     Args:
         folder: The folder of the graph.
-        operating_points: Thresholds of the similarity detector; a claim below one is unsupported.
+        operating_points: Thresholds of the similarity detector, by name. A claim whose similarity
+            is below the threshold is unsupported.
     """
     tokenizer = find_model(DEFAULT_MODEL).files["tokenizer.json"]
     names = [name for name in (GRAPH, CARD) if (folder / name).exists()]
@@ -55,7 +56,7 @@ def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> No
         "licence": "Apache-2.0",
         "base": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), unmodified",
         "languages": ["en"],
-        # One file serves both encoders.
+        # The encoder uses the tokenizer file of the default model.
         "tokenizer": {"model": DEFAULT_MODEL, "sha256": tokenizer.sha256},
         "operating_points": dict(operating_points),
         "files": {name: file_entry(folder / name) for name in names},
@@ -65,12 +66,12 @@ def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> No
 
 
 def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosine of each pair of rows of length 1, shape ``(n,)``."""
+    """Return the cosine of each pair of rows, which have length 1; shape ``(n,)``."""
     return np.asarray((first * second).sum(axis=1))
 
 
 def compare(folder: Path, base: Path, texts: list[str]) -> NDArray[np.float32]:
-    """Cosines between the embeddings of a folder and of the base in fp32, shape ``(n,)``."""
+    """Compute cosines between a folder's embeddings and the base's in fp32, shape ``(n,)``."""
     pieces = WordPieces(find_model(DEFAULT_MODEL).folder / "tokenizer.json")
     with tempfile.TemporaryDirectory() as temporary:
         exact = Path(temporary) / GRAPH

@@ -31,15 +31,16 @@ class Group:
         question_length: Length of the question without padding; a scalar.
         ids: Word pieces of all sentences, each with [CLS] and [SEP]; ``(T,)``.
         places: Position of each piece in its sentence, from 0; ``(T,)``.
-        sentence: Index of its sentence, -1 for padding; ``(T,)``.
+        sentence: Index of each piece's sentence, -1 for padding; ``(T,)``.
         features: Match features; ``(T, F)``.
-        reads: Whether a sentence attends to a passage; ``(S, C)``.
-        recalls: Whether a sentence attends to an earlier sentence; ``(S, S)``.
+        reads: Whether each sentence attends to each passage; ``(S, C)`` for S sentences.
+        recalls: Whether each sentence attends to each other, earlier sentence; ``(S, S)``.
         labels: 0 supported, 1 unsupported, 2 contradicted, -1 unknown, -100 for special tokens and
             padding; ``(T,)``.
         sentence_labels: Labels of sentences, -100 if unknown; ``(S,)``.
         answers: Index of the answer of each sentence; ``(S,)``.
-        extents: Start and end of each answer in ``ids``, padding included; ``(A, 2)``.
+        extents: Start and end of each answer in ``ids``, padding included; ``(A, 2)`` for A
+            answers.
     """
 
     passages: Tensor
@@ -60,7 +61,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class AttentionInput:
-    """Keys, values and bias that a part of a text attends to.
+    """The keys and values that a part of a text attends to, and the bias of the scores.
 
     Attributes:
         rows: The part of the text.
@@ -77,7 +78,7 @@ class AttentionInput:
 
 
 def attention(queries: Tensor, given: AttentionInput) -> Tensor:
-    """Softmax attention, ``(B, H, L, W)``.
+    """Compute softmax attention, shape ``(B, H, L, W)``.
 
     On a CPU, two batched products take less than half the time of PyTorch's fused kernel, forward
     and backward (1,024 queries and 2,080 keys in bfloat16 on one core of an EPYC: 93 and 218 ms).
@@ -94,7 +95,7 @@ def attention(queries: Tensor, given: AttentionInput) -> Tensor:
 
 
 class Layer(nn.Module):
-    """One encoder layer of BERT, which attends to given keys and values."""
+    """One encoder layer of BERT, in which a text attends to given keys and values."""
 
     def __init__(self, sizes: Architecture, dropout: float) -> None:
         super().__init__()
@@ -106,11 +107,11 @@ class Layer(nn.Module):
         self.drop = _dropout(dropout)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values ``(B, H, L, W)`` of hidden states ``(B, L, D)``."""
+        """Compute the keys and values ``(B, H, L, W)`` of hidden states ``(B, L, D)``."""
         return self._split(self.k(x)), self._split(self.v(x))
 
     def attend(self, x: Tensor, parts: Sequence[AttentionInput]) -> Tensor:
-        """Apply the layer to ``x`` ``(B, L, D)``; the parts cover its length, one by one."""
+        """Apply the layer to ``x`` ``(B, L, D)``; the parts' rows cover its length in order."""
         q = self._split(self.q(x))
         seen = torch.cat([attention(q[:, :, part.rows], part) for part in parts], 2)
         x = self.ln1(x + self.drop(self.o(seen.transpose(1, 2).reshape(x.shape))))
@@ -122,11 +123,11 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """The reader: word pieces of sentences and their evidence in, logits out.
+    """The reader: it computes logits from the word pieces of sentences and their evidence.
 
-    ``near`` is the relative bias by distance, if the base has one: row 511 + d is added to the
-    score of a key d positions after the query. It applies inside a text alone:
-    :func:`groundwire_training.bases.relative_bias` says why.
+    ``near`` is the relative bias by distance, if the base has one. Its row 511 + d is added to the
+    score of a key d positions after the query. It applies only within a text, for the reason that
+    :func:`groundwire_training.bases.relative_bias` gives.
     """
 
     def __init__(self, sizes: Architecture = MINILM, *, dropout: float = 0.1) -> None:
@@ -150,19 +151,19 @@ class Reader(nn.Module):
         self.head, self.sentence_head = nn.Linear(d, N_LABELS), nn.Linear(d, N_LABELS)
 
     def embed(self, ids: Tensor, places: Tensor, role: TextRole, features: Tensor | None) -> Tensor:
-        """Word, position, role and feature embeddings; ``(..., L)`` to ``(..., L, D)``."""
+        """Sum word, position, role and feature embeddings; ``(..., L)`` to ``(..., L, D)``."""
         positions = places + (SENTENCE_START if role is TextRole.ANSWER else 0)
         x = self.ln(self.word(ids) + self.pos(positions) + self.role.weight[int(role)])
         out: Tensor = self.drop(x if features is None else x + self.feat(features).sum(-2))
         return out
 
     def forward(self, group: Group) -> tuple[Tensor, Tensor]:
-        """Logits of word pieces ``(T, 3)`` and of sentences ``(S, 3)``."""
+        """Compute the logits of word pieces, ``(T, 3)``, and of sentences, ``(S, 3)``."""
         places = torch.arange(group.passages.shape[1])
         asked = torch.arange(group.question.shape[1])
         passages = self.embed(group.passages, places, TextRole.SOURCE, None)
         question = self.embed(group.question, asked, TextRole.QUESTION, None)
-        # A reader that does not recall has an empty history, which adds no keys.
+        # If earlier sentences are not attended to, the history is empty and adds no keys.
         recalled = group.ids if self.sizes.recalls else group.ids[:0]
         recalled_at = group.places[: len(recalled)]
         history = self.embed(recalled[None], recalled_at[None], TextRole.HISTORY, None)
@@ -202,25 +203,25 @@ class Reader(nn.Module):
         return self.head(self.drop(answer[0])), self.sentence_head(self.drop(firsts))
 
     def typed_layers(self) -> list[Layer]:
-        """The layers, first to last."""
+        """Return the layers, first to last."""
         return [layer for layer in self.layers if isinstance(layer, Layer)]
 
     def _near(self, places: Tensor, dtype: torch.dtype) -> Tensor:
-        """The relative bias inside a text, ``(1, H, L, L)``; zero ``(1, 1, 1, 1)`` if none."""
+        """Return the relative bias in a text, ``(1, H, L, L)``; if none, zero ``(1, 1, 1, 1)``."""
         if self.near is None:
             return torch.zeros(1, 1, 1, 1, dtype=dtype, device=places.device)
         distance = places[None, :] - places[:, None] + (POSITIONS - 1)
         return self.near[distance].permute(2, 0, 1)[None].to(dtype)
 
     def _parts(self, group: Group, dtype: torch.dtype) -> list[tuple[slice, Tensor, Tensor]]:
-        """For each answer: its range, its bias over all keys, and its bias over its own keys."""
+        """Return for each answer its range, its bias over all keys, and that over its own keys."""
         parts = []
         for start, end in group.extents.tolist():
             of = group.sentence[start:end]
             same = of[:, None] == of[None, :]
             real = (of >= 0)[:, None]
             of = of.clamp_min(0)
-            # Padding (sentence -1) attends to itself, so that no row of the softmax is empty.
+            # Padding (sentence -1) attends to itself: a softmax over no keys would give NaN.
             passages = (group.reads[of][:, :, None] & group.passage_mask[None]).flatten(1) & real
             asked = torch.arange(group.question.shape[1], device=of.device) < group.question_length
             question = asked[None] & real

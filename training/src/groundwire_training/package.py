@@ -1,4 +1,4 @@
-"""Packages weights as a model folder: graph, tables, manifest with hashes.
+"""Packages weights as a model folder: the graph, the tables, and a manifest with hashes.
 
 ``python -m groundwire_training.package --weights reader.safetensors --tables DIR --out DIR``
 """
@@ -35,7 +35,7 @@ def package(
     operating_points: Mapping[str, float],
     calibration: Mapping[str, float],
 ) -> None:
-    """Write a model folder.
+    """Write the model folder of a reader.
 
     Args:
         weights: A checkpoint of the training loop, ``.safetensors``.
@@ -69,7 +69,7 @@ def package_cross(
     version: str,
     int8: bool = True,
 ) -> None:
-    """Write the folder of a cross-encoder, still to be calibrated with the embedded reader.
+    """Write the model folder of a cross-encoder; calibration has to follow.
 
     Args:
         weights: The state of a :class:`groundwire_training.cross.CrossModel`, adapters merged.
@@ -115,7 +115,8 @@ def write_manifest(
         answer_calibration: Calibration of answers.
         sentence_calibration: Calibration of claims read with their passages.
         lines_calibration: Calibration of claims read with a few lines alone.
-        companion: Revision of the embedded reader that a cross-encoder works beside.
+        companion: Revision of the embedded reader whose scores a cross-encoder is added to; given
+            for a cross-encoder alone.
         cross_weights: Weights of the cross-encoder's logits.
     """
     names = [
@@ -157,7 +158,7 @@ def _base_of(sizes: Architecture) -> str:
 
 
 def main() -> None:
-    """Package from the command line; thresholds come from ``groundwire_training.calibrate``."""
+    """Package from the command line, with thresholds that calibration has yet to replace."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--tables", type=Path, required=True)

@@ -1,6 +1,6 @@
-"""Reads files of claims with evidence and a label: JSON Lines, for the explainer.
+"""Reads JSON Lines files of claims with evidence and a label, to train the explainer.
 
-Rows have our keys, or those of SNLI and similar sets; docs/training.md lists them.
+Rows have Groundwire's keys, or the keys of SNLI and similar sets; docs/training.md lists them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from groundwire.errors import GroundwireError, InputError
 from groundwire_training.rows import RowError, hold_out, lines_of_file, object_of
 
-#: Names of the classes, in SNLI's order; rows may also give the index.
+#: Names of the classes, in SNLI's order; a row may give the index in place of the name.
 LABELS = ("entailment", "neutral", "contradiction")
 _EVIDENCE = ("evidence", "premise", "context", "sentence1")
 _CLAIM = ("claim", "hypothesis", "answer", "sentence2")
@@ -24,13 +24,13 @@ _NAMES: Mapping[object, int] = {
     "not enough info": 1,
     "refutes": 2,
 }
-#: Labels of SNLI for rows whose annotators did not agree.
+#: SNLI's labels for rows whose annotators did not agree.
 _WITHOUT = ("-", -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A claim with its evidence and label, an index of :data:`LABELS`."""
+    """A claim with its evidence and its label; the label is an index of :data:`LABELS`."""
 
     evidence: str
     claim: str
@@ -38,11 +38,13 @@ class Pair:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read a file, or each JSON Lines file of a folder; rows without an agreed label are left out.
+    """Read the pairs of a JSON Lines file, or of all such files of a folder.
+
+    Rows whose annotators did not agree on a label are left out.
 
     Raises:
         RowError: At the first line that cannot be used.
-        InputError: If there is no row with a label.
+        InputError: If no row has a label.
         OSError: If a file cannot be read.
     """
     files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
@@ -56,10 +58,10 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def split_pairs(path: Path, pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Hold out the pairs of a tenth of the evidence texts, the same ones in every run.
+    """Hold out the pairs of a tenth of the evidence texts; each run holds out the same ones.
 
     Returns:
-        Pairs to measure with and pairs to train with.
+        The pairs to measure with, and the pairs to train with.
 
     Raises:
         TooFewContextsError: If all pairs have the same evidence.

@@ -20,12 +20,13 @@ from groundwire.errors import DatasetError, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One prompt.
+    """A prompt with its label.
 
     Attributes:
         text: The prompt.
-        is_due: Whether the answer needs a check.
-        source: The set it comes from; ``own`` if the prompt was labelled by itself.
+        is_due: Whether the answer to the prompt needs a check.
+        source: Name of the set that the prompt comes from; ``own`` if the prompt has a label of its
+            own, not that of its set.
         category: Category within the set.
     """
 
@@ -78,12 +79,12 @@ _MADE_UP = (
 
 
 def by_source(path: Path, *, withheld: bool = False) -> list[Prompt]:
-    """Read prompts that are labelled by the set they come from, with our corrections.
+    """Read prompts that have the label of their set or category, with corrections.
 
     Args:
         path: JSON Lines with ``prompt``, ``dataset``, ``category`` and ``needs_fact_check``.
-        withheld: Whether to read only the sets of :data:`WITHHELD`, to measure with, or only the
-            others, to train with.
+        withheld: Whether to read only the sets of :data:`WITHHELD`, to measure with. Otherwise only
+            all other sets are read, to train with.
 
     Raises:
         DatasetError: At the first row without these keys.
@@ -106,8 +107,8 @@ def _amended(path: Path, row: tuple[int, Any]) -> Prompt | None:
     if name in LEFT_OUT or (name.startswith("t0_") and any(task in category for task in _MADE_UP)):
         return None
     if name in {"t0_samsum", "t0_gigaword"}:
-        # The set's label is 0. We use 1, for a summary can state what its text does not; but
-        # writing a dialogue from a summary is fiction.
+        # The label of these sets is 0. It is corrected to 1, because a summary can state things
+        # that its text does not. To write a dialogue from a summary remains fiction.
         is_due = "Write_a_dialogue" not in category
     return Prompt(text=text, is_due=is_due, source=name, category=category)
 
@@ -132,7 +133,7 @@ def own(path: Path) -> list[Prompt]:
 
 
 def sampled(prompts: Iterable[Prompt], at_most: int, *, seed: int) -> list[Prompt]:
-    """Draw at most this many prompts of each source at random, each text once."""
+    """Draw at most ``at_most`` prompts of each set at random; no text of a set is drawn twice."""
     groups: dict[str, dict[str, Prompt]] = defaultdict(dict)
     for prompt in prompts:
         groups[prompt.source].setdefault(prompt.text, prompt)
@@ -203,7 +204,7 @@ def _dolly(path: Path) -> Iterator[str]:
             yield row["instruction"]
 
 
-#: Words of Alpaca's instructions that ask for fiction.
+#: Words by which instructions of Alpaca that ask for fiction are recognised.
 _CREATIVE = ("poem", "story", "song", "haiku", "joke", "slogan", "imagine", "creative", "fiction")
 
 
@@ -233,7 +234,7 @@ PUBLISHED: dict[str, tuple[str, Callable[[Path], Iterator[str]], bool]] = {
 
 
 def published(folder: Path) -> list[Prompt]:
-    """Read the prompts of the published sets in a folder; each has a folder of its own name.
+    """Read the prompts of the published sets; each set is in a subfolder with its name.
 
     Raises:
         DatasetError: If a file does not have its published format.

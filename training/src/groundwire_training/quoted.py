@@ -1,7 +1,7 @@
-"""Makes answers of sentences that the sources have word for word, and that are thus supported.
+"""Makes answers from sentences of the sources, copied word for word and therefore supported.
 
-Slot-annotated answers paraphrase their sources. A reader trained on paraphrases alone doubts a
-short sentence that repeats its evidence.
+Slot-annotated answers paraphrase their sources. A reader that is trained only on paraphrases doubts
+short sentences that repeat their evidence.
 """
 
 import random
@@ -11,21 +11,21 @@ from groundwire.text.segment import segment
 from groundwire_training.corrupt import Grounds, corrupt_any
 from groundwire_training.sets import LabelledContext
 
-# Fewest and most words of such a sentence.
+# The least and the most words of a sentence to copy.
 _LEAST, _MOST = 3, 30
-# Share of sentences that get a mistake, so that a copied sentence is not always right.
+# Share of copied sentences that get a mistake, lest the reader learn that all copies are right.
 _WRONG_SHARE = 0.3
 
 
 def quoted(record: LabelledContext, rng: random.Random) -> MarkedAnswer | None:
-    """Make an answer of a sentence of a source, sometimes with a mistake put in by program.
+    """Make an answer from a sentence of a source, sometimes with a mistake put in by program.
 
     Args:
         record: A record of any set.
         rng: The only source of randomness.
 
     Returns:
-        The answer; ``None`` if the sources are data, or have no sentence.
+        The answer; ``None`` if a source is JSON data, or no sentence can stand alone.
     """
     grounds = Grounds([source.text for source in record.sources])
     if grounds.has_data:

@@ -1,6 +1,7 @@
 """Recipes: the numbers of a training run, which a resumed run must not change.
 
-PyTorch is not imported here, since the command's help shows the numbers without it.
+This module does not import PyTorch, so that the help of the command can show the defaults of the
+numbers without it.
 """
 
 import json
@@ -83,7 +84,7 @@ class Recipe:
     seed: int = 0
 
     def rate_share(self, step: int) -> float:
-        """The learning rate at a step, counted from 0, as a share of the highest: at most 1."""
+        """Return the learning rate of a step, counted from 0, as a share of the highest rate."""
         falling = (self.steps - step) / max(1.0, self.decay_share * self.steps)
         return min((step + 1) / self.warmup, max(0.02, min(1.0, falling)))
 
@@ -151,7 +152,7 @@ class Lora:
 
 
 class RunExistsError(InputError):
-    """The output folder has a run already."""
+    """The output folder has a training run already, and the command does not say to resume it."""
 
     def __init__(self, out: Path) -> None:
         super().__init__(out)
@@ -162,7 +163,7 @@ class RunExistsError(InputError):
 
 
 class DifferentRecipeError(InputError):
-    """The run to resume was started with other numbers."""
+    """The training run to resume was started with another recipe."""
 
     def __init__(self, out: Path, differences: Mapping[str, tuple[object, object]]) -> None:
         super().__init__(out, differences)
@@ -190,7 +191,7 @@ def begin_run(out: Path, numbers: Mapping[str, object], *, is_begun: bool, resum
 
     Raises:
         RunExistsError: If there is a checkpoint and ``resume`` is false.
-        DifferentRecipeError: If that run has other numbers.
+        DifferentRecipeError: If the run to continue was started with other numbers.
     """
     path = out / "recipe.json"
     if is_begun and not resume:

@@ -1,7 +1,7 @@
 """Writes the values of an answer in other formats, which a detector must not flag.
 
-Such as "1,234" for "1234", "5 percent" for "5%", "5 m" for "5 metres", "10:00" for "10 AM",
-"5 January" for "January 5", "three" for "3", or bold around a number. Marked text stays as it is.
+Examples are "1,234" for "1234", "5 percent" for "5%", "5 m" for "5 metres", "10:00" for "10 AM",
+"5 January" for "January 5", "three" for "3", and a number in bold. Marked text is not changed.
 """
 
 import random
@@ -99,7 +99,8 @@ def _bold(match: re.Match[str]) -> str:
 _BOLD_SHARE = 0.3
 _ALONE = r"(?<![\w.,:/$€£#*-])"
 _END = r"(?![\w%*]|[.,:/-]\d|\s?(?:AM|PM|am|pm|a\.m|p\.m))"
-#: Patterns to rewrite, and how. A four-digit number that may be a year is not grouped.
+#: Patterns of values, each with the function that rewrites a match. A number of four digits that
+#: may be a year gets no comma.
 _WAYS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
     (re.compile(pattern), way)
     for pattern, way in (
@@ -128,7 +129,7 @@ def reformatted(answer: MarkedAnswer, rng: random.Random, *, share: float = 0.5)
     """Write about a share of an answer's numbers, dates and times in another way.
 
     Args:
-        answer: The answer; its marked text stays as it is.
+        answer: The answer; its marked text is not changed.
         rng: The only source of randomness.
         share: Probability that a value is rewritten, in [0, 1].
     """

@@ -1,4 +1,4 @@
-"""Reports of the progress of a training run."""
+"""The interface that receives the progress of a training run, and one that logs it."""
 
 import logging
 import time
@@ -11,16 +11,16 @@ class Report(Protocol):
     """Receives the progress of a training run."""
 
     def begin(self, done: int, total: int) -> None:
-        """Take the number of steps done by an earlier run, and of all steps."""
+        """Receive the number of steps that an earlier run has done, and the number of all steps."""
 
     def step(self, number: int, loss: float) -> None:
-        """Take the number of a finished step, from 1, and its loss."""
+        """Receive the number of a finished step, from 1, and its loss."""
 
     def saved(self, number: int) -> None:
-        """Take the number of a step after which a checkpoint was written."""
+        """Receive the number of a step after which a checkpoint was written."""
 
     def say(self, text: str) -> None:
-        """Take a message, such as validation scores."""
+        """Receive a message, such as validation scores."""
 
 
 class Logged:
@@ -30,16 +30,16 @@ class Logged:
         self._start = time.perf_counter()
 
     def begin(self, done: int, total: int) -> None:
-        """Log the number of steps done by an earlier run, and of all steps."""
+        """Log the number of steps that an earlier run has done, and the number of all steps."""
         log.info("from step %d to %d", done, total)
 
     def step(self, number: int, loss: float) -> None:
-        """Log every tenth step."""
+        """Log the step if its number is a multiple of ten."""
         if number % 10 == 0:
             log.info("step %d loss %.4f, %.0f s", number, loss, time.perf_counter() - self._start)
 
     def saved(self, number: int) -> None:
-        """Do nothing."""
+        """Do nothing: checkpoints are not logged."""
 
     def say(self, text: str) -> None:
         """Log a message."""

@@ -1,8 +1,8 @@
-"""Sentences of the sources in other words: some say the same, others the contrary or more.
+"""Makes claims from sentences of the sources in other words, some right and some wrong.
 
-A word of obligation, frequency, amount or state gives way to one that means the same, or to one
-that does not; or the end of a sentence, which tells when, where or on what condition, gives way to
-that of another sentence.
+One kind replaces a word of obligation, frequency, amount or state, by a synonym for a right claim
+and by a word of other meaning for a wrong one. The other kind replaces the end of a sentence, which
+tells when, where or on what condition, by the end of another sentence.
 """
 
 import random
@@ -14,7 +14,7 @@ from groundwire_training.corrupt.edits import CONTRADICTED, UNSUPPORTED, shuffle
 from groundwire_training.corrupt.wording import WORD, stems
 from groundwire_training.sets import LabelledContext, sentences_of
 
-# Words; those that say the same in their place; those that do not.
+# On each line: words, then replacements of the same meaning, then replacements of other meaning.
 _WORDINGS = """
 must: has to, needs to, is required to | may, can, need not, should not, must not
 must not: may not, is not allowed to, cannot | may, can, must, need not
@@ -125,7 +125,7 @@ def _read(table: str) -> dict[str, tuple[list[str], list[str]]]:
 
 _TABLE = _read(_WORDINGS)
 _KNOWN = re.compile(rf"\b(?:{'|'.join(sorted(_TABLE, key=len, reverse=True))})\b(?![-’'])")
-# Words of sentences in which another word does not change what is said.
+# Words of sentences that state nothing definite, so that another word need not make them wrong.
 _UNCLEAR = re.compile(r"\b(?:whether|if|either)\b|\?", re.I)
 _AMOUNT = frozenset({"more than", "less than", "up to", "at least", "at most", "around", "about"})
 _END = re.compile(
@@ -133,19 +133,20 @@ _END = re.compile(
     r"until|from|under|through|because|when|if|unless|every|each|upon|per|as) [^,.;:()]{3,60})"
     r"(?=[.!]?$)"
 )
-#: Fewest and most words of a sentence, and most of its end.
+#: The least and the most words of a sentence, and the most words of its end.
 _LEAST, _MOST, _MOST_OF_END = 5, 36, 9
 
 
 def other_wording(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A sentence of the sources with a word replaced by one of the same sense, and by another.
+    """Take a sentence of a record, and replace one of its words for a right and a wrong claim.
 
     Args:
-        record: A context of any set.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources; ``None`` where no sentence has a word of the table.
+        A record with the same sources and no question. Its answers are the right claim, which may
+        be the sentence itself, and the wrong one. ``None`` if no sentence has a word of the table.
     """
     for sentence in shuffled(_usual_sentences(record), rng):
         if _UNCLEAR.search(sentence):
@@ -162,14 +163,17 @@ def other_wording(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_end(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """A sentence, and the same with the end of another sentence, in place of its own or added.
+    """Take a sentence of a record, and give it the end of another sentence for a wrong version.
+
+    The end replaces the sentence's own end, or is added if it has none.
 
     Args:
-        record: A context of any set.
-        rng: The only source of chance.
+        record: A record of any set.
+        rng: The only source of randomness.
 
     Returns:
-        The same sources; ``None`` where no two sentences have different ends.
+        A record with the same sources and no question, whose answers are the sentence and its wrong
+        version. ``None`` if no sentence can get another's end.
     """
     found = _usual_sentences(record)
     ends = [m for m in map(_last_end, found) if m]
@@ -219,7 +223,7 @@ def _last_end(sentence: str) -> re.Match[str] | None:
 
 
 def _is_said(end: str, sentence: str, all_sentences: list[str]) -> bool:
-    """Whether a sentence of the sources that is like this one has the words of this end."""
+    """Return whether a sentence with similar words has all words of an end."""
     words = {word for word in WORD.findall(end.lower()) if len(word) > 3 or word.isdigit()}
     own = stems(sentence)
     return not words or any(

@@ -1,7 +1,7 @@
 """Reads a user's own file of labelled answers: JSON Lines, plain or gzip.
 
-docs/training.md shows the format. A line that cannot be used is an error with its number, never
-skipped silently.
+docs/training.md shows the format. A line that cannot be used is never skipped: it raises an error
+that names its number.
 """
 
 import gzip
@@ -18,7 +18,8 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.sets import LabelledContext
 
-#: Numbers of labels in :class:`groundwire.evaluation.datasets.slots.MarkedAnswer`, by name.
+#: The numbers that :class:`groundwire.evaluation.datasets.slots.MarkedAnswer` has for labels, by
+#: name of the label.
 LABELS = {"unsupported": 1, "contradicted": 2}
 #: Share of the contexts that are held out: at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1
@@ -30,7 +31,7 @@ _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class RowError(InputError):
-    """A line of a file of labelled answers cannot be used."""
+    """A line of a file of labelled answers or pairs cannot be used."""
 
     def __init__(self, path: Path, line: int, problem: str) -> None:
         super().__init__(path, line, problem)
@@ -56,7 +57,7 @@ class TooFewContextsError(InputError):
 
 
 def read(path: Path) -> list[LabelledContext]:
-    """Read a file of labelled answers; answers with equal context and question are one record.
+    """Read a file of labelled answers; answers with the same sources and question form a record.
 
     Raises:
         RowError: At the first line that cannot be used.
@@ -79,11 +80,11 @@ def read(path: Path) -> list[LabelledContext]:
 def split(
     path: Path, records: Sequence[LabelledContext]
 ) -> tuple[list[LabelledContext], list[LabelledContext]]:
-    """Hold out a tenth of the contexts, the same ones in every run.
+    """Hold out a tenth of the contexts; each run holds out the same ones.
 
     Returns:
-        Records to measure with and records to train with. All records with the same sources are in
-        one part, whatever their questions.
+        The records to measure with, and the records to train with. Records with the same sources
+        but different questions are in the same part.
 
     Raises:
         TooFewContextsError: If there are fewer than two contexts.
@@ -96,7 +97,7 @@ def split(
 
 
 def hold_out(path: Path, contexts: Iterable[_Context]) -> set[_Context]:
-    """Choose the contexts to hold out; equal contexts give the same choice.
+    """Choose a tenth of the contexts to hold out; the same contexts always give the same choice.
 
     Raises:
         TooFewContextsError: If there are fewer than two contexts.
@@ -114,7 +115,11 @@ def _texts(record: LabelledContext) -> tuple[str, ...]:
 
 
 def lines_of_file(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Read the lines that are not blank, with their numbers."""
+    """Yield the lines of a file that are not blank, with their numbers; the file may be gzipped.
+
+    Raises:
+        RowError: If a gzipped file is damaged.
+    """
     number = 0
     with path.open("rb") as stream:
         is_packed = stream.read(2) == _GZIP_MAGIC
@@ -157,7 +162,7 @@ def object_of(line: bytes) -> Mapping[str, Any]:
     """Parse a line as a JSON object.
 
     Raises:
-        InputError: If it is not a JSON object.
+        InputError: If the line is not a JSON object.
     """
     try:
         row = json.loads(line.decode("utf-8-sig"))

@@ -1,4 +1,4 @@
-"""A training run of the reader: train, export, calibrate, and write a model folder."""
+"""Runs the training of the reader: trains, exports, calibrates and writes a model folder."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,13 +30,13 @@ class ReaderRun:
     Attributes:
         data: A folder of sets, or a file of labelled answers.
         out: Folder for recipe, checkpoints, and the model folder ``model``.
-        recipe: Every number of the run.
+        recipe: The numbers of the training.
         start: Weights of a reader to train further.
-        base: ``model.safetensors`` of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin with in place
-            of ``start``.
+        base: ``model.safetensors`` of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin with if there
+            is no ``start``.
         layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
-        tables: Folder with ``tokenizer.json`` and ``words.npz``; ``None`` is the embedded reader's.
-        lora: Adapters to train; ``None`` trains all weights.
+        tables: Folder with ``tokenizer.json`` and ``words.npz``; ``None``: the embedded reader's.
+        lora: Settings of adapters to train; ``None`` trains all weights.
         device: ``cpu`` or ``cuda``.
         threads: CPU threads; ``None`` leaves the number to PyTorch, and calibrates with one.
         precision: ``fp32``, ``bf16``, or ``auto``: bf16 if the device has instructions for it.
@@ -98,10 +98,10 @@ def train_reader(run: ReaderRun, report: Report) -> Path:
 
 
 def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
-    """Write the model folder of a trained run, and calibrate it.
+    """Write the model folder of a finished training, and calibrate it.
 
-    If the validation answers do not allow that, calibration and thresholds are those of the tables'
-    folder.
+    If the validation answers are not enough for a calibration, the folder gets the calibration and
+    thresholds of the folder of tables, or of the embedded reader.
     """
     shipped = Manifest.read(tables if (tables / "manifest.json").exists() else find_model().folder)
     folder = run.out / _MODEL
@@ -137,10 +137,10 @@ def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
 
 
 def first_model(run: ReaderRun) -> Reader:
-    """Make the model for the first step.
+    """Make the model that training begins with.
 
     Raises:
-        ModelError: If ``start`` or ``base`` is a file of other weights.
+        ModelError: If ``start`` or ``base`` does not have the weights that it should have.
     """
     torch.manual_seed(run.recipe.seed)
     path = run.start or run.base
@@ -163,6 +163,6 @@ def first_model(run: ReaderRun) -> Reader:
 
 
 def numbers_of(run: ReaderRun) -> dict[str, object]:
-    """Settings that a resumed run must not change; the number of steps may change."""
+    """Return the settings that a resumed run must not change; it may change the number of steps."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
     return {**numbers, "lora": run.lora and asdict(run.lora), "layers": run.layers}

@@ -1,8 +1,9 @@
-"""Calibration of the reader's probabilities of whole claims, for each of two ways of reading.
+"""Calibrates the reader's probabilities of whole claims, for each of two ways of reading.
 
-*Whole*: the sentence output of the pass that judged the claim's words, with passages, question and
-earlier sentences. *By lines*: the output for the claim and a few lines of evidence alone, as the
-explainer reads claims that another detector has marked.
+A claim that is read *whole* has the sentence output of the pass that scores its words too, with
+passages, question and earlier sentences. A claim that is read *by lines* has the output of a pass
+with only the claim and a few lines of evidence. The explainer reads claims in the second way if
+another detector has marked them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,9 +23,9 @@ from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.metrics import Ranking
 from groundwire.explain.nearby import SourceLines
 
-#: Weight of the penalty on squared offsets, for labels that are rare in a small file.
+#: Weight of the penalty on squared offsets. It matters if a small file has few claims of a label.
 _RIDGE = 1e-3
-#: Bounds of the scale, which must keep the order of logits, and not blow up small differences.
+#: Bounds of the scale. It must be positive to keep the order of logits, and not too large.
 _SCALES = (0.05, 20.0)
 _OFFSETS = (-10.0, 10.0)
 
@@ -34,10 +35,11 @@ class ScoredClaim:
     """One claim of a validation answer with the reader's scores.
 
     Attributes:
-        label: The highest label of its spans: 0 supported, 1 unsupported, 2 contradicted.
-        doubt: Log-odds of not supported of its most doubtful word piece, uncalibrated.
-        whole: Log-probabilities of the three labels, read whole, uncalibrated, shape ``(3,)``.
-        lines: The same read by lines; ``None`` if it was not.
+        label: The highest label of the claim's gold spans: 0 supported (no spans), 1 unsupported, 2
+            contradicted.
+        doubt: Uncalibrated log-odds that the claim's most doubtful word piece is not supported.
+        whole: Uncalibrated log-probabilities of the three labels, read whole, shape ``(3,)``.
+        lines: Uncalibrated log-probabilities, read by lines; ``None`` if the claim was not read so.
     """
 
     label: int
@@ -47,8 +49,8 @@ class ScoredClaim:
 
 
 def by_lines(reader: Reader, lines: SourceLines, claim: Claim) -> NDArray[np.float64] | None:
-    """Log-probabilities of a claim read by its best lines; ``None`` if it cannot be read."""
-    # The span is the whole claim, since detectors differ in the words that they mark.
+    """Compute a claim's log-probabilities, read by its best lines; ``None`` if it is unreadable."""
+    # The whole claim is the span, because the map must fit detectors that mark other words.
     span = Span(
         start=claim.start,
         end=claim.end,
@@ -93,25 +95,25 @@ def of_numbers(numbers: NDArray[np.float64]) -> SentenceCalibration:
 def log_shares(
     logits: NDArray[np.float64], calibration: SentenceCalibration
 ) -> NDArray[np.float64]:
-    """Logarithms of calibrated probabilities, shape ``(n, 3)``."""
+    """Return the logarithms of calibrated probabilities, shape ``(n, 3)``."""
     offsets = np.array([0.0, calibration.unsupported, calibration.contradicted])
     moved = calibration.scale * logits + offsets
     return np.asarray(moved - np.logaddexp.reduce(moved, axis=1, keepdims=True))
 
 
 def fit_whole(claims: Iterable[ScoredClaim]) -> SentenceCalibration | None:
-    """Fit the map for claims read whole; ``None`` if all are right, or all wrong."""
+    """Fit the map for claims read whole; return ``None`` if all claims are right, or all wrong."""
     return _fitted([(claim.whole, claim.label) for claim in claims])
 
 
 def fit_lines(claims: Iterable[ScoredClaim], *, doubt: float) -> SentenceCalibration | None:
-    """Fit the map for claims read by lines, on the claims that would be marked.
+    """Fit the map for claims read by lines, on the claims that the reader would mark.
 
-    The explainer reads only marked claims, of which far more are wrong than of all claims.
+    The explainer reads only marked claims, and more of these are wrong than of all claims.
 
     Args:
         claims: All claims.
-        doubt: Log-odds from which a claim is marked.
+        doubt: A claim is marked if its log-odds reach this value.
     """
     return _fitted(
         [
@@ -135,8 +137,9 @@ def measure(
     """Measure probabilities, each with the map that was fitted on other contexts.
 
     Returns:
-        n, cross entropy with the map and without, expected calibration error of each label, AUROC
-        of supported against the rest, and of contradicted against unsupported.
+        The number of claims, in all and by label; the cross entropy with the map and without; the
+        expected calibration error of each label; the AUROC of supported against all others, and
+        that of contradicted against unsupported.
     """
     logits = np.array([found for found, _, _ in judged]).reshape(-1, 3)
     labels = np.array([label for _, label, _ in judged], np.int64)
@@ -161,5 +164,5 @@ def measure(
 
 
 def without_calibration(reader: Reader) -> Reader:
-    """A copy of a reader that gives uncalibrated probabilities of claims."""
+    """Return a copy of a reader that gives uncalibrated probabilities of claims."""
     return replace(reader, sentences=SentenceCalibration(), lines=SentenceCalibration())

@@ -1,6 +1,6 @@
 """Fine-tunes a Hugging Face encoder into a sequence classifier with named classes.
 
-The gate and the explainer are such classifiers; the training loop is that of ``encoder.py``.
+A gate and an explainer can be such classifiers. The training loop is that of ``encoder.py``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from groundwire_training.encoder import (
 from groundwire_training.recipe import EncoderRecipe, Lora
 from groundwire_training.report import Report
 
-#: A training sequence: values by the names of the model's inputs, and the class under ``labels``.
+#: A training sequence: a value for each input of the model, by name, and the class as ``labels``.
 Lesson = dict[str, Any]
 
 
@@ -52,7 +52,7 @@ class Lessons:
 
 
 def last_checkpoint(out: Path) -> str | None:
-    """The last checkpoint of the run in a folder; ``None`` if it has none."""
+    """Return the path of the last checkpoint of the run in a folder; ``None`` if there is none."""
     checkpoints = out / CHECKPOINTS
     if not checkpoints.is_dir():
         return None
@@ -73,7 +73,7 @@ def load_classifier(base: str, revision: str | None, labels: Sequence[str]) -> t
 
     Raises:
         UnpinnedModelError: If a hub model is given without its commit.
-        ModelError: If transformers cannot load it as an encoder.
+        ModelError: If transformers cannot load the base as an encoder.
     """
     where: dict[str, Any] = {"trust_remote_code": False}
     if not Path(base).is_dir():
@@ -112,14 +112,14 @@ def fine_tune(
     report: Report,
     scores: Callable[[Any], Mapping[str, float]],
 ) -> dict[str, float]:
-    """Train, and save the classifier with its adapters merged: ``out / "model"``.
+    """Train a classifier, and save it with its adapters merged in the folder ``out / "model"``.
 
     Args:
         model: The model of :func:`load_classifier`.
         tokenizer: The tokenizer of :func:`load_classifier`.
         lessons: Sequences to train and to measure with.
-        recipe: Every number of the run.
-        lora: Adapters in all linear layers; ``None`` trains all weights.
+        recipe: The numbers of the training.
+        lora: Settings of adapters in all linear layers; ``None`` trains all weights.
         out: Folder for checkpoints and the model.
         device: ``cpu`` or ``cuda``.
         checkpoint_every: Steps between two checkpoints.
@@ -160,12 +160,12 @@ def fine_tune(
 
 
 def balanced_weights(lessons: Sequence[Lesson], n_labels: int) -> list[float]:
-    """Weights of the classes, inverse to their shares."""
+    """Return a weight for each class, inverse to the share of the class."""
     counts = np.bincount([lesson["labels"] for lesson in lessons], minlength=n_labels).clip(1)
     return [float(weight) for weight in counts.sum() / (n_labels * counts)]
 
 
 def accuracy(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """The share of sequences whose class is predicted right."""
+    """Return the share of sequences whose class is predicted correctly."""
     found = np.asarray(prediction.predictions).argmax(1)
     return {"accuracy": float((found == prediction.label_ids).mean())}

@@ -1,7 +1,7 @@
-"""Labelled answers from files: every set becomes records with exact character spans.
+"""Reads data sets of labelled answers as records with exact character spans.
 
-Formats are those of the sets as published, one JSON object a line, gzipped; docs/training.md names
-the fields. A set that is new gets a function here and a line in :data:`SETS`.
+Files have the formats in which the sets are published, one JSON object on each line, gzipped;
+docs/training.md names the fields.
 """
 
 import difflib
@@ -29,26 +29,27 @@ from groundwire.evaluation.datasets.slots import (
 from groundwire.text.segment import segment
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-# Most answers of one record of edits.
+# The most answers of one record of edits.
 _EDITS = 8
-# Most documents of a file, paragraphs of a document and rows of a table; length of an excerpt.
+# The most documents to read of a file, paragraphs of a document and rows of a table, and the number
+# of characters after which an excerpt ends.
 _MOST_DOCUMENTS, _MOST_PARAGRAPHS, _MOST_ROWS, _EXCERPT_CHARS = 2_500, 40, 12, 600
 _TAG = re.compile(r"\{\{.*?\}\}|<[^>]+>", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledContext:
-    """A context and answers to it."""
+    """A record of training data: a context and labelled answers to it."""
 
     id: str
     task: str
     sources: tuple[Source, ...]
     question: str | None
     answers: tuple[MarkedAnswer, ...]
-    slots: str | None = None  # a slot-annotated answer: variants are drawn anew each time
+    slots: str | None = None  # a slot-annotated answer, from which variants are drawn
 
     def with_last(self, answer: MarkedAnswer) -> "LabelledContext":
-        """Replace the last answer by another one, or add it if there is only one."""
+        """Return a record with ``answer`` in place of the last one, or added to a single one."""
         kept = self.answers[:-1] or self.answers
         return replace(self, answers=(*kept, answer))
 
@@ -86,13 +87,13 @@ def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
 
 
 def edits(path: Path) -> list[LabelledContext]:
-    """Read answers with one known mistake and their corrected text (BUMP, DeFacto, SummEdits).
+    """Read answers with a known mistake and their correct versions (BUMP, DeFacto, SummEdits).
 
     BUMP (https://aclanthology.org/2023.acl-long.716) puts one error into a reference summary;
     DeFacto (https://arxiv.org/abs/2212.09968) has people repair a model's summary; SummEdits
     (https://aclanthology.org/2023.emnlp-main.600) has many edits of one summary, harmless ones too.
-    The words that differ are the span; both texts are answers, so that a pair differs in the
-    mistake alone.
+    The words that differ become the spans. Both texts become answers, so that two answers of a
+    record differ only in the mistake.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in read_rows(path):
@@ -101,7 +102,7 @@ def edits(path: Path) -> list[LabelledContext]:
     for context, rows in groups.items():
         answers = list(dict.fromkeys(answer for row in rows for answer in _edited(row)))
         sources = read_sources([context])
-        # An article with many edits becomes several records.
+        # The edits of an article are divided among several records if there are many.
         for start in range(0, len(answers), _EDITS):
             some = tuple(answers[start : start + _EDITS])
             records.append(LabelledContext(rows[0]["id"], "Summary", sources, None, some))
@@ -109,13 +110,13 @@ def edits(path: Path) -> list[LabelledContext]:
 
 
 def documents(folder: Path) -> list[LabelledContext]:
-    """Read texts without answers, as sources to make claims of.
+    """Read texts as records without answers, from whose sources claims can be made.
 
-    Articles and pages are cut into runs of paragraphs; tables, whose cells the files separate by
-    ``#``, become pipe tables.
+    Articles and pages are cut into runs of paragraphs. Tables become pipe tables; in the files,
+    ``#`` separates their cells.
 
     Args:
-        folder: Has ``.jsonl.gz`` files whose rows have ``id``, ``title`` and ``text``.
+        folder: A folder of ``.jsonl.gz`` files whose rows have ``id``, ``title`` and ``text``.
     """
     return [
         LabelledContext(row["id"], "document", read_sources([text]), None, ())
@@ -146,9 +147,10 @@ def _excerpts(row: Mapping[str, Any]) -> list[str]:
 def shares_text(
     records: Iterable[LabelledContext], held_out: Iterable[LabelledContext]
 ) -> list[bool]:
-    """Tell for each record whether it shares twelve words in a row with a held-out source.
+    """Return for each record whether it shares twelve words in a row with a held-out source.
 
-    The same article comes with other headlines and white space in different sets.
+    Sources are not compared as a whole, because an article has other headlines and white space in
+    different sets.
     """
     known = {run for record in held_out for run in _runs(record)}
     return [not known.isdisjoint(_runs(record)) for record in records]
@@ -174,15 +176,15 @@ def _edited(row: Mapping[str, Any]) -> list[MarkedAnswer]:
     )
     label = UNSUPPORTED if outside else CONTRADICTED
     spans = tuple((start, end, label) for start, end in changed_words(right, wrong))
-    # An omission leaves nothing to mark, and a rewrite does not say which words are wrong.
+    # An omission leaves no words to mark, and a rewrite does not show which words are wrong.
     if not spans or sum(end - start for start, end, _ in spans) > len(wrong) / 2:
         return []
     return [MarkedAnswer(wrong, spans), MarkedAnswer(right, ())]
 
 
 def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
-    """Find the character ranges of ``wrong`` whose words are not in ``right`` at that place."""
-    # Word by word, because lower case can change the length of a text.
+    """Return the character ranges of the words in ``wrong`` that differ from those in ``right``."""
+    # Words are put in lower case one by one, because lower case can change the length of a text.
     a, b = [[word.lower() for word in _WORD.findall(text)] for text in (right, wrong)]
     places = [match.span() for match in _WORD.finditer(wrong)]
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
@@ -214,7 +216,7 @@ def slots(path: Path) -> list[LabelledContext]:
 
 
 def sentences_of(record: LabelledContext) -> list[str]:
-    """The sentences of a record's sources, then those of its faithful answer if it has slots."""
+    """Return the sentences of a record's sources and, if it has slots, of its faithful answer."""
     texts = [source.text for source in record.sources]
     texts.append(render_slots(record.slots or "", frozenset()).text)
     return [text[piece.start : piece.end].strip() for text in texts for piece in segment(text)]
@@ -223,14 +225,14 @@ def sentences_of(record: LabelledContext) -> list[str]:
 def draw(
     record: LabelledContext, n: int, rng: random.Random, *, one_slot_share: float = 0.0
 ) -> LabelledContext:
-    """Draw answers of a record; of a slot record, the faithful one and random variants.
+    """Draw answers of a record; if it has slots, the faithful answer and random variants.
 
     Args:
-        record: Of any set.
-        n: How many, at most.
-        rng: The only source of chance.
-        one_slot_share: How often a variant is wrong in one slot only; else each slot is wrong with
-            probability 0.35, and one is at least.
+        record: A record of any set.
+        n: The most answers to draw.
+        rng: The only source of randomness.
+        one_slot_share: Probability that a variant is wrong in one slot only. In other variants each
+            slot is wrong with probability 0.35, and at least one is.
     """
     if record.slots is None:
         return replace(

@@ -2,8 +2,8 @@
 
 ``python -m groundwire_training.similarity --data DIR [--detector NAME] [--write]`` compares the
 held-out answers of RAGTruth, on which the reader is calibrated too, through the engine. It chooses
-thresholds as ``calibrate.py`` does, and prints scores: at the thresholds given with ``--at``, and
-cross-fitted, where each answer is judged by a threshold chosen on the answers to other contexts.
+thresholds as ``calibrate.py`` does, and prints scores. Some are at the thresholds given with
+``--at``. Others are cross-fitted: each answer has a threshold chosen on answers to other contexts.
 ``--whole`` compares long sources as a whole too. ``--write`` puts the thresholds of the neural
 embedder into its manifest.
 """
@@ -33,9 +33,9 @@ from groundwire_training import minilm, sets
 from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.sets import LabelledContext
 
-#: The same numbers as in ``calibrate.py``.
+#: Numbers with the meanings and values that they have in ``calibrate.py``.
 _PREVALENCE, _MAX_FALSE_POSITIVES, _MIN_RECALL, _FOLDS = 0.35, 0.02, 0.90, 5
-#: If ``precision`` finds a smaller share of hallucinated answers, it is left out as useless.
+#: ``precision`` is left out if it finds a smaller share of hallucinated answers than this.
 _MIN_FOUND = 0.10
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 
@@ -45,10 +45,10 @@ class Compared:
     """One validation answer with the similarities of its claims.
 
     Attributes:
-        context: Id of its context; answers to one context are not independent.
+        context: Id of the answer's context. Answers to one context are not independent.
         task: Task of the answer.
-        answer: Its text and gold spans.
-        similarities: Similarities of its claims that have enough words, shape ``(n,)``.
+        answer: The text of the answer, with gold spans.
+        similarities: Similarities of the claims that have enough words to compare, shape ``(n,)``.
         ranges: Character ranges of these claims in the answer.
     """
 
@@ -60,16 +60,16 @@ class Compared:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether annotators marked anything."""
+        """Whether annotators marked any words of the answer."""
         return bool(self.answer.spans)
 
     @property
     def lowest(self) -> float:
-        """The similarity of its least similar claim; 1 if none was compared."""
+        """The similarity of the answer's least similar claim; 1 if no claim was compared."""
         return float(self.similarities.min(initial=1.0))
 
     def characters(self, threshold: float) -> tuple[int, int, int]:
-        """Count characters: flagged and marked, flagged, and marked."""
+        """Count the answer's characters: those both flagged and gold, those flagged, those gold."""
         found = [
             place
             for place, similarity in zip(self.ranges, self.similarities, strict=True)
@@ -108,12 +108,12 @@ def compare(comparer: SimilarityBackend, records: Iterable[LabelledContext]) -> 
 
 
 def choose(compared: Sequence[Compared]) -> dict[str, float]:
-    """Choose thresholds by name, by the same rules as those of the reader.
+    """Choose the threshold of each operating point, by the same rules as for the reader.
 
     ``balanced`` has the best sum of two scores: F1 of whole answers, weighted to the share of
     hallucinated answers in RAGTruth's test set, and F1 of marked characters. ``precision`` flags at
-    most 2 % of grounded answers; it is left out if it finds too few others. ``recall`` is the
-    lowest threshold that finds at least 90 % of hallucinated answers.
+    most 2 % of grounded answers; it is left out if it finds too few hallucinated ones. ``recall``
+    is the lowest threshold that finds at least 90 % of hallucinated answers.
     """
     lowest = np.array([answer.lowest for answer in compared])
     gold = np.array([answer.is_hallucinated for answer in compared])
@@ -135,18 +135,28 @@ def choose(compared: Sequence[Compared]) -> dict[str, float]:
 
 
 def cross_fitted(compared: Sequence[Compared], name: str) -> list[float]:
-    """Choose a threshold for each answer, by its name, on the answers to other contexts."""
+    """Choose a threshold for each answer on the answers to other contexts.
+
+    Args:
+        compared: The answers.
+        name: The operating point of the thresholds.
+    """
     contexts = sorted({answer.context for answer in compared})
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
     rests = [[a for a in compared if fold_of[a.context] != fold] for fold in range(_FOLDS)]
-    # 0 flags only claims that are similar to no source at all.
+    # Without such a point the threshold is 0, which flags only claims without any similarity.
     chosen = [choose(rest).get(name, 0.0) for rest in rests]
     return [chosen[fold_of[answer.context]] for answer in compared]
 
 
 def table(compared: Sequence[Compared], thresholds: Sequence[float]) -> str:
-    """Table of scores by task and of all answers, in per cent, each judged by its threshold."""
+    """Return a text table of scores in per cent, by task and of all answers.
+
+    Args:
+        compared: The answers.
+        thresholds: The threshold for each answer.
+    """
     lines = [
         "task           n  halluc.  AUROC (95 %)          F1 (95 %)             P     R"
         "    FPR  flag all  char. F1"
@@ -185,7 +195,7 @@ def _written(interval: ScoreInterval) -> str:
 
 
 def open_comparer(name: str, threads: int) -> SimilarityBackend:
-    """The engine's similarity backend, with the embedded model files."""
+    """Load the engine's similarity backend, with the embedded model files."""
     shared = SharedResources(threads, cache=ByteCache(64_000_000), sources=ByteCache(64_000_000))
     return SimilarityBackend.load(name, shared)
 

@@ -1,4 +1,4 @@
-"""Shows the progress of a training run: a bar on a terminal, some lines elsewhere."""
+"""Shows the progress of a training run, as a bar on a terminal, otherwise in lines of text."""
 
 import sys
 import time
@@ -14,8 +14,8 @@ class Steps:
     """Receives the progress of a training run, and shows it.
 
     Attributes:
-        n_done: Number of steps done.
-        n_saved: Number of steps done at the last checkpoint.
+        n_done: Number of steps that are done.
+        n_saved: Number of steps that were done at the last checkpoint.
     """
 
     def __init__(self, show: Callable[[int, int, str], None], say: Callable[[str], None]) -> None:
@@ -24,7 +24,7 @@ class Steps:
         self._start = time.monotonic()
 
     def begin(self, done: int, total: int) -> None:
-        """Show the number of steps done by an earlier run, and of all steps."""
+        """Take the number of steps that an earlier run has done, and the number of all steps."""
         self.n_done = self.n_saved = self._n_before = done
         self._n_total, self._start = total, time.monotonic()
         if done:
@@ -44,7 +44,7 @@ class Steps:
 
 @contextmanager
 def steps() -> Iterator[Steps]:
-    """Report steps on standard error while the block runs."""
+    """Show the steps on standard error while the block of the context manager runs."""
     if not sys.stderr.isatty():
         say = lines()
 

@@ -1,7 +1,8 @@
-"""Finds sentences of RAGTruth's summaries that may have a mistake its annotators did not mark.
+"""Finds sentences of RAGTruth's summaries that may have a mistake without a mark.
 
-Of the numbers in its summaries that the article does not have, a third is unmarked. A model trained
-on these would learn to pass them, so sentences with such a number or name are left out of training.
+A third of the numbers in these summaries that are not in the article has no mark. A model trained
+on them would learn to pass wrong numbers. So sentences with an unmarked number or name that the
+article does not have are left out of training.
 """
 
 import re
@@ -12,12 +13,12 @@ from groundwire.text.segment import segment
 from groundwire_training.sets import LabelledContext
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
-#: A capitalised word within a sentence: in summaries nearly always part of a name.
+#: A capitalised word within a sentence, which in summaries is nearly always part of a name.
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 
 
 def without_unlabelled(record: LabelledContext) -> LabelledContext:
-    """Mark sentences of summaries that may have an unmarked mistake as doubtful."""
+    """Mark sentences of a summary as doubtful if they may have a mistake without a mark."""
     article = " ".join(source.text for source in record.sources)
     if record.task != "Summary":
         return record

@@ -2,8 +2,8 @@
 
 ``python -m groundwire_training.verifier --data DIR [--model DIR] [--json FILE] [--dry-run]`` reads
 labelled claims as the verifier does, fits the map, and writes it beside the manifest of the model
-(``verify.json``) with its provenance. The printed scores are cross-fitted: each claim is judged
-with numbers fitted on other contexts. ``citations/validation`` is only measured on.
+(``verify.json``) with its provenance. The printed scores are cross-fitted: each claim is scored
+with a map that was fitted on other contexts. ``citations/validation`` is only used for scores.
 
 Three sets have equal weight. The reader was trained on none of them: ``citations/train`` (claims
 with their cited spans), ``slots/validation`` and held-out contexts of RAGTruth's training part
@@ -39,11 +39,11 @@ from groundwire_training.cited import read_cited
 
 #: The documented target: a claim passes if P(supported) reaches it.
 TARGET = 0.95
-#: Least share of supported claims that must pass at the target, in every set.
+#: The share of supported claims that must at least pass at the target, in every set.
 PASSING = 0.80
-#: Shares of unsupported claims to choose from.
+#: Prevalences (shares of unsupported claims) to choose from.
 PREVALENCES = (0.10, 0.08, 0.06, 0.05, 0.04, 0.035, 0.03, 0.025, 0.02)
-#: Targets in the report.
+#: Targets for which the report tells how many claims pass.
 TARGETS = (0.80, 0.90, 0.95, 0.97, 0.98, 0.99)
 _FOLDS = 5
 _RAGTRUTH_ANSWERS = 2
@@ -57,12 +57,12 @@ class LabelledClaim:
 
     Attributes:
         group: Name of the data set.
-        context: Id of the context; claims of one context are not independent.
-        text: The claim.
-        evidence: Texts that it is read with; may be empty.
-        is_supported: Whether these texts support it.
-        kind: ``right`` or ``wrong`` for a claim with its own evidence, ``elsewhere`` for one with
-            other evidence, ``bare`` for one without evidence.
+        context: Id of the context. Claims of one context are not independent.
+        text: The text of the claim.
+        evidence: The texts that the claim is read with; may be empty.
+        is_supported: Whether these texts support the claim.
+        kind: ``right`` or ``wrong`` for a claim with its own evidence, ``elsewhere`` for a claim
+            with other evidence, ``bare`` for a claim without evidence.
     """
 
     group: str
@@ -90,13 +90,16 @@ class MeasuredClaim:
     is_line: bool = False
 
     def probability(self, fitted: ClaimMap) -> float:
-        """P(supported) by the verifier with this map."""
+        """Return P(supported) as the verifier with this map gives it."""
         p = fitted.probability(self.measured)
         return ruled(p, is_denied=self.is_denied, is_line=self.is_line)
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
-    """Read claims of cited answers: with the spans that support them, with others, and alone."""
+    """Yield the claims of cited answers, with their own evidence, with other evidence, and alone.
+
+    Only a claim as it is in the answer, with the spans that it rests on, is supported.
+    """
     for answer in read_cited(path):
         for each in answer.citations:
             text, context = each.claim.text, f"{group}-{answer.id}"
@@ -124,10 +127,10 @@ def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
 
 
 def slots(path: Path) -> Iterator[LabelledClaim]:
-    """Read claims of faithful answers, and wrong claims of their variants, with whole contexts."""
+    """Yield claims of faithful answers and wrong claims of variants, each with its context."""
     for answer in read_slots(path):
         text, is_faithful = answer.example.answer, not answer.spans
-        # The other claims of a variant are those of the faithful answer, so they are left out.
+        # Right claims of a variant are left out, because the faithful answer has them too.
         for place in segment(text):
             is_wrong = any(s.start < place.end and s.end > place.start for s in answer.spans)
             if is_faithful or is_wrong:
@@ -142,7 +145,7 @@ def slots(path: Path) -> Iterator[LabelledClaim]:
 
 
 def ragtruth(folder: Path) -> Iterator[LabelledClaim]:
-    """Read claims of some answers to each held-out context of RAGTruth's training part."""
+    """Yield claims of some answers to each held-out context of RAGTruth's training part."""
     rng = random.Random(0)
     for record in validation_records(folder):
         if record.task.startswith("slots"):
@@ -162,7 +165,7 @@ def ragtruth(folder: Path) -> Iterator[LabelledClaim]:
 
 
 def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[MeasuredClaim]:
-    """Score claims as the verifier does; those that it cannot read are left out."""
+    """Score claims as the verifier does; claims that it cannot read are left out."""
     found = []
     for claim in claims:
         looked = verifier.look(claim.text, claim.evidence)
@@ -208,7 +211,7 @@ def fit(claims: Sequence[MeasuredClaim], *, prevalence: float) -> ClaimMap:
 
 
 def _weights(claims: Sequence[MeasuredClaim], prevalence: float) -> NDArray[np.float64]:
-    """Weights with which all sets count alike, each with a share of unsupported claims; sum 1."""
+    """Return weights, of sum 1, by which all sets count alike and have the given prevalence."""
     groups = np.array([each.claim.group for each in claims])
     supported = np.array([each.claim.is_supported for each in claims])
     weights = np.zeros(len(claims))
@@ -221,10 +224,10 @@ def _weights(claims: Sequence[MeasuredClaim], prevalence: float) -> NDArray[np.f
 
 
 def _bare_offset(plain: ClaimMap, bare: Sequence[MeasuredClaim]) -> float:
-    """Fit the offset of claims without evidence, to a mean probability of 1 / (n + 2).
+    """Fit the offset of claims without evidence so that their mean probability is 1 / (n + 2).
 
-    In none of n contexts does a claim follow without evidence, so by Laplace's rule of succession
-    the next one does with this probability.
+    In none of the n contexts is a claim without evidence supported. By Laplace's rule of
+    succession, this is then the probability that the next one is.
     """
     n_contexts = len({each.claim.context for each in bare})
     odds = np.array([plain.log_odds(each.measured) for each in bare])
@@ -236,7 +239,7 @@ def _bare_offset(plain: ClaimMap, bare: Sequence[MeasuredClaim]) -> float:
 
 
 def cross_fitted(claims: Sequence[MeasuredClaim], *, prevalence: float) -> NDArray[np.float64]:
-    """P(supported) of each claim, by a map that was fitted on other contexts."""
+    """Return P(supported) of each claim, by a map that was fitted on other contexts."""
     contexts = sorted({each.claim.context for each in claims})
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
@@ -257,7 +260,7 @@ def choose(claims: Sequence[MeasuredClaim]) -> float:
 
 
 def passing(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str, float]:
-    """Share of supported claims that pass at the target, by set."""
+    """Return the share of supported claims that pass at :data:`TARGET`, by set."""
     groups = sorted({each.claim.group for each in claims})
     right = np.array([each.claim.kind == "right" for each in claims])
     of = np.array([each.claim.group for each in claims])
@@ -271,8 +274,9 @@ def measure(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str
     """Measure the probabilities of one set.
 
     Returns:
-        n, AUROC of right against wrong claims with its interval, and at each target the share of
-        claims that pass, by kind, with intervals by context.
+        JSON data: the number of claims and contexts, the AUROC of right against wrong claims, and
+        for each target the share of claims that pass, by kind. Intervals are resampled by context.
+        ``prior`` has quantiles of the probabilities of claims without evidence.
     """
     kinds = np.array([each.claim.kind for each in claims])
     shown = (kinds == "right") | (kinds == "wrong")
@@ -308,7 +312,7 @@ def measure(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str
 def calibration_error(
     claims: Sequence[MeasuredClaim], p: NDArray[np.float64], *, prevalence: float
 ) -> float:
-    """Expected calibration error at a prevalence of unsupported claims, by weighted drawing."""
+    """Return the expected calibration error on claims drawn with a given prevalence."""
     shown = [i for i, each in enumerate(claims) if each.claim.kind in ("right", "wrong")]
     weights = _weights([claims[i] for i in shown], prevalence)
     drawn = np.random.default_rng(0).choice(shown, size=20_000, p=weights / weights.sum())
@@ -317,7 +321,7 @@ def calibration_error(
 
 
 def written(interval: ScoreInterval) -> dict[str, float | None]:
-    """An interval as JSON data, with ``None`` for NaN."""
+    """Return an interval as JSON data, with ``None`` for NaN."""
     found = {name: float(getattr(interval, name)) for name in ("value", "low", "high")}
     return {name: None if isnan(each) else round(each, 4) for name, each in found.items()}
 
@@ -325,7 +329,14 @@ def written(interval: ScoreInterval) -> dict[str, float | None]:
 def report(
     claims: Sequence[MeasuredClaim], blind: Sequence[MeasuredClaim], fitted: ClaimMap, share: float
 ) -> dict[str, Any]:
-    """Scores of the map: cross-fitted on its own sets, and on a set that it was not fitted on."""
+    """Return scores of the map, cross-fitted on its own sets and as it is on the blind set.
+
+    Args:
+        claims: Claims of the sets that the map was fitted on.
+        blind: Claims of a set that nothing was fitted on.
+        fitted: The map.
+        share: The prevalence of unsupported claims.
+    """
     p = cross_fitted(claims, prevalence=share)
     sets: dict[str, Any] = {}
     for group in sorted({each.claim.group for each in claims}):
@@ -374,7 +385,7 @@ def main() -> None:
 
 
 def unfitted(manifest: Manifest) -> LocalVerifier:
-    """Make a verifier of a reader whose map is not fitted yet, to score claims with."""
+    """Make a verifier with a preliminary map, which can score claims to fit the map on."""
     from groundwire.engine.reader import Reader
 
     nothing = ClaimMap(weights=(1.0, 0.0, 0.0), offset=0.0, bare_offset=0.0, provenance={})
@@ -384,7 +395,7 @@ def unfitted(manifest: Manifest) -> LocalVerifier:
 def provenance_of(
     claims: Sequence[MeasuredClaim], share: float, found: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Describe how a map was fitted, and its main scores, for its file."""
+    """Return the provenance for the file of a map: how it was fitted, and its main scores."""
     groups = sorted({each.claim.group for each in claims})
     return {
         "by": "python -m groundwire_training.verifier",

@@ -1,6 +1,6 @@
 """Removes the evidence of a sentence from its sources, so that the sentence becomes unsupported.
 
-The sentence is then still on the topic of the sources, and match features do not give it away.
+The sentence is still on the topic of its sources, so topic and common words do not tell its label.
 MiniCheck makes training data in this way (https://arxiv.org/abs/2404.10774).
 """
 
@@ -14,15 +14,16 @@ from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
 from groundwire_training.sets import LabelledContext
 
-# The share of a sentence's stems that one sentence of the sources has. A sentence of the sources is
-# evidence from the first share on. The sentence has lost its evidence if the best share is at most
-# the second after the removal, and has fallen by at least the third.
+# These limits are for the share of an answer's sentence's stems that a sentence of the sources has.
+# With at least the first share, the source's sentence is evidence. The evidence is lost if after
+# the removal the best share is at most the second, and has fallen by at least the third.
 _EVIDENCE, _LEFT, _LOSS = 0.4, 0.4, 0.3
-# A fall of up to this does not change the label of a sentence.
+# If the best share falls by no more than this, a sentence keeps its label.
 _SLACK = 0.1
-# Fewest stems of a sentence whose evidence can be found; a heading such as "passage 2:" has none.
+# The least stems of a sentence whose evidence can be found, and stems that do not count, as of the
+# heading "passage 2:".
 _STEMS, _HEADING = 4, frozenset({"passa"})
-# Most sentences of the sources to remove.
+# The most sentences of the sources to remove.
 _MOST = 4
 
 
@@ -42,9 +43,10 @@ def withheld(record: LabelledContext, rng: random.Random) -> LabelledContext | N
         rng: Chooses the sentence.
 
     Returns:
-        The record with shorter sources. A sentence that lost its evidence is marked as unsupported
-        as a whole; one that lost a part of it, or has a mistake already, as doubtful. ``None`` if
-        the sources are data, or no sentence has its evidence in a few places.
+        The record with shorter sources. A sentence that lost its evidence is labelled unsupported
+        as a whole. A sentence that lost a part of its evidence, or that had a mistake already, is
+        labelled doubtful. ``None`` if a source is JSON data, or every sentence has its evidence in
+        too many places.
     """
     texts = [source.text for source in record.sources]
     if Grounds(texts).has_data:

@@ -1,9 +1,9 @@
 """Makes the tables that rank passages: inverse document frequencies and vectors of word pieces.
 
 ``python -m groundwire_training.words --documents DIR --base model.safetensors --tables DIR`` counts
-word pieces in gzipped JSON lines with a ``text``, reads each word piece of the vocabulary alone
-with the unmodified MiniLM, keeps 128 principal components (as model2vec does), and writes
-``words.npz`` beside ``tokenizer.json``. A few minutes on a CPU.
+word pieces in gzipped JSON lines with a ``text``. It also reads each word piece of the vocabulary
+alone with the unmodified MiniLM, and keeps 128 principal components, as model2vec does. It writes
+both into ``words.npz`` beside ``tokenizer.json``, which takes a few minutes on a CPU.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from groundwire_training.export import quantise
 from groundwire_training.model import AttentionInput
 from groundwire_training.sets import read_rows
 
-#: Word pieces of one document for the frequencies: about those of a passage.
+#: Frequencies are counted over windows of this many word pieces, about as many as a passage has.
 _WINDOW = 200
 _DIMENSIONS = 128
 _MAX_DOCUMENT_CHARS = 8_000
@@ -30,7 +30,7 @@ _MAX_DOCUMENTS = 4_000
 
 
 def texts(folder: Path) -> Iterator[str]:
-    """Read the documents of a folder, at most 4,000 of each file, each cut at 8,000 characters."""
+    """Yield the documents of a folder: at most 4,000 of each file, each cut at 8,000 characters."""
     for path in sorted(folder.glob("*.jsonl.gz")):
         for number, row in enumerate(read_rows(path)):
             if number == _MAX_DOCUMENTS:
@@ -39,7 +39,7 @@ def texts(folder: Path) -> Iterator[str]:
 
 
 def inverse_frequencies(folder: Path, pieces: WordPieces) -> NDArray[np.float32]:
-    """BM25's IDF of each word piece, over windows of 200; shape ``(vocabulary,)``."""
+    """Compute BM25's IDF of each word piece over windows of texts; shape ``(vocabulary,)``."""
     windows_with = np.zeros(VOCABULARY)
     n_windows = 0
     for text in texts(folder):
@@ -53,7 +53,7 @@ def inverse_frequencies(folder: Path, pieces: WordPieces) -> NDArray[np.float32]
 
 @torch.inference_mode()
 def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
-    """Compute a vector of length 1 for each word piece alone; shape ``(vocabulary, 128)``."""
+    """Compute a vector of length 1 for each word piece, read alone; shape ``(vocabulary, 128)``."""
     model = read_base(base).eval()
     found = []
     for ids in torch.split(torch.arange(VOCABULARY), 1024):

@@ -6,8 +6,8 @@ marked to the character. Existing spans are kept, moved with the text, and never
 
 The kinds are ``numbers``, ``dates``, ``units``, ``entities`` (names), ``swaps``, ``negation``,
 ``opposites`` and ``foreign`` (a sentence about something else). ``draw`` has the table of kinds and
-puts mistakes into answers, ``premises`` puts them into questions. The modules share ``edits``,
-``grounds``, ``names`` (found by their capital letters) and ``wording``.
+puts mistakes into answers, ``premises`` puts them into questions. ``edits``, ``grounds``, ``names``
+(which finds names by their capital letters) and ``wording`` are used by all kinds.
 """
 
 from groundwire_training.corrupt.draw import KINDS, corrupt, corrupt_any, draw_corrupted

@@ -24,7 +24,7 @@ _EQUAL = (Match.EQUAL, Match.DATE_EQUAL, Match.TIME_EQUAL)
 
 
 def date(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Replace a year, month, day, weekday, hour, or AM and PM."""
+    """Propose edits that replace a year, month, day, weekday or hour, or AM by PM or PM by AM."""
     options = [
         (match, other) for pattern, other in _OTHERS.items() for match in pattern.finditer(text)
     ]
@@ -35,7 +35,7 @@ def date(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _is_absent(text: str, edit: Edit, grounds: Grounds) -> bool:
-    """Whether the sources do not state the date or time that an edit results in."""
+    """Return whether the sources do not state the date or time that an edit results in."""
     low = max(0, edit.start - 60)
     near = text[low : edit.start] + edit.text + text[edit.end : edit.end + 60]
     at = edit.start - low
@@ -87,7 +87,7 @@ def _other_weekday(match: re.Match[str], grounds: Grounds, rng: random.Random) -
 
 
 def _is_mentioned(name: str, grounds: Grounds) -> bool:
-    """Whether the sources have a month or weekday, in full or its first three letters."""
+    """Return whether the sources have the name of a month or weekday, in full or three letters."""
     return not grounds.words.isdisjoint({name.lower(), name[:3].lower()})
 
 

@@ -23,8 +23,8 @@ class Kind(NamedTuple):
     """A kind of mistake.
 
     Attributes:
-        propose: Proposes mistakes for an answer's text, in random order; none if it cannot be sure
-            that the new text is wrong.
+        propose: Proposes mistakes for an answer's text, in random order. It proposes only edits
+            after which the text is surely wrong.
         weight: Relative frequency with which this kind is tried first.
     """
 
@@ -50,7 +50,7 @@ def corrupt(
     """Put one mistake of a kind into an answer.
 
     Args:
-        answer: The answer; text outside its spans is taken to be supported.
+        answer: The answer. Text outside of its spans is assumed to be supported.
         grounds: The answer's sources.
         rng: Chooses the place and the mistake; the only source of randomness.
         kind: A key of :data:`KINDS`.
@@ -66,7 +66,7 @@ def corrupt(
 
 
 def _is_said(text: str, edit: Edit, grounds: Grounds) -> bool:
-    """Whether the sources have the new words, with the same words before and after them."""
+    """Return whether the sources have an edit's new words between the same neighbouring words."""
     before = WORD.findall(text[: edit.start][-40:])[-1:]
     after = WORD.findall(text[edit.end :][:40])[:1]
     return grounds.says(" ".join([*before, edit.text, *after]))
@@ -87,13 +87,13 @@ def corrupt_any(
 def draw_corrupted(
     record: LabelledContext, n: int, rng: random.Random, strangers: Sequence[LabelledContext]
 ) -> tuple[MarkedAnswer, ...]:
-    """Make corrupted versions of a record's answers, of those with the fewest spans first.
+    """Make corrupted versions of a record's answers, beginning with answers that have few spans.
 
     Args:
         record: The record; its answers are not changed.
-        n: Largest number of versions. If there are fewer answers, they are used several times.
+        n: The most versions to make. If the record has fewer answers, they are used repeatedly.
         rng: The only source of randomness.
-        strangers: Other records, to take names and sentences about something else from.
+        strangers: Other records, from which foreign names and sentences are taken.
 
     Returns:
         Up to ``n`` different answers, with one or two mistakes each.

@@ -1,4 +1,4 @@
-"""Edits of an answer's text, which keep its spans in place."""
+"""Edits of an answer's text that keep its spans on the same words."""
 
 import random
 import re
@@ -17,7 +17,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edit: ``answer[start:end]`` becomes ``text``, which is marked without outer spaces."""
+    """An edit that replaces ``answer[start:end]`` by ``text``.
+
+    ``text`` is marked as a span with ``label``, without spaces at its ends.
+    """
 
     start: int
     end: int
@@ -25,7 +28,7 @@ class Edit:
     label: int = CONTRADICTED
 
     def with_article(self, answer: str) -> "Edit":
-        """The edit, extended to correct an article "a" or "an" before it."""
+        """Return the edit, extended to an article "a" or "an" before it if that has to change."""
         article = re.search(r"\b([Aa])(n?) $", answer[: self.start])
         is_vowel = re.match(r"[aeioAEIO]|un(?!i)|8|11(?!\d)|18(?!\d)", self.text) is not None
         if not article or self.start == self.end or is_vowel == bool(article[2]):
@@ -34,20 +37,20 @@ class Edit:
         return replace(self, start=article.start(), text=text)
 
 
-#: Proposed mistakes, in random order. Most are one edit; a swap is two.
+#: Proposed mistakes, in random order. Most consist of one edit, a swap of two.
 Mistakes = Iterator[tuple[Edit, ...]]
 
 
 def shuffled(values: Sequence[_T], rng: random.Random) -> list[_T]:
-    """The values in random order."""
+    """Return a list of the values in random order."""
     return rng.sample(values, len(values))
 
 
 def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
-    """Apply edits that touch neither each other nor a span."""
+    """Return the answer with edits applied and marked; they must pass :func:`is_free`."""
     text, at = "", 0
     spans = []
-    moves: list[tuple[int, int]] = []  # positions from which text moves, and how far
+    moves: list[tuple[int, int]] = []  # old positions, and by how much later text is moved
     for edit in sorted(edits, key=lambda edit: edit.start):
         text += answer.text[at : edit.start]
         start = len(text) + len(edit.text) - len(edit.text.lstrip())
@@ -62,7 +65,7 @@ def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
 
 
 def is_free(answer: MarkedAnswer, edits: Sequence[Edit]) -> bool:
-    """Whether at least one character lies between any two edits, and between edits and spans."""
+    """Return whether edits touch neither each other nor a span: a character is between them."""
     ordered = sorted(edits, key=lambda edit: edit.start)
     return all(a.end < b.start for a, b in pairwise(ordered)) and not any(
         edit.start <= end and start <= edit.end for edit in edits for start, end, _ in answer.spans

@@ -16,8 +16,12 @@ from groundwire_training.corrupt.wording import sentence_at
 
 
 def entity(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Replace a name by one of the same kind, from the sources or from other records."""
-    # Names in data are values of fields, and those of other fields do not fit.
+    """Propose edits that replace a name by another of the same kind.
+
+    The other name comes from the sources or from other records.
+    """
+    # Sources with data are not used: their names are values of fields, and the value of another
+    # field would not fit.
     own = {} if grounds.has_data else grounds.names
     foreign = _foreign_names(grounds, rng) if not own or rng.random() < 0.5 else {}
     candidates = sorted((foreign or own).items())
@@ -40,14 +44,17 @@ def entity(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _may_be_word(match: re.Match[str], kind: str) -> bool:
-    """Whether a single word may not be a name: its kind is unknown, or it begins a sentence."""
+    """Return whether a single capitalised word may be no name.
+
+    That is so if its kind is unknown, or it begins a sentence. Names of people are always names.
+    """
     if " " in match[0] or kind == "person":
         return False
     return not kind or begins_sentence(match.string, match.start())
 
 
 def _may_be_said_of(other: str, name: str, sentence: str, grounds: Grounds) -> bool:
-    """Whether a sentence about a name may also be true of another name of the sources."""
+    """Return whether a sentence about a name may also be true of another name of the sources."""
     if other not in grounds.names:
         return False
     one, two = re.escape(name), re.escape(other)
@@ -56,14 +63,14 @@ def _may_be_said_of(other: str, name: str, sentence: str, grounds: Grounds) -> b
 
 
 def _foreign_names(grounds: Grounds, rng: random.Random) -> dict[str, str]:
-    """Find names in a few other records, of known kind and with no word of the sources."""
+    """Find names of known kinds in a few other records; no word of them is in the sources."""
     found: dict[str, str] = {}
     for stranger in rng.sample(grounds.strangers, min(4, len(grounds.strangers))):
         text = "\n".join(source.text for source in stranger.sources)[:4000]
         found |= {
             name: kind
             for name, kind in names_of(text).items()
-            # A single capitalised word counts only if it comes twice: it may be from a heading.
+            # A single capitalised word counts only if it occurs twice: it may be from a heading.
             if kind
             and (" " in name or text.count(name) > 1)
             and not any(word in grounds.words for word in name.lower().split())

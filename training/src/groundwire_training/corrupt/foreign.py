@@ -1,4 +1,4 @@
-"""Mistakes of topic: a sentence of another record's answer is put between two sentences."""
+"""Mistakes of topic: a sentence of another record's answer is inserted after a sentence."""
 
 import random
 import re
@@ -18,7 +18,7 @@ _ENDS = re.compile(r"(?<=[a-z)%]\.)(?= [A-Z]|\n|$)")
 
 
 def foreign(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Insert a sentence about something else."""
+    """Propose edits that insert a sentence about something else."""
     if not grounds.strangers:
         return
     other = rng.choice(rng.choice(grounds.strangers).answers)
@@ -35,7 +35,7 @@ def foreign(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _is_foreign(sentence: str, grounds: Grounds) -> bool:
-    """Whether a sentence is complete in itself, and enough of its words are not in the sources."""
+    """Return whether a sentence can stand alone, and enough of its words are not in the sources."""
     if not 40 <= len(sentence) <= 260 or sentence[-1] != "." or "\n" in sentence:
         return False
     if _DEPENDENT.match(sentence):

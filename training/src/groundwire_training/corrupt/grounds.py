@@ -1,4 +1,4 @@
-"""The sources of a record, analysed, to decide whether an edited answer is wrong."""
+"""Analyses the sources of a record, to decide whether an edited answer is surely wrong."""
 
 import re
 from bisect import bisect_left
@@ -16,7 +16,7 @@ class Grounds:
 
     Args:
         sources: Texts of the sources.
-        strangers: Other records, to take names and sentences about something else from.
+        strangers: Other records, from which foreign names and sentences are taken.
     """
 
     def __init__(self, sources: Sequence[str], strangers: Sequence[LabelledContext] = ()) -> None:
@@ -35,7 +35,7 @@ class Grounds:
 
     @cached_property
     def _lines(self) -> list[tuple[str, frozenset[str]]]:
-        """Sentences and fields of data, each with its stems."""
+        """The sentences and data fields of the sources, each in plain words and as its stems."""
         lines = re.split(r"(?<=[.!?])\s+|\n+|[{}\[\]]|, (?=['\"])", self.text)
         return [(plain(line), stems(line)) for line in lines if line]
 
@@ -46,7 +46,7 @@ class Grounds:
 
     @cached_property
     def index(self) -> QuantityIndex:
-        """Index of the quantities, to compare others with."""
+        """An index of the quantities, which finds those that match a quantity of an answer."""
         return QuantityIndex.of(self.found)
 
     @cached_property
@@ -58,20 +58,26 @@ class Grounds:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Names in the sources, with their kinds; see :func:`names_of`."""
+        """The names in the sources with their kinds, as :func:`names_of` finds them."""
         return names_of(self.text)
 
     def says(self, words: str) -> bool:
-        """Whether the sources have these words, one after the other."""
+        """Return whether the sources have these words, one after the other."""
         return plain(words) in self._plain
 
     def has_number_near(self, value: float, spread: float) -> bool:
-        """Whether the sources have a number within ``spread`` of a value."""
+        """Return whether the sources have a number within ``spread`` of a value."""
         place = bisect_left(self.numbers, value - spread)
         return place < len(self.numbers) and self.numbers[place] <= value + spread
 
     def tells(self, words: str, sentence: str, *, share: float) -> bool:
-        """Whether a line has these words, and at least a share of the sentence's other stems."""
+        """Return whether a line of the sources is about what a sentence says with certain words.
+
+        Args:
+            words: The words, which the line must have one after the other.
+            sentence: The sentence, of whose other stems the line must have a share.
+            share: The least share of these stems, in [0, 1].
+        """
         wanted, needle = stems(sentence) - stems(words), plain(words)
         return any(
             needle in line and len(wanted & its_stems) >= share * len(wanted)

@@ -1,4 +1,4 @@
-"""Names of people, places and organisations, found by their capital letters."""
+"""Finds names of people, places and organisations by their capital letters."""
 
 import re
 from collections import Counter
@@ -51,9 +51,10 @@ def name_spans(text: str) -> Iterator[re.Match[str]]:
 
 
 def names_of(text: str) -> dict[str, str]:
-    """Find names within sentences whose words are nowhere in lower case, with their kinds.
+    """Find the names in a text, with their kinds.
 
-    The kind is "person", "place", "organisation", or "" if the words around the name do not tell.
+    A name counts if it occurs within a sentence, and none of its words occurs in lower case. Its
+    kind is "person", "place" or "organisation", or "" if the words around it do not tell.
     """
     votes: dict[str, Counter[str]] = {}
     small = set(re.findall(r"\b[a-z]+\b", text))
@@ -78,13 +79,13 @@ def _kind_at(match: re.Match[str]) -> str:
 
 
 def begins_sentence(text: str, place: int) -> bool:
-    """Whether a word here may be capitalised only because it begins a sentence, line or list."""
+    """Return whether a word at ``place`` begins a sentence, line or list, and so has a capital."""
     before = text[:place].rstrip()
     return not before or before[-1] in ".!?:\n\"'“”‘*-•>#|" or "\n" in text[len(before) : place]
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """Whether two names may mean the same: they share a word, or the beginning of one."""
+    """Return whether two names may mean the same: they share a word, or a word's beginning."""
     return any(
         a[:4] == b[:4] or a in b or b in a
         for a in one.lower().replace("-", " ").split()
@@ -93,6 +94,6 @@ def may_be_one(one: str, other: str) -> bool:
 
 
 def touches_name(match: re.Match[str]) -> bool:
-    """Whether a name is part of a longer name, a list of names, or a place with its state."""
+    """Return whether a name is part of a longer name, a list of names, or a place with state."""
     before = match.string[: match.start()][-12:]
     return bool(_LONGER_BEFORE.search(before) or _LONGER_AFTER.match(match.string, match.end()))

@@ -1,4 +1,4 @@
-"""Mistakes of negation: a "not" is put in or left out."""
+"""Mistakes of negation: a "not" is inserted or removed."""
 
 import random
 import re
@@ -46,7 +46,7 @@ _NO_VERB_AFTER = frozenset(listed("the its their and or to of a which special"))
 
 
 def negation(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Put in or leave out a "not"."""
+    """Propose edits that insert or remove a "not"."""
     options = [(match, _negated) for match in _INSERT.finditer(text)]
     options += [(match, _affirmed) for match in _REMOVE.finditer(text)]
     for match, turn in shuffled(options, rng):

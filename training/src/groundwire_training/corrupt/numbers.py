@@ -22,7 +22,7 @@ _SCALE_AFTER = re.compile(r"[\s-]*(?:out of|star)")
 
 
 def number(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Replace a number by one of the same form, or a word such as "million" by another."""
+    """Propose edits that change a number to one of the same form, or "million" to "billion"."""
     for quantity in shuffled(quantities(text), rng):
         if is_counted(quantity, text, grounds):
             figures = list(FIGURE.finditer(text, quantity.start, quantity.end))
@@ -36,14 +36,14 @@ def number(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def is_counted(quantity: Quantity, text: str, grounds: Grounds) -> bool:
-    """Whether a quantity is a number that the sources state, and not a year, a rank, 0 or 1."""
+    """Return whether a quantity is a number that the sources state, but no year, rank, 0 or 1."""
     before, after = text[: quantity.start][-12:], text[quantity.end :][:12]
     return (
         quantity.kind is QuantityKind.NUMBER
         and quantity.name != "th"
         and quantity.number not in (0.0, 1.0)
         and not YEAR.fullmatch(text, quantity.start, quantity.end)
-        # Not a part of a range, which may still be true, or of a score such as 3-1.
+        # No part of a range, which may still be true with another end, or of a score such as 3-1.
         and not re.match(rf"{RANGE.pattern}\S?\d", after)
         and not re.search(rf"\d{RANGE.pattern}\S?$", before)
         and grounds.index.match(quantity) is Match.EQUAL
@@ -80,7 +80,7 @@ def _other_figure(
 def _near_misses(
     quantity: Quantity, figure: re.Match[str], grounds: Grounds, rng: random.Random
 ) -> Iterator[str]:
-    """Find similar numbers that the sources do not state about the same subject."""
+    """Yield similar numbers that the sources do not state about the same subject."""
     text = figure.string
     decimals = len(figure[0].partition(".")[2])
     step = 10.0**-decimals
@@ -97,7 +97,11 @@ def _near_misses(
 
 
 def _candidates(figure: re.Match[str], quantity: Quantity, grounds: Grounds) -> list[float]:
-    """Values to try; after words such as "at least" or "about" only those far from the number."""
+    """Return values to try in place of a number.
+
+    After words such as "at least" or "about", only values that make the statement wrong are
+    returned: those far enough from the number.
+    """
     before = figure.string[max(0, quantity.start - 20) : quantity.start]
     digits = figure[0].replace(",", "")
     value = float(digits)
@@ -119,7 +123,7 @@ def _candidates(figure: re.Match[str], quantity: Quantity, grounds: Grounds) -> 
 
 
 def _highest(value: float, quantity: Quantity, text: str) -> float:
-    """The largest value that is still plausible for a quantity."""
+    """Return the largest value that is still plausible in place of a quantity's value."""
     if quantity.unit == "%":
         return max(value, 100.0)
     if _SCALE_AFTER.match(text, quantity.end) or _SCALE_BEFORE.search(text[: quantity.start]):
@@ -128,7 +132,7 @@ def _highest(value: float, quantity: Quantity, text: str) -> float:
 
 
 def _is_elsewhere(number: float, here: str, grounds: Grounds) -> bool:
-    """Whether the sources state a number, but only among other words than those in ``here``."""
+    """Return whether the sources state a number, but never near any word of ``here``."""
     around = stems(re.sub(r"\d", " ", here))
     places = [q for q in grounds.found if q.kind is QuantityKind.NUMBER and q.number == number]
     return bool(places) and not any(

@@ -11,7 +11,7 @@ from groundwire_training.corrupt.wording import sentence_at, stands
 
 
 class _Turn(NamedTuple):
-    """A word's replacement, with patterns of the text before and after it that allow it."""
+    """The replacement of a word, and patterns that the text before and after it must match."""
 
     other: str
     before: str = ""
@@ -30,7 +30,7 @@ _SPAN = r"\b(?:years|days|months|weeks|hours|minutes) $"
 _CHANGE = r"\b(?:an?|the|to|can|may|will|and) $"
 _ACTIVE = r"(?<!has)(?<!have)(?<!had)(?<!was)(?<!were)(?<!is)(?<!been)(?<!of) $"
 _TURNS = {
-    # Opposites in any context; an entry below replaces that of the same word here.
+    # Opposites without conditions. For words that are also listed below, the later entry counts.
     **{one: _Turn(other) for one, other in OPPOSITES},
     **{other: _Turn(one) for one, other in OPPOSITES},
     # Amount.
@@ -81,7 +81,7 @@ _TURNS = {
     "won": _Turn("lost", _ACTIVE, _OBJECT),
     "lost": _Turn("won", _ACTIVE, _OBJECT),
     "supported": _Turn("opposed", r"(?:was|were|is|are|has|have) $"),
-    # Certainty. The sources do not say the contrary, so these are unsupported.
+    # Certainty. The sources leave the matter open, so a certain statement is only unsupported.
     "may": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
     "might": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
     "could": _Turn("will", r"[a-z] $", _ACTION, UNSUPPORTED),
@@ -95,7 +95,10 @@ _NOT = re.compile(r"\b(?:not|no|never|neither|nor|without|whether|or)\b|n['’]t
 
 
 def opposite(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Replace a word if the sources use it, in a similar sentence, and not its replacement."""
+    """Propose edits that replace a word by its opposite, or by a stronger word.
+
+    A similar sentence of the sources must have the word, and none may have the replacement.
+    """
     for match in shuffled(list(_WORD.finditer(text)), rng):
         word, turn = match[0], _TURNS[match[0]]
         if not re.search(turn.before, text[: match.start()][-24:]):

@@ -1,4 +1,4 @@
-"""Questions with a false premise: they ask whether a wrong sentence is true."""
+"""Makes questions with a false premise, which ask whether a wrong sentence is true."""
 
 import random
 import re
@@ -57,7 +57,7 @@ def false_premise(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def _sentence_with_mistake(wrong: MarkedAnswer) -> MarkedAnswer | None:
-    """The first sentence that has a span, unless a span runs past it."""
+    """Return the first sentence that has a span; ``None`` if the span runs past its end."""
     piece = piece_at(wrong.text, wrong.spans[0][0])
     spans = tuple(
         (start - piece.start, end - piece.start, label)
@@ -71,7 +71,8 @@ def _sentence_with_mistake(wrong: MarkedAnswer) -> MarkedAnswer | None:
 def _clause(sentence: str, known: str) -> str | None:
     """Turn a sentence into a clause to put after "that"; ``None`` if it is not a statement.
 
-    A first word that ``known`` has in lower case is not a name, and is put in lower case.
+    If the text ``known`` has the sentence's first word in lower case, the word is no name, and is
+    put in lower case.
     """
     clause = _OPENING.sub("", sentence.rstrip(".!"), count=1)
     if _NO_STATEMENT.search(clause) or not _FINITE.search(clause):

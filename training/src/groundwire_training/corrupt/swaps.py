@@ -15,7 +15,10 @@ _JOINT = re.compile(rf"{RANGE.pattern}|\W*(?:and|or|to|the|by|times|x|a|between)
 
 
 def swap(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Swap two years, or two numbers of one form and unit, with more than "and" between them."""
+    """Propose edits that swap two years, or two numbers of the same form and unit.
+
+    Numbers with only a word such as "and" between them are not swapped: it may change nothing.
+    """
     movable = []
     for quantity in quantities(text):
         written = text[quantity.start : quantity.end]

@@ -34,7 +34,7 @@ _PERIOD = re.compile(r"\b(?:per|each|every) (day|week|month|year|hour|minute)\b(
 
 
 def unit(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
-    """Replace a unit that the sources use by one that they do not use."""
+    """Propose edits that replace a unit of the sources by a unit that they do not have."""
     options = [(match, _OTHERS[match[1]]) for match in _UNIT.finditer(text)]
     options += [(match, _PERIODS) for match in _PERIOD.finditer(text)]
     for match, others in shuffled(options, rng):
@@ -44,6 +44,6 @@ def unit(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _forms(unit: str) -> set[str]:
-    """Spellings of a unit: singular, plural, adverb and abbreviation."""
+    """Return the spellings of a unit: singular, plural, adverb and abbreviation."""
     one = unit.removesuffix("s")
     return {unit, one, f"{one}s", f"{one}ly", _ALSO.get(unit, unit)}

@@ -1,4 +1,4 @@
-"""Words, stems, sentences and figures of a text, for all kinds of mistakes."""
+"""Functions that find words, stems, sentences and figures in a text, for all kinds of mistakes."""
 
 import re
 
@@ -11,7 +11,7 @@ def listed(text: str) -> list[str]:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """Split a text of pairs, written "one/other", at white space."""
+    """Parse a text of pairs, written "one/other" with white space between pairs."""
     return [(one, other) for one, _, other in (pair.partition("/") for pair in text.split())]
 
 
@@ -27,22 +27,22 @@ RANGE = re.compile(r"\s*(?:-|–|—|/|to\b|through\b|thru\b|till\b|until\b)\s*"
 
 
 def plain(text: str) -> str:
-    """The words of a text in lower case, each with one space around it."""
+    """Return the words of a text in lower case, joined by spaces, with a space at each end."""
     return f" {' '.join(WORD.findall(text.lower()))} "
 
 
 def stands(words: str, text: str) -> bool:
-    """Whether a text has these words, one after the other, in upper or lower case."""
+    """Return whether a text has these words, one after the other, in upper or lower case."""
     return plain(words) in plain(text)
 
 
 def stems(text: str) -> frozenset[str]:
-    """The first five letters of all words of at least four letters, in lower case."""
+    """Return the first five letters of each word of at least four letters, in lower case."""
     return frozenset(word[:5] for word in WORD.findall(text.lower()) if len(word) > 3)
 
 
 def piece_at(text: str, place: int) -> slice:
-    """The range of the sentence around a character, or of that character if there is none."""
+    """Return the range of the sentence around a character; without one, that of the character."""
     for piece in segment(text):
         if piece.start <= place < piece.end:
             return slice(piece.start, piece.end)
@@ -50,5 +50,5 @@ def piece_at(text: str, place: int) -> slice:
 
 
 def sentence_at(text: str, place: int) -> str:
-    """The text of the sentence around a character."""
+    """Return the text of the sentence around a character."""
     return text[piece_at(text, place)]
