@@ -78,7 +78,7 @@ def test_another_operating_point_gives_a_new_detection(detector: Detector) -> No
     assert found(everything) == ["The Eiffel Tower is 500 metres tall.", "It stands in Paris."]
     assert everything.outcome is Outcome.HALLUCINATED
     assert len(found(nothing)) <= len(found(everything))
-    assert detector.info.operating_point == "balanced"  # that of the detector stays
+    assert detector.info.operating_point == "balanced"  # the detector keeps its own
 
 
 # Settings.
@@ -226,7 +226,8 @@ def test_words_that_the_model_marks_too_have_the_label_of_the_conflict() -> None
     detector = ruled(red=replace(NUMBER, probability=0.6))
     (span,) = detector.detect(sources=[TOWER], answer="It is red.").spans
     assert (span.conflict, span.label) == ("number", Label.CONTRADICTED)
-    assert span.probability == pytest.approx(0.938, abs=1e-3)  # both say so: more than 0.9 alone
+    # The rule and the model agree, so the probability is higher than the model's 0.9.
+    assert span.probability == pytest.approx(0.938, abs=1e-3)
 
 
 def test_a_conflict_of_which_the_model_is_too_sure_does_not_count() -> None:
@@ -658,7 +659,7 @@ def test_a_detector_lets_go_of_its_threads_at_the_end_of_its_block() -> None:
         detector.stream(sources=[TOWER]).close()
         assert set(threading.enumerate()) > before
     assert set(threading.enumerate()) <= before
-    detector.close()  # twice is harmless
+    detector.close()  # closing it twice is harmless
 
 
 def test_a_closed_detector_says_that_it_is_closed() -> None:
@@ -668,7 +669,7 @@ def test_a_closed_detector_says_that_it_is_closed() -> None:
         detector.detect(sources=["Paris is in France."], answer="Paris is in France.")
 
 
-# What is read badly, and what nothing speaks for.
+# Other languages, and claims without a word of the evidence.
 
 GERMAN = "Die Probezeit beträgt sechs Monate. Die Frist ist vier Wochen."
 
@@ -690,7 +691,7 @@ def test_a_figure_that_differs_is_found_in_any_language(figure: str, found: list
     judge = FixedJudge(doubtful={"Probezeit": 0.9}, conflicts={figure: number}, name="similarity")
     answer = f"Die Probezeit ist {figure} Monate und nicht mehr."
     result = Detector(judge).detect(sources=[GERMAN], answer=answer)
-    assert [span.text for span in result.spans] == found  # "sechs" is written out there
+    assert [span.text for span in result.spans] == found  # the evidence has 6 as the word "sechs"
 
 
 def test_a_loaded_checkpoint_reads_any_language() -> None:

@@ -103,7 +103,7 @@ def test_a_checkpoint_reads_all_sources_that_differ() -> None:
 def test_a_detector_from_before_a_fork_is_refused_rather_than_hanging(
     detector: Detector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "getpid", lambda: -1)  # as in the child
+    monkeypatch.setattr(os, "getpid", lambda: -1)  # the child of a fork has another process id
     with pytest.raises(DetectionError, match="loaded before the process was forked"):
         detector.detect(sources=TOWER, answer="It is tall.")
 

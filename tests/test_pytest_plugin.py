@@ -54,7 +54,7 @@ def test_the_fixture_fails_a_test_with_the_marked_words(session: pytest.Pytester
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
         [
-            ">*grounded(*1950*",  # the line of the test, and none of ours
+            ">*grounded(*1950*",  # the traceback ends in the test, not in the plugin
             "E*AssertionError: the answer is hallucinated, not grounded",
             "E*Built in ⟦1950⟧.",
             "E*against S0 0-14: *Built in 1889.*",
@@ -75,7 +75,7 @@ def test_the_option_is_the_operating_point_of_all_calls(session: pytest.Pytester
     )
     result = session.runpytest_inprocess("--groundwire-operating-point", "0.7")
     result.assert_outcomes(passed=1)
-    assert testing.SHARED.operating_point is None  # nothing is left to a later session
+    assert testing.SHARED.operating_point is None  # the option has no effect on later sessions
 
 
 @pytest.mark.parametrize("value", ["0", "1.5", "nan", "strict", ""])

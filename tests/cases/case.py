@@ -67,7 +67,7 @@ def must_pass() -> tuple[Case, ...]:
 
 
 def further() -> tuple[Case, ...]:
-    """Return the other cases that were written with the rules, most of which a model passes."""
+    """Return all other cases of this folder, most of which a model has to pass."""
     paths = sorted(path for path in FOLDER.glob("*.toml") if path.name != MUST_PASS)
     return tuple(case for path in paths for case in read(path))
 

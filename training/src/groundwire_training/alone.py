@@ -19,8 +19,7 @@ from groundwire_training.sets import LabelledContext
 
 # The least number of lines to keep. The explainer reads more than one, too, if it can.
 _LEAST = 2
-# The kept lines may lack at most this share of the sentence's stems, of those that the sources
-# have.
+# At most this share of the sentence's stems may be in the sources but not in the kept lines.
 _SLACK = 0.1
 # A sentence about something else has at least this many stems, and at most this share of them is
 # in the lines.

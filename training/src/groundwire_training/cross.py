@@ -77,7 +77,7 @@ class Batch:
 
 
 class CrossModel(Reader):
-    """A cross-encoder: the reader's layers, in which all pieces of one sequence attend to all."""
+    """A cross-encoder: it has the reader's layers, and all pieces of a sequence attend to all."""
 
     def __init__(self, sizes: Architecture, *, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout=dropout)

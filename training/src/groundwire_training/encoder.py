@@ -411,7 +411,7 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Cross entropy of the word pieces of answers, averaged over all passes of a step."""
+    """The loss function: cross entropy of answers' word pieces, averaged over a whole step."""
 
     weights: Tensor | None
 
@@ -438,7 +438,7 @@ def not_supported(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
-    """Return F1 and AUROC of the question whether a sequence has a marked word piece."""
+    """Return F1 and AUROC for the decision whether a sequence has a marked word piece."""
     real = prediction.label_ids >= 0
     tops = np.where(real, prediction.predictions, 0).max(1)
     gold = (np.where(real, prediction.label_ids, 0) > 0).any(1)

@@ -39,7 +39,7 @@ from groundwire_training.withheld import withheld
 
 #: The number of contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
-#: The most records to try when one is needed from which a kind of claim can be made.
+#: The most records to try for a kind of claim, since not every record allows every kind.
 _MOST_TRIED = 60
 
 

@@ -15,7 +15,7 @@ from groundwire.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Recipe of the reader's training: every number of a run.
+    """Recipe for training the reader: all numbers that a run depends on.
 
     Attributes:
         steps: Optimizer steps.

@@ -24,7 +24,7 @@ class Report(Protocol):
 
 
 class Logged:
-    """Logs the progress at every tenth step."""
+    """Receives the progress of a training run, and logs every tenth step."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()

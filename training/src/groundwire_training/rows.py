@@ -18,8 +18,8 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.sets import LabelledContext
 
-#: The numbers that :class:`groundwire.evaluation.datasets.slots.MarkedAnswer` has for labels, by
-#: name of the label.
+#: The number of each label of a span, as in
+#: :class:`groundwire.evaluation.datasets.slots.MarkedAnswer`.
 LABELS = {"unsupported": 1, "contradicted": 2}
 #: Share of the contexts that are held out: at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1

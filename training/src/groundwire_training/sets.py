@@ -39,14 +39,24 @@ _TAG = re.compile(r"\{\{.*?\}\}|<[^>]+>", re.S)
 
 @dataclass(frozen=True, slots=True)
 class LabelledContext:
-    """A record of training data: a context and labelled answers to it."""
+    """A record of training data: a context and labelled answers to it.
+
+    Attributes:
+        id: The id of the record in its set.
+        task: The task of the answers or the kind of the record, such as ``Summary``, or ``slots-``
+            with the domain of the text.
+        sources: The sources of the context.
+        question: The question; ``None`` if there is none.
+        answers: Answers to the question, with their spans.
+        slots: A slot-annotated answer, from which variants are drawn; ``None`` in other sets.
+    """
 
     id: str
     task: str
     sources: tuple[Source, ...]
     question: str | None
     answers: tuple[MarkedAnswer, ...]
-    slots: str | None = None  # a slot-annotated answer, from which variants are drawn
+    slots: str | None = None
 
     def with_last(self, answer: MarkedAnswer) -> "LabelledContext":
         """Return a record with ``answer`` in place of the last one, or added to a single one."""
@@ -183,7 +193,7 @@ def _edited(row: Mapping[str, Any]) -> list[MarkedAnswer]:
 
 
 def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
-    """Return the character ranges of the words in ``wrong`` that differ from those in ``right``."""
+    """Return the character ranges in ``wrong`` whose words differ from those of ``right``."""
     # Words are put in lower case one by one, because lower case can change the length of a text.
     a, b = [[word.lower() for word in _WORD.findall(text)] for text in (right, wrong)]
     places = [match.span() for match in _WORD.finditer(wrong)]

@@ -20,8 +20,8 @@ from groundwire_training.sets import LabelledContext
 _EVIDENCE, _LEFT, _LOSS = 0.4, 0.4, 0.3
 # If the best share falls by no more than this, a sentence keeps its label.
 _SLACK = 0.1
-# The least stems of a sentence whose evidence can be found, and stems that do not count, as of the
-# heading "passage 2:".
+# The least number of stems of a sentence whose evidence can be found, and stems that do not count,
+# such as the one of the heading "passage 2:".
 _STEMS, _HEADING = 4, frozenset({"passa"})
 # The most sentences of the sources to remove.
 _MOST = 4

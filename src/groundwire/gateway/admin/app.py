@@ -86,7 +86,7 @@ class Uncached:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Serve a request, and add the headers to its response."""
 
         async def send_uncached(message: Message) -> None:
             if message["type"] == "http.response.start":

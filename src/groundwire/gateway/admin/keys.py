@@ -42,7 +42,7 @@ async def list_keys(
 ) -> KeyPage:
     """The keys of a tenant, revoked and expired ones too.
 
-    Those of the configuration come first, then the latest.
+    Keys of the configuration come first, then all others, latest first.
     """
     return _page(await control.registry.keys(tenant), after, limit)
 
@@ -83,8 +83,8 @@ async def revoke_admin_key(
 ) -> Key:
     """Revoke an admin key for good.
 
-    A key does not revoke itself. The last admin key that does not expire, stored or configured,
-    cannot be revoked: there is always one that can make others.
+    A key cannot revoke itself. The last admin key that does not expire, stored or configured,
+    cannot be revoked, so that there is always a key that can make others.
     """
     if key_id == admin(request).key_id:
         raise Problem(

@@ -137,7 +137,7 @@ class Renaming(Shape):
 
 
 class NewTenantKey(Shape):
-    """A key of a tenant to make.
+    """A key to make for a tenant.
 
     Attributes:
         expires_at: The moment at which the key expires; null: never.
@@ -150,7 +150,7 @@ class NewTenantKey(Shape):
 
 
 class NewAdminKey(NewTenantKey):
-    """A key of the admin plane to make.
+    """A key to make for the admin plane.
 
     Attributes:
         role: admin does everything; auditor reads everything, and changes nothing.
@@ -282,7 +282,7 @@ class Link(Shape):
     """The place of an event in its chain of signed events.
 
     Attributes:
-        writer: The id of the chain: one start of one process.
+        writer: The id of the chain. Each start of a process writes a chain of its own.
         mac: The MAC that signs the event.
     """
 
@@ -329,7 +329,7 @@ class EventPage(Shape):
 
 
 class Finding(_Shown):
-    """One place where the trail is not as it was written."""
+    """A place where the trail differs from what was written."""
 
     kind: str
     writer: str | None

@@ -79,11 +79,11 @@ async def put_tenant(
     body: ChangeBody,
     version: Version,
 ) -> Tenant:
-    """Merge metadata, as DVARA does: keys that are not named stay, null removes one.
+    """Merge metadata, as DVARA does: null removes a key, and keys that are not named are kept.
 
-    A tenant that is not there is made. Values of `grounding.*` that are not valid are kept, named
-    in `warnings`, and inherit. The change is in effect here before the answer, elsewhere within a
-    second.
+    A tenant that does not exist is made. Values of `grounding.*` that are not valid are stored, and
+    named in `warnings`, but have no effect. The change is in effect in this process before the
+    answer, and in all others within a second.
     """
     change = await control.change(
         lambda registry: registry.put_metadata(

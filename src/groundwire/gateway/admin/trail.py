@@ -114,7 +114,7 @@ async def list_events(
 async def get_event(
     control: Control, event_id: Annotated[str, Path(description="The id of the event.")]
 ) -> Response:
-    """One event, with all findings, if they are kept."""
+    """An event, with all findings if these are stored."""
     found = await control.trail.get(event_id)
     if found is None:
         raise unknown_event()

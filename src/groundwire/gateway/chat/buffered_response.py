@@ -23,7 +23,7 @@ from groundwire.pipeline.conversation import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: A larger body is parsed in a thread, so that other requests need not wait.
+#: A body with more bytes than this is parsed in a thread, so that other requests need not wait.
 LARGE_BYTES = 2**20
 
 #: Headers that describe the bytes of a body, and would be wrong once the body is changed.

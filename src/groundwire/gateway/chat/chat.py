@@ -174,7 +174,7 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # A response that is read here would have to be decompressed.
+            # For a response that is read here, compressing and decompressing would be wasted work.
             accept_encoding="identity" if is_read else None,
         )
         # The body has been decompressed, so the client's header is wrong for it.

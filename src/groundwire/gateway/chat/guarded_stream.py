@@ -84,7 +84,7 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._is_client_gone = True  # until the end is reached
+        self._is_client_gone = True  # set to false once the end is reached
         self._pump: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[None] | None = None
         self._recording: asyncio.Task[bool] | None = None
@@ -210,7 +210,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Release text that may leave before the answer is complete."""
+        """Send text of an answer as far as it may be sent before the answer is complete."""
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))
@@ -236,7 +236,7 @@ class ReleasedStream:
             self._settling[index] = asyncio.create_task(self._settle(index))
 
     async def _settle(self, index: int) -> None:
-        """Decide on an answer that is complete."""
+        """Wait for the result of a complete answer, and release the answer or block it."""
         checked = await self._answers[index].finish()
         if self._release.withholds and checked.action is Action.BLOCK:
             self._clear(index, checked.n_clear)

@@ -7,7 +7,7 @@ from groundwire.policy.policy import Action
 
 
 class Release(StrEnum):
-    """When the text of a stream is sent to the client. It is chosen once, before the first byte."""
+    """The ways to send the text of a stream to the client; one is chosen before the first byte."""
 
     OBSERVE = "observe"  # at once, byte for byte; nothing waits for the check
     MARK = "mark"  # at once, but the event that ends an answer waits, since it may carry marks

@@ -27,7 +27,7 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: Empty values for fields that may be neither sent, since they may hold text, nor be ``null``.
+#: Values to send for fields that may hold text, where the API does not allow ``null``.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
 #: Fields of a message, and of a text in it, that may be sent with text that has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")

@@ -66,7 +66,7 @@ _MAX_ASIDE_CHARS = 300
 _JUDGED_CHARS = 40
 #: How lines of JSON begin. They have colons, but these end no labels.
 _JSON = ('{"', '[{"', '["')
-#: Roles of tags that are no blocks of one role: the text between them is divided in its turn.
+#: Tags of these roles do not decide the role of the text between them, which is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
 

@@ -1,4 +1,4 @@
-"""Swaps: two figures of one sentence change places."""
+"""Mistakes of order: two figures of one sentence change places."""
 
 import random
 import re
