@@ -1,23 +1,18 @@
 """Counts of answers in the store: those of several processes add up, and none is lost."""
 
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from groundwire.control.activity import SLOT_S, Activity
 from groundwire.control.store import Store, StoreError
+from tests.control.tenants.conftest import migrated_file, store, store_url
 from tests.gateway.answers import checked, unverified
 
+__all__ = ["migrated_file", "store", "store_url"]
+
 pytestmark = pytest.mark.asyncio
-
-
-@pytest_asyncio.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store(f"sqlite:///{tmp_path / 'a.db'}") as store:
-        yield store
 
 
 async def test_counts_of_two_processes_add_up_by_tenant_model_outcome_and_action(

@@ -1,0 +1,79 @@
+"""Accounts and sessions, on both kinds of database."""
+
+import pytest
+from sqlalchemy import select, update
+
+from groundwire.control.accounts import (
+    AccountRole,
+    Accounts,
+    InvalidAccountError,
+    UnknownAccountError,
+)
+from groundwire.control.store import Store
+from groundwire.control.store.moments import now
+from groundwire.control.store.tables import accounts as accounts_table
+from groundwire.control.store.tables import sessions
+from tests.control.tenants.conftest import migrated_file, store, store_url
+
+__all__ = ["migrated_file", "store", "store_url"]
+
+PASSWORD = "right horse battery"
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_a_session_lasts_until_it_ends_or_the_account_changes(store: Store) -> None:
+    accounts = Accounts(store)
+    saved = await accounts.save("Anna", role=AccountRole.ADMIN, password=PASSWORD)
+    assert (saved.account.name, saved.role_before, saved.has_new_password) == ("anna", None, True)
+    assert await accounts.sign_in("anna", "wrong") is None
+    assert await accounts.sign_in("nobody", PASSWORD) is None
+    tokens = []
+    for _ in range(3):
+        signed_in = await accounts.sign_in("anna", PASSWORD)
+        assert signed_in is not None
+        tokens.append(signed_in[1])
+    first, second, third = tokens
+    await accounts.sign_out(first)
+    assert await accounts.signed_in(first) is None
+    account = await accounts.signed_in(second)
+    assert account is not None
+    assert account.role is AccountRole.ADMIN
+    assert account.signed_in_at is not None
+    await accounts.save("anna", role=AccountRole.VIEWER, keeps_session=third)
+    assert await accounts.signed_in(second) is None
+    assert await accounts.signed_in(third) is not None
+    async with store.writing() as connection:
+        await connection.execute(update(sessions).values(expires_at=now()))
+    assert await accounts.signed_in(third) is None
+
+
+async def test_a_removed_account_takes_its_sessions_along(store: Store) -> None:
+    accounts = Accounts(store)
+    await accounts.save("anna", password=PASSWORD)
+    assert await accounts.sign_in("anna", PASSWORD) is not None
+    await accounts.remove("anna")
+    async with store.reading() as connection:
+        assert await connection.scalar(select(sessions.c.sha256)) is None
+    assert await accounts.all() == ()
+    with pytest.raises(UnknownAccountError):
+        await accounts.remove("anna")
+
+
+async def test_passwords_and_tokens_are_kept_as_hashes(store: Store) -> None:
+    accounts = Accounts(store)
+    await accounts.save("anna", password=PASSWORD)
+    signed_in = await accounts.sign_in("anna", PASSWORD)
+    assert signed_in is not None
+    async with store.reading() as connection:
+        kept = await connection.scalar(select(accounts_table.c.password))
+        token = await connection.scalar(select(sessions.c.sha256))
+    assert str(kept).startswith("$argon2id$")
+    assert len(str(token)) == 64
+    assert signed_in[1] not in f"{kept}{token}"
+
+
+@pytest.mark.parametrize("password", ["short", "x" * 201, "anna@example.com"])
+async def test_some_passwords_are_none(store: Store, password: str) -> None:
+    with pytest.raises(InvalidAccountError):
+        await Accounts(store).save("anna@example.com", password=password)
