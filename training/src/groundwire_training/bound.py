@@ -90,7 +90,7 @@ def short_answer(record: LabelledContext, rng: random.Random) -> LabelledContext
 
 
 def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take a sentence of the faithful answer, and swap two of its names for a wrong version.
+    """Take a sentence of the faithful answer, and make a wrong version by swapping two names.
 
     Args:
         record: A slot-annotated text.
@@ -135,7 +135,7 @@ def swapped_names(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take a sentence of a record, and give it another sentence's subject for a wrong version.
+    """Take a sentence of a record, and make a wrong version with another sentence's subject.
 
     Args:
         record: A record of any set.
@@ -170,7 +170,7 @@ def other_subject(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take a sentence of a record, and give it another number of the sources with the same unit.
+    """Take a sentence of a record, and make a wrong version with another number of the same unit.
 
     Args:
         record: A record of any set.
@@ -198,7 +198,7 @@ def other_value(record: LabelledContext, rng: random.Random) -> LabelledContext 
 
 
 def mistaken(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take the faithful answer, and put mistakes into it by program for wrong versions.
+    """Take the faithful answer, and make wrong versions of it by program.
 
     Args:
         record: A slot-annotated text.

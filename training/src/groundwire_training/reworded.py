@@ -138,7 +138,7 @@ _LEAST, _MOST, _MOST_OF_END = 5, 36, 9
 
 
 def other_wording(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take a sentence of a record, and replace one of its words for a right and a wrong claim.
+    """Take a sentence of a record, and make a right and a wrong claim by replacing one word.
 
     Args:
         record: A record of any set.
@@ -163,7 +163,7 @@ def other_wording(record: LabelledContext, rng: random.Random) -> LabelledContex
 
 
 def other_end(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
-    """Take a sentence of a record, and give it the end of another sentence for a wrong version.
+    """Take a sentence of a record, and make a wrong version with the end of another sentence.
 
     The end replaces the sentence's own end, or is added if it has none.
 

@@ -178,7 +178,8 @@ async def _after(
 #: The control plane that serves a request, and the builder of its audit events.
 Control = Annotated[ControlPlane, Depends(_control)]
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version that a change is for: ``"*"`` means any version of a stored tenant, ``None`` any.
+#: The version that a change requires: ``"*"``: any version of a stored tenant; ``None``: no
+#: requirement.
 Version = Annotated[IfVersion | None, Depends(_version)]
 #: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]

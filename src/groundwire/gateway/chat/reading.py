@@ -29,7 +29,8 @@ class ReadEvent:
         chunk: The chunk in the event; ``None`` for a comment, for the event that ends the stream,
             and for an event that cannot be read.
         is_end: Whether the event says that the stream is complete.
-        is_unreadable: Whether the event has data that are no chunk, or has lines that no event has.
+        is_unreadable: Whether the event has data that are no chunk, or a line that the standard of
+            server-sent events does not define.
     """
 
     event: ServerSentEvent

@@ -117,7 +117,7 @@ class Recorder:
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
     ) -> bool:
-        """Record answers that a client sent to a native endpoint, such as ``/v1/detect``.
+        """Record answers that a client sent to a native endpoint, such as ``/v1/check``.
 
         Args:
             context: The context of the request.
