@@ -13,8 +13,10 @@ from groundwire.control.accounts import AccountRole
 from groundwire.control.store.moments import now
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import TenantError, VersionMismatchError
-from groundwire.control.tenants.record import NewKey, TenantRecord
+from groundwire.control.tenants.record import TenantRecord
 from groundwire.errors import ConfigError
+from groundwire.gateway.admin import keys, tenants
+from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console.grounding import form_of, preset, read_form, split
 from groundwire.gateway.console.visit import HOME, Visit, screen
@@ -145,9 +147,7 @@ async def _delete(visit: Visit) -> Response:
     if visit.form.get("id", "").strip() != id_:
         problem = "Nothing was deleted: the id that was typed is another one."
         return _grounding(visit, record, problem=problem, status=422)
-    await visit.control.change(
-        lambda registry: registry.delete(id_), lambda deleted: (visit.events.deleted(deleted),)
-    )
+    await tenants.delete_tenant(visit.control, visit.events, id_, None)
     return RedirectResponse(f"{TENANTS}?done=removed", 303)
 
 
@@ -174,12 +174,8 @@ async def _make_key(visit: Visit) -> Response:
     except (ValueError, OverflowError):
         return await _keys(visit, problem=f"{days!r:.40} is no number of days.", status=422)
     try:
-        made = await visit.control.change(
-            lambda registry: registry.create_key(
-                tenant=id_, name=visit.form.get("name"), expires_at=ends
-            ),
-            visit.events.key_made,
-        )
+        key = NewTenantKey(name=visit.form.get("name"), expires_at=ends)
+        made = await keys.create_key(visit.control, visit.events, id_, key)
     except TenantError as error:
         return await _keys(visit, problem=str(error), status=admin_problem(error).status)
     return await _keys(visit, made=made)
@@ -187,10 +183,7 @@ async def _make_key(visit: Visit) -> Response:
 
 async def _revoke_key(visit: Visit) -> Response:
     id_ = visit.part("tenant")
-    await visit.control.change(
-        lambda registry: registry.revoke_key(visit.part("key"), tenant=id_),
-        visit.events.key_revoked,
-    )
+    await keys.revoke_key(visit.control, visit.events, id_, visit.part("key"))
     return RedirectResponse(_path(id_, "/keys?done=revoked"), 303)
 
 
