@@ -103,3 +103,19 @@ DIFF = "@@ -1,2 +1,2 @@\n-timeout: 30\n+timeout: 90"
 )
 def test_the_material_is_the_evidence_and_nothing_else(shape: str, text: str) -> None:
     assert found_in(read_user(shape.format(text))) == text
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "Our handbook says:\n\n{}\n\nWhen do I call?",
+        "I copied this from the label: {} When do I call?",
+        "Passage: {}\n\nWhen do I call?\nA. never\nB. at noon",
+    ],
+)
+def test_what_a_document_says_is_evidence_and_choices_are_not(shape: str) -> None:
+    fact = "Call the team if the lag exceeds 90 seconds."
+    found = found_in(read_user(shape.format(fact)))
+    assert fact in found
+    assert "When do I" not in found
+    assert "at noon" not in found

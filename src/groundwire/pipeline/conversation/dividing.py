@@ -25,6 +25,8 @@ from groundwire.pipeline.conversation.labels import (
 )
 from groundwire.pipeline.conversation.material import Material, PastedMaterial
 from groundwire.pipeline.conversation.paragraph import (
+    MAX_ASIDE_CHARS,
+    may_be_aside,
     states_nothing,
     told,
     wanted_words,
@@ -60,8 +62,6 @@ from groundwire.pipeline.conversation.wording import (
     states_something,
 )
 
-#: The most characters of an aside, a short question or order at the edge of a section.
-_MAX_ASIDE_CHARS = 300
 #: The number of characters after a paragraph in which a question may ask whether it is true.
 _JUDGED_CHARS = 40
 #: How lines of JSON begin. They have colons, but these end no labels.
@@ -412,7 +412,7 @@ class _Walk:
             self._add(Wording.INSTRUCTS, start, end)
             return
         is_introduced = of_task[0] and text.lstrip().lower().startswith("you are ")
-        is_short = len(text) <= _MAX_ASIDE_CHARS and len(ranges) <= 3 and not is_introduced
+        is_short = may_be_aside(text, len(ranges)) and not is_introduced
         if is_short and states_nothing(self._text, ranges, is_user=self._is_user):
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, start, end, is_marked=True)
@@ -455,7 +455,7 @@ class _Walk:
         if is_mail or is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
-        is_bare = self._is_user and not self._is_structured and len(text) <= _MAX_ASIDE_CHARS
+        is_bare = self._is_user and not self._is_structured and len(text) <= MAX_ASIDE_CHARS
         is_claim = is_bare and is_judged(text, self._text[end : end + _JUDGED_CHARS])
         wordings, announced = wordings_of(
             text, self._names, is_user=self._is_user, is_claim=is_claim
@@ -475,9 +475,8 @@ class _Walk:
 
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation, and no order before it."""
-        if not (self._is_user and self._parts and is_salutation(text)):
-            return False
-        return not asks_for_work(self._text[self._parts[-1].start : start])
+        before = self._text[self._parts[-1].start : start] if self._parts else ""
+        return self._is_user and bool(before) and is_salutation(text) and not asks_for_work(before)
 
     # Helpers that make parts.
 

@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.wording import Wording, goes_on, sentences_of, wording_of
+from groundwire.pipeline.conversation.wording import (
+    Wording,
+    goes_on,
+    has_choices,
+    sentences_of,
+    wording_of,
+)
 
+#: The most characters of an aside, a short question or order at the edge of a section.
+MAX_ASIDE_CHARS = 300
+_MAX_ASIDE_SENTENCES = 3
 #: The least number of words of a paragraph that only states something, for it to be evidence.
 _OWN_WORDS = 8
 #: The least number of words of such a paragraph if it has a figure.
@@ -54,8 +63,16 @@ def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
     return _OWN_WORDS_WITH_FIGURE if any(map(str.isdigit, text)) else _OWN_WORDS
 
 
+def may_be_aside(text: str, n_sentences: int) -> bool:
+    """Return whether a paragraph is short enough for a question or an order beside evidence."""
+    is_brief = n_sentences <= _MAX_ASIDE_SENTENCES or has_choices(text)
+    return len(text) <= MAX_ASIDE_CHARS and is_brief
+
+
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
     """Return whether no sentence informs: they are questions or orders about the evidence."""
+    if ranges and has_choices(text[ranges[0][0] : ranges[-1][1]]):
+        return True
     wordings = (wording_of(text[first:last], is_user=is_user) for first, last in ranges)
     return all(each is not Wording.INFORMS for each in wordings)
 

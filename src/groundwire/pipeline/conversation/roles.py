@@ -142,14 +142,17 @@ class Names:
                 is_clause = words[i][-1] not in ",.;"
                 named = list(self._roles_near(words[i + 1 : i + 10], stops=True)) * is_clause
                 # "Here is what I found:" and "Using this:" name no role, but announce evidence.
+                is_from = pointers[i + 1 : i + 2] == ["from"]  # "I have this from the label:"
                 gives = pointer.startswith("here") or (
                     i == len(words) - 1
                     and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
                 )
-                found.update(named or ([Role.INFORM] if gives else []))
+                found.update(named or ([Role.INFORM] if gives or is_from else []))
             elif any(map(pointer.__contains__, listed("pointers without spaces"))):
                 found.update(self._roles_near(words_of(pointer), stops=False))
-        if not found and has_colon and is_transformed:
+        # "The handbook says:", but not what the model itself said.
+        says = pointers[-1] in listed("says") and not {"you", "i"}.intersection(pointers)
+        if not found and has_colon and (is_transformed or says):
             found.add(Role.INFORM)
         if not found and has_colon and not points:
             found.update(self._roles_near(reversed(words[-3:]), stops=False))

@@ -91,7 +91,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     n_words = sum(len(text[part.start : part.end].split()) for part in informing)
     if points:
         marked = parts
-    elif not marked and n_words >= _MIN_WORDS:
+    elif not marked and n_words >= (_FEW_WORDS if _looks_up(first) else _MIN_WORDS):
         marked = informing
     if not marked or not (is_asked_first or is_asked_last):
         return
@@ -110,6 +110,11 @@ def close_gaps(parts: list[Part], text: str) -> None:
     whole = Part(does=Wording.INFORMS, start=start, end=end, is_marked=True)
     i = parts.index(inside[0])
     parts[i : i + len(inside)] = [whole]
+
+
+def _looks_up(text: str) -> bool:
+    """Return whether a text is a question about what stands somewhere: "Which port is it?"."""
+    return text.rstrip().endswith(("?", "？")) and asks_for_a_report(text)
 
 
 def _asks(paragraph: list[Part], text: str) -> bool:

@@ -19,7 +19,7 @@ _OF_THE_TASK = re2.compile(
     r"|\b(?:given|using|use|with) (?:only )?(?:the|this|these) (?:provided |given |above"
     r" |following |retrieved )*(?:context|information|documents?|passages?|sources?|knowledge)\b"
     r"|\banswers? (?:the|this|my|user'?s?|all|any|each|questions?|in|only|as|based|using|with"
-    r"|concise|must)"
+    r"|concise|must)\b"
     r"|\bthe users?'?s?\b ?(?:current )?(?:question|query|request|comment|message|input"
     r"|prompt|that)"
     r"|\buser (?:question|query|request|comment|message|input)s?\b"
@@ -75,6 +75,8 @@ _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
 #: Words that may precede the verb of an order, in questions and wishes: "could you", "I want to".
 _ASKING_FOR = frozenset({"can", "could", "would", "you", "i", "want", "need", "to", "me", "help"})
+#: A question with its choices: "Which rock is it?", then "A. basalt" and "B) granite".
+_CHOICES = re.compile(r"[?？]\s*(?:\n\s*\(?(?:[A-Ha-h]|\d)[.)][^\n]*){2,}\s*\Z")
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
 
@@ -268,6 +270,11 @@ def is_attributed(text: str) -> bool:
     return bool(_ENDS_QUOTING.search(text)) or any(
         word in listed("says") and before in listed("inform") for before, word in pairwise(words)
     )
+
+
+def has_choices(text: str) -> bool:
+    """Return whether a text ends with a question and the choices that it gives."""
+    return _CHOICES.search(text) is not None
 
 
 def asks_for_work(text: str) -> bool:
