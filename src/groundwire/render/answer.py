@@ -231,6 +231,32 @@ def marked_answer(detection: Detection) -> "Markup":
     return Markup("".join(markup))
 
 
+def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
+    """Find words of an answer as a page shows it, without its Markdown; white space is ignored.
+
+    Args:
+        detection: The detection, with the answer.
+        words: The words.
+        nth: The number of the occurrence, from 1.
+
+    Returns:
+        Their range in the answer; ``None`` if they are not there so often.
+    """
+    letters: list[Piece] = []
+    for piece in _laid_out(detection):
+        if isinstance(piece, Piece):
+            is_verbatim = len(piece.shown) == piece.end - piece.start
+            for at, letter in enumerate(piece.shown, piece.start):
+                place = (at, at + 1) if is_verbatim else (piece.start, piece.end)
+                letters += [] if letter.isspace() else [Piece(letter, *place)]
+    text, wanted, found = "".join(each.shown for each in letters), "".join(words.split()), -1
+    for _ in range(nth if wanted else 0):
+        found = text.find(wanted, found + 1)
+        if found < 0:
+            return None
+    return (letters[found].start, letters[found + len(wanted) - 1].end) if wanted else None
+
+
 def _laid_out(detection: Detection) -> list[str | Piece]:
     """Divide the answer by its Markdown; if that would hide a marked letter, as plain text."""
     answer, parts = detection.answer, divide(detection.answer)

@@ -81,6 +81,12 @@ ROWS: Mapping[str, Sequence[Row]] = {
         }
     ],
     "check_times": [{"slot": 1_800_000_000, "stage": "read", "range": 21, "n": 7}],
+    "labels": [
+        {
+            **{"event_id": "a" * 36, "account": "rita", "tenant": "acme", "labelled_at": 2**53},
+            "marks": [{"start": 0, "end": 4, "label": "unsupported", "verdict": "right"}],
+        }
+    ],
     "audit_records": [
         {
             **{"writer": "ab" * 16, "seq": seq, "event_id": f"{seq:036}", "moment": 10**15 + seq},
@@ -243,7 +249,7 @@ async def test_a_database_of_the_first_revision_gets_the_tables_that_came_later(
     engine = Engine.migrating(address, timeout_s=5)
     async with engine.engine.begin() as connection:
         made = await connection.run_sync(shape)
-        for name in ("sessions", "accounts", "activity", "check_times"):
+        for name in ("sessions", "accounts", "activity", "check_times", "labels"):
             await connection.run_sync(tables.metadata.tables[name].drop)
         await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0002'"))
     assert await migrate(address) == "0002"

@@ -63,7 +63,8 @@ def plain(page: str) -> Page:
     """Parse a page, and fail unless all of its markup is ours."""
     found = Page(page)
     tags = [(tag, attributes) for tag, attributes in found.tags if tag in TAGS]
-    ours = [("script", "/console/assets/answer.js"), ("link", None), ("meta", None)]
+    scripts = [("script", f"/console/assets/{name}.js") for name in ("answer", "review")]
+    ours = [*scripts, ("link", None), ("meta", None)]
     for tag, attributes in tags:
         assert (tag, attributes.get("src")) in ours, attributes
         assert attributes.get("http-equiv") is None
@@ -106,17 +107,20 @@ def test_events_of_strangers_stay_text(anna: Desk, step: int) -> None:
         page = anna.get(link).text
         plain(page)
         for part in page.split('<a href="/console/audit/')[1:]:
-            plain(anna.get(f"/audit/{part.partition(chr(34))[0]}").text)
+            id_ = part.partition('"')[0]
+            plain(anna.get(f"/audit/{id_}").text)
+            plain(anna.get(f"/review/{id_}").text)
             n_events += 1
         more = page.partition('<a class="button" href="')[2].partition('"')[0]
         link = f"/audit{more.replace('&amp;', '&')}" if more else ""
     assert n_events > 300 / step
+    plain(anna.get("/review").text)
 
 
 @some_or_all
 def test_what_is_asked_for_stays_text(anna: Desk, step: int) -> None:
     for text in CORPUS[::step]:
-        for path in ("", "/tenants", "/tenants/x", "/audit", "/people"):
+        for path in ("", "/tenants", "/tenants/x", "/audit", "/review", "/people"):
             names = ("q", "text", "tenant", "model", "since", "preset", "done", "window", "next")
             plain(anna.get(path, params=dict.fromkeys(names, text)).text)
 

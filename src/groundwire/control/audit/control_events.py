@@ -20,6 +20,7 @@ from groundwire.control.tenants.record import (
     Revoked,
     TenantRecord,
 )
+from groundwire.control.verdicts import Review
 
 #: The actors of changes that need no key: commands such as ``groundwire keys``, and the first
 #: start.
@@ -117,6 +118,15 @@ class ControlEvents:
         """Return the event of an account that was removed."""
         payload = {"account": account.name, "role": str(account.role)}
         return self._event(EventType.ACCOUNT_REMOVED, None, payload)
+
+    def answer_labelled(self, review: Review) -> AuditEvent:
+        """Return the event of a reviewer's labels for a recorded answer, without its words."""
+        marks = [
+            {"start": each.start, "end": each.end, "verdict": str(each.verdict)}
+            for each in review.marks
+        ]
+        payload = {"event_id": review.event_id, "labels": marks}
+        return self._event(EventType.ANSWER_LABELLED, review.tenant, payload)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Return the event of an export of records."""

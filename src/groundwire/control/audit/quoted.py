@@ -117,6 +117,15 @@ def cut(text: str, max_chars: int = MAX_CHARS) -> str:
     return text if len(text) <= max_chars else text[:max_chars] + _CUT
 
 
+def is_cut(kept: str, n_chars: int) -> bool:
+    """Return whether a kept text is only the beginning of a text with a number of characters.
+
+    >>> is_cut(cut("a" * 500), 500), is_cut("It is 330 metres tall.", 22)
+    (True, False)
+    """
+    return len(kept) == MAX_CHARS + len(_CUT) != n_chars and kept.endswith(_CUT)
+
+
 def hashed(text: str) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]

@@ -96,6 +96,21 @@ sessions = Table(
     Index(None, "expires_at"),
 )
 
+#: Labels that reviewers gave to recorded answers; one row for each answer and reviewer. They stay
+#: when the account is removed, so ``account`` is no reference.
+labels = Table(
+    "labels",
+    metadata,
+    Column("event_id", String(36), primary_key=True),
+    Column("account", String(64), primary_key=True),
+    Column("tenant", String(TENANT_CHARS), nullable=False),
+    Column("labelled_at", Moment, nullable=False),
+    # A list of marks: see groundwire.control.labels.Mark.
+    Column("marks", JSON, nullable=False),
+    Index(None, "account", "labelled_at"),
+    Index(None, "tenant", "event_id"),
+)
+
 #: Numbers of answers with the same hour (``slot``, in seconds since 1970), tenant, model, outcome
 #: and action.
 activity = Table(

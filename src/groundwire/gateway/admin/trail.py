@@ -8,13 +8,14 @@ from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AwareDatetime, StringConstraints
 from starlette.responses import StreamingResponse
 
-from groundwire.control.audit.event import EventType
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.trail import Filter
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.folder import data_folder
 from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
 from groundwire.gateway.admin.route import Control, Events, Limit, admin_router, control_of, errors
+from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native.running import json_response, to_json
 
@@ -140,11 +141,25 @@ async def export_events(control: Control, events: Events, asked: Asked) -> Respo
     Without filters, or with only a writer, the export has whole chains, one after another. If the
     database fails during the export, the connection breaks off.
     """
-    lines = control.trail.export(asked)
+    event = events.exported(filters_of(asked))
+    return await download(control, control.trail.export(asked), event, name="audit.jsonl")
+
+
+async def download(
+    control: ControlPlane, lines: AsyncIterator[bytes], event: AuditEvent, *, name: str
+) -> Response:
+    """Make the response with an export of lines, and record the export.
+
+    Args:
+        control: The control plane.
+        lines: The lines.
+        event: The event of the export.
+        name: The name of the file.
+    """
     # The first line is read before the response begins, so that a database that fails at once leads
     # to an error, not to a broken download.
     first = await anext(lines, None)
-    await control.record([events.exported(filters_of(asked))])
+    await control.record([event])
 
     async def body() -> AsyncIterator[bytes]:
         if first is not None:
@@ -152,8 +167,8 @@ async def export_events(control: Control, events: Events, asked: Asked) -> Respo
         async for line in lines:
             yield line
 
-    name = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
-    return StreamingResponse(body(), media_type=JSON_LINES, headers=name)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(body(), media_type=JSON_LINES, headers=headers)
 
 
 @router.post("/verify", summary="Verify the trail", responses=errors(409))

@@ -8,10 +8,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.control.accounts import Accounts
+from groundwire.control.review.labels import Labels
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console import audit, overview, people, sign_in, tenants
+from groundwire.gateway.console import audit, overview, people, review, sign_in, tenants
 from groundwire.gateway.console.services import ConsoleServices
 from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
@@ -65,6 +66,7 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
             *sign_in.routes,
             *tenants.routes,
             *audit.routes,
+            *review.routes,
             *people.routes,
             Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
         ],
@@ -73,7 +75,10 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
         ),
     )
     app.state.console = ConsoleServices(
-        control=control, readiness=readiness, accounts=Accounts(control.store)
+        control=control,
+        readiness=readiness,
+        accounts=Accounts(control.store),
+        labels=Labels(control.store),
     )
     return app
 

@@ -8,6 +8,7 @@ from cachetools import TTLCache
 from starlette.requests import Request
 
 from groundwire.control.accounts import Accounts
+from groundwire.control.review.labels import Labels
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.middleware.readiness import Readiness
 
@@ -50,6 +51,7 @@ class ConsoleServices:
         control: The control plane.
         readiness: The state of models and upstreams.
         accounts: The accounts of people.
+        labels: The labels that reviewers gave to answers.
         throttle: Limits how often somebody may try passwords.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
@@ -57,6 +59,7 @@ class ConsoleServices:
     control: ControlPlane
     readiness: Readiness
     accounts: Accounts
+    labels: Labels
     throttle: Throttle = field(default_factory=Throttle)
     demo_secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
 

@@ -126,18 +126,20 @@ def _link(values: Mapping[str, str], **changes: str) -> str:
     return "?" + urlencode({key: value for key, value in {**values, **changes}.items() if value})
 
 
-#: The pages of the navigation.
+#: The pages of the navigation, with the role that each needs.
 SECTIONS = (
-    (HOME, "Overview"),
-    (f"{HOME}/tenants", "Tenants"),
-    (f"{HOME}/audit", "Audit"),
-    (f"{HOME}/people", "People"),
+    (HOME, "Overview", AccountRole.VIEWER),
+    (f"{HOME}/tenants", "Tenants", AccountRole.VIEWER),
+    (f"{HOME}/audit", "Audit", AccountRole.VIEWER),
+    (f"{HOME}/review", "Review", AccountRole.REVIEWER),
+    (f"{HOME}/people", "People", AccountRole.VIEWER),
 )
 
 #: The messages of a page after a change, by the value of ``done`` in its address.
 DONE = {
     "saved": "Saved. It holds from now on.",
     "same": "Nothing was changed.",
+    "labelled": "Your labels are stored.",
     "removed": "Removed.",
     "revoked": "Revoked. The key is refused from now on.",
     "password": "Your password is changed, and your other sessions have ended.",

@@ -1,0 +1,71 @@
+"""Reads recorded answers: whether people can judge them, how doubtful they are, their labels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groundwire.control.audit.found import FoundRecord
+from groundwire.control.audit.quoted import is_cut
+from groundwire.control.verdicts import Review, agreed_spans
+
+#: An answer with more findings is not queued: nobody judges so many in one go.
+MAX_FINDINGS = 90
+#: What a detail may leave out and still be judged.
+_UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
+
+
+def doubt_of(detail: Mapping[str, Any] | None) -> float | None:
+    """Return how far the statement of an answer nearest to its threshold is away from it.
+
+    Args:
+        detail: The findings, as the audit trail keeps them; ``None`` if it does not.
+
+    Returns:
+        A number of which the smallest means the most doubt. ``None`` if nobody can judge the
+        answer: nothing was judged, or its text or that of a source is not kept in full.
+    """
+    try:
+        return None if detail is None else _doubt_of(detail)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None  # somebody has changed it
+
+
+def _doubt_of(detail: Mapping[str, Any]) -> float | None:
+    found, texts = detail["detection"], [detail["answer"], *detail["sources"]]
+    if found is None or len(texts) == 1 or detail["omitted"].keys() - _UNIMPORTANT:
+        return None
+    kept = [each for each in texts if each["text"] is not None]
+    if len(kept) < len(texts) or any(is_cut(each["text"], each["n_chars"]) for each in kept):
+        return None
+    if len(found["spans"]) > MAX_FINDINGS:
+        return None
+    detector = found["detector"]
+    scores = [claim[detector["score"]] for claim in found["claims"]]
+    doubts = [abs(score - detector["threshold"]) for score in scores if score is not None]
+    return min(doubts, default=None)
+
+
+def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, Any] | None:
+    """Make the row of a labelled answer, with the columns that ``groundwire evaluate`` reads.
+
+    Args:
+        record: The event that recorded the answer, with its detail.
+        reviews: The labels of the answer.
+
+    Returns:
+        The row; ``None`` if the reviewers disagree or the texts are not kept.
+    """
+    detail, spans = record.detail, agreed_spans(reviews)
+    if detail is None or spans is None or doubt_of(detail) is None:
+        return None
+    columns = ("id", "title", "text")
+    return {
+        "id": record.event["id"],
+        "tenant": record.event["tenant"],
+        "model": record.event["payload"].get("model"),
+        "question": detail["request"]["question"],
+        "sources": [{name: each[name] for name in columns} for each in detail["sources"]],
+        "answer": detail["answer"]["text"],
+        "spans": [{"start": each.start, "end": each.end, "label": each.label} for each in spans],
+        "reviewers": ", ".join(sorted(each.account for each in reviews)),
+        "labelled_at": max(each.labelled_at for each in reviews).isoformat(),
+    }

@@ -1,0 +1,111 @@
+"""Reads and stores labels, and the recorded answers that they are about."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from sqlalchemy import Select, and_, delete, insert, select
+
+from groundwire.control.audit.event import EventType
+from groundwire.control.audit.found import FoundRecord
+from groundwire.control.review.answers import labelled_row
+from groundwire.control.store import Store
+from groundwire.control.store.tables import audit_details, audit_records, labels
+from groundwire.control.verdicts import Progress, Review, by_answer
+
+#: The types of events about answers in which findings can be judged.
+_JUDGED = (
+    EventType.HALLUCINATION_DETECTED,
+    EventType.HALLUCINATION_DETECTED_STREAMING,
+    EventType.CHECK_INCOMPLETE,
+)
+
+#: Answers that a queue is made of: the latest ones.
+QUEUE = 200
+#: Answers that an export reads at a time.
+_PIECE = 100
+#: The latest labels of which the agreement is computed.
+COMPARED = 5_000
+
+_WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
+    audit_details,
+    and_(
+        audit_details.c.writer == audit_records.c.writer,
+        audit_details.c.seq == audit_records.c.seq,
+    ),
+)
+
+
+class Labels:
+    """Reads and stores labels. If the database fails, it raises StoreError."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def save(self, review: Review) -> Review:
+        """Store the labels of a reviewer for an answer, in place of earlier ones."""
+        own = and_(labels.c.event_id == review.event_id, labels.c.account == review.account)
+        async with self._store.writing() as connection:
+            await connection.execute(delete(labels).where(own))
+            await connection.execute(insert(labels).values(review.to_row()))
+        return review
+
+    async def of(self, event_id: str) -> dict[str, Review]:
+        """Return the labels of an answer, by reviewer."""
+        found = await self._reviews(select(labels).where(labels.c.event_id == event_id))
+        return {each.account: each for each in found}
+
+    async def latest(self, account: str, *, limit: int) -> list[Review]:
+        """Return the latest labels of a reviewer, the newest first."""
+        own = select(labels).where(labels.c.account == account)
+        return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
+
+    async def progress(self) -> Progress:
+        """Compare the latest :data:`COMPARED` labels."""
+        latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
+        return Progress.of(await self._reviews(latest))
+
+    async def waiting(self, account: str, *, tenant: str | None) -> list[FoundRecord]:
+        """Return the latest answers that a reviewer has not labelled, with all findings."""
+        done = select(labels.c.event_id).where(
+            labels.c.account == account, labels.c.event_id == audit_records.c.event_id
+        )
+        query = _WITH_DETAILS.where(audit_records.c.type.in_(_JUDGED), ~done.exists())
+        if tenant is not None:
+            query = query.where(audit_records.c.tenant == tenant)
+        query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)
+        return await self._records(query)
+
+    async def export(self, *, tenant: str | None = None) -> AsyncIterator[bytes]:
+        """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
+
+        Answers are left out about which their reviewers disagree, or whose texts are not kept any
+        more.
+        """
+        after = ""
+        while True:
+            ids = select(labels.c.event_id).distinct().where(labels.c.event_id > after)
+            if tenant is not None:
+                ids = ids.where(labels.c.tenant == tenant)
+            async with self._store.reading() as connection:
+                some = [*await connection.scalars(ids.order_by(labels.c.event_id).limit(_PIECE))]
+            if not some:
+                return
+            reviews = await self._reviews(select(labels).where(labels.c.event_id.in_(some)))
+            query = _WITH_DETAILS.where(audit_records.c.event_id.in_(some))
+            records = {str(each.event["id"]): each for each in await self._records(query)}
+            for event_id, of_answer in sorted(by_answer(reviews).items()):
+                record = records.get(event_id)
+                row = None if record is None else labelled_row(record, of_answer)
+                if row is not None:
+                    yield json.dumps(row).encode() + b"\n"
+            after = some[-1]
+
+    async def _reviews(self, query: Select[Any]) -> list[Review]:
+        async with self._store.reading() as connection:
+            found = (await connection.execute(query)).mappings()
+            return [Review.of_row({str(name): row[name] for name in row}) for row in found]
+
+    async def _records(self, query: Select[Any]) -> list[FoundRecord]:
+        async with self._store.reading() as connection:
+            return [FoundRecord.of(row) for row in (await connection.execute(query)).mappings()]

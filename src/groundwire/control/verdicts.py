@@ -1,0 +1,166 @@
+"""Labels that reviewers give to recorded answers, and how far the reviewers agree."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import combinations
+from typing import Any, Self
+
+from groundwire.control.store.moments import now
+from groundwire.detection.values import Label
+
+
+class Verdict(StrEnum):
+    """What a reviewer says about a stretch of an answer."""
+
+    RIGHT = "right"  # a finding, and the sources do not support it
+    WRONG = "wrong"  # a finding, but the sources support it: a false alarm
+    MISSED = "missed"  # no finding, although the sources do not support it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A reviewer's verdict on a stretch of an answer; offsets count in the text that is kept."""
+
+    start: int
+    end: int
+    label: Label
+    verdict: Verdict
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where the stretch begins and ends."""
+        return self.start, self.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The labels that one reviewer gave to one answer.
+
+    Attributes:
+        event_id: The id of the event that recorded the answer.
+        account: The name of the reviewer.
+        tenant: The tenant of the answer.
+        marks: A mark for each finding, and one for each stretch that was missed.
+        labelled_at: The moment when the labels were stored.
+    """
+
+    event_id: str
+    account: str
+    tenant: str
+    marks: tuple[Mark, ...]
+    labelled_at: datetime = field(default_factory=now)
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Self:
+        """Read a row of the table ``labels``."""
+        marks = tuple(
+            Mark(
+                start=each["start"],
+                end=each["end"],
+                label=Label(each["label"]),
+                verdict=Verdict(each["verdict"]),
+            )
+            for each in row["marks"]
+        )
+        return cls(**{**row, "marks": marks})
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the values of the review's row."""
+        return asdict(self)
+
+    @property
+    def missed(self) -> frozenset[Mark]:
+        """The stretches that the detector missed."""
+        return frozenset(each for each in self.marks if each.verdict is Verdict.MISSED)
+
+    @property
+    def verdicts(self) -> dict[tuple[int, int], Verdict]:
+        """Place of a finding → the verdict on it."""
+        return {
+            each.place: each.verdict for each in self.marks if each.verdict is not Verdict.MISSED
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far two reviewers agree on the findings that both have judged.
+
+    Attributes:
+        reviewers: Their names.
+        n: The number of these findings.
+        n_same: The number on which they agree.
+        kappa: Cohen's kappa; ``None`` if it is not defined, as both gave all the same verdict.
+    """
+
+    reviewers: tuple[str, str]
+    n: int
+    n_same: int
+    kappa: float | None
+
+    @classmethod
+    def of(cls, reviewers: tuple[str, str], verdicts: Sequence[tuple[bool, bool]]) -> Self:
+        """Compare verdicts in pairs, of which there is at least one; true stands for right."""
+        n, n_same = len(verdicts), sum(one is other for one, other in verdicts)
+        first, second = (sum(each) / n for each in zip(*verdicts, strict=True))
+        by_chance = first * second + (1 - first) * (1 - second)
+        kappa = None if by_chance == 1 else (n_same / n - by_chance) / (1 - by_chance)
+        return cls(reviewers=reviewers, n=n, n_same=n_same, kappa=kappa)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What reviewers have done so far, by the latest labels.
+
+    Attributes:
+        n_answers: The number of labelled answers.
+        n_disputed: The number of those about which their reviewers disagree.
+        agreements: The agreement of each two reviewers with findings in common.
+    """
+
+    n_answers: int
+    n_disputed: int
+    agreements: tuple[Agreement, ...]
+
+    @classmethod
+    def of(cls, reviews: Iterable[Review]) -> Self:
+        """Compare the labels of each answer."""
+        answers = by_answer(reviews)
+        pairs: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
+        for of_answer in answers.values():
+            of_answer.sort(key=lambda review: review.account)
+            for one, other in combinations(of_answer, 2):
+                mine, theirs = one.verdicts, other.verdicts
+                pairs[one.account, other.account] += [
+                    (mine[place] is Verdict.RIGHT, theirs[place] is Verdict.RIGHT)
+                    for place in mine.keys() & theirs.keys()
+                ]
+        return cls(
+            n_answers=len(answers),
+            n_disputed=sum(agreed_spans(each) is None for each in answers.values()),
+            agreements=tuple(Agreement.of(who, found) for who, found in pairs.items() if found),
+        )
+
+
+def by_answer(reviews: Iterable[Review]) -> dict[str, list[Review]]:
+    """Group labels by the event of their answer."""
+    found: dict[str, list[Review]] = defaultdict(list)
+    for each in reviews:
+        found[each.event_id].append(each)
+    return found
+
+
+def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
+    """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
+
+    They disagree if they judge a finding differently, or if only some say that words were missed.
+    Which words were missed is a matter of taste: all that somebody names are taken.
+    """
+    first = reviews[0]
+    for each in reviews[1:]:
+        if each.verdicts != first.verdicts or bool(each.missed) != bool(first.missed):
+            return None
+    found = {mark for each in reviews for mark in each.marks if mark.verdict is not Verdict.WRONG}
+    return tuple(sorted(found, key=lambda mark: mark.place))

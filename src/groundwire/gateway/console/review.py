@@ -1,0 +1,244 @@
+"""Review: people judge the findings in recorded answers, the most doubtful answers first."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from groundwire.control.accounts import AccountRole
+from groundwire.control.audit.found import FoundRecord
+from groundwire.control.audit.quoted import AuditText
+from groundwire.control.review.answers import doubt_of
+from groundwire.control.review.labels import COMPARED, QUEUE
+from groundwire.control.verdicts import Mark, Review, Verdict
+from groundwire.detection.values import Label
+from groundwire.gateway.admin import trail
+from groundwire.gateway.console.stored_answer import stored_view
+from groundwire.gateway.console.visit import HOME, Endpoint, Handler, Visit, screen
+from groundwire.gateway.http.problems import Problem
+from groundwire.render.answer import AnswerView, find_shown
+
+REVIEW = f"{HOME}/review"
+
+#: Words that were missed may end in the number of their occurrence, as in ``1889 #2``.
+_NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
+_MAX_MISSED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """An answer in the queue."""
+
+    record: FoundRecord
+    doubt: float
+
+    @property
+    def id(self) -> str:
+        """The id of its event."""
+        return str(self.record.event["id"])
+
+    @property
+    def detail(self) -> Mapping[str, Any]:
+        """Its findings."""
+        assert self.record.detail is not None
+        return self.record.detail
+
+
+async def _queue(visit: Visit) -> list[_Waiting]:
+    """Return the answers that the person has not labelled, the most doubtful first."""
+    assert visit.person is not None
+    found = await visit.own.labels.waiting(visit.person.name, tenant=_tenant(visit).get("tenant"))
+    doubts = ((record, doubt_of(record.detail)) for record in found)
+    waiting = [_Waiting(record=each, doubt=doubt) for each, doubt in doubts if doubt is not None]
+    return sorted(waiting, key=lambda each: (each.doubt, each.id))
+
+
+def _tenant(visit: Visit) -> dict[str, str]:
+    """Return the part of the query that selects a tenant, if there is one."""
+    tenant = visit.query.get("tenant", "").strip()[:128]
+    return {"tenant": tenant} if tenant else {}
+
+
+async def _list(visit: Visit) -> Response:
+    assert visit.person is not None
+    settings = visit.control.config.audit
+    return visit.page(
+        "review",
+        asked=_tenant(visit),
+        waiting=await _queue(visit),
+        n_searched=QUEUE,
+        mine=await visit.own.labels.latest(visit.person.name, limit=10),
+        progress=await visit.own.labels.progress(),
+        n_compared=COMPARED,
+        is_kept=settings.text == AuditText.FULL and settings.detail_days != 0,
+    )
+
+
+async def _next(visit: Visit) -> Response:
+    return _to_next(visit, await _queue(visit), visit.query.get("after", ""))
+
+
+def _to_next(visit: Visit, queue: list[_Waiting], event_id: str, **told: str) -> Response:
+    """Go to the answer after one in the queue; after the last one, to the first."""
+    ids = [each.id for each in queue]
+    at = ids.index(event_id) + 1 if event_id in ids else 0
+    others = [each for each in ids[at:] + ids[:at] if each != event_id]
+    path = f"{REVIEW}/{others[0]}" if others else REVIEW
+    query = urlencode(_tenant(visit) | told)
+    return RedirectResponse(f"{path}?{query}" if query else path, 303)
+
+
+async def _show(visit: Visit) -> Response:
+    record, view = await _answer(visit)
+    return await _page(visit, record, view)
+
+
+async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
+    """Read the answer that a request is about.
+
+    Raises:
+        Problem: If there is no such event, or nobody can judge its answer.
+    """
+    record = await visit.control.trail.get(visit.part("event"))
+    if record is None:
+        raise trail.unknown_event()
+    detail = record.detail or {}
+    view = None if doubt_of(record.detail) is None else stored_view(detail)
+    if view is None or len(view.detection.spans) != len(detail["detection"]["spans"]):
+        raise Problem(
+            409,
+            "not_judgeable",
+            message="This answer cannot be judged: its text and its sources are not kept in full.",
+            next_step="Answers are kept in full with audit.text: full, for audit.detail_days.",
+        )
+    return record, view
+
+
+async def _page(
+    visit: Visit,
+    record: FoundRecord,
+    view: AnswerView,
+    *,
+    problems: Mapping[str, str] | None = None,
+) -> Response:
+    assert visit.person is not None
+    reviews = await visit.own.labels.of(visit.part("event"))
+    mine = reviews.pop(visit.person.name, None)
+    values = dict(visit.form) if problems else _values(mine, view)
+    return visit.page(
+        "judge",
+        title="review",
+        status=422 if problems else 200,
+        record=record,
+        view=view,
+        question=(record.detail or {})["request"]["question"],
+        values=values,
+        problems=problems or {},
+        is_mine=mine is not None,
+        # What others say is seen by those who have said something themselves.
+        others=[] if mine is None else [*reviews.values()],
+        query=urlencode(_tenant(visit)),
+        after=urlencode({"after": visit.part("event")} | _tenant(visit)),
+    )
+
+
+def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
+    """Return the fields of the form that stand for labels."""
+    if review is None:
+        return {}
+    places = {(span.start, span.end): n for n, span in enumerate(view.detection.spans, 1)}
+    values = {
+        f"finding-{places[place]}": str(verdict)
+        for place, verdict in review.verdicts.items()
+        if place in places
+    }
+    missed = sorted(mark.place for mark in review.missed)
+    return values | {"missed": "\n".join(_words(view, place) for place in missed)}
+
+
+def _words(view: AnswerView, place: tuple[int, int]) -> str:
+    """Write a stretch of the answer as its words, with the number of the occurrence."""
+    words = " ".join(view.detection.answer[slice(*place)].split())
+    nth = 1
+    while find_shown(view.detection, words, nth=nth) not in (None, place):
+        nth += 1
+    return words if nth == 1 else f"{words} #{nth}"
+
+
+async def _save(visit: Visit) -> Response:
+    assert visit.person is not None
+    record, view = await _answer(visit)
+    problems: dict[str, str] = {}
+    marks = (*_judged(visit, view, problems), *_missed(visit, view, problems))
+    if problems:
+        return await _page(visit, record, view, problems=problems)
+    review = Review(
+        event_id=visit.part("event"),
+        account=visit.person.name,
+        tenant=str(record.event["tenant"]),
+        marks=marks,
+    )
+    queue = await _queue(visit)
+    await visit.control.change(
+        lambda _: visit.own.labels.save(review),
+        lambda saved: (visit.events.answer_labelled(saved),),
+    )
+    return _to_next(visit, queue, review.event_id, done="labelled")
+
+
+def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
+    """Read the verdicts on findings; say which are missing in ``problems``."""
+    for number, span in enumerate(view.detection.spans, 1):
+        name = f"finding-{number}"
+        said = visit.form.get(name)
+        if said not in (Verdict.RIGHT, Verdict.WRONG):
+            problems[name] = "Right or wrong?"
+            continue
+        yield Mark(start=span.start, end=span.end, label=span.label, verdict=Verdict(said))
+
+
+def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
+    """Find the words that were missed in the answer; say which are not there in ``problems``."""
+    lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
+    if len(lines) > _MAX_MISSED:
+        problems["missed"] = f"At most {_MAX_MISSED} stretches, please."
+        return
+    for line in dict.fromkeys(lines):
+        place = find_shown(view.detection, line)
+        if place is None and (numbered := _NUMBERED.fullmatch(line)):
+            place = find_shown(view.detection, numbered[1], nth=int(numbered[2]))
+        if place is None:
+            problems["missed"] = f"The answer has no “{line[:80]}”. Write the words as it has them."
+            continue
+        start, end = place
+        yield Mark(start=start, end=end, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
+
+
+async def _export(visit: Visit) -> Response:
+    asked = _tenant(visit)
+    rows = visit.own.labels.export(tenant=asked.get("tenant"))
+    event = visit.events.exported({"labels": "all", **asked})
+    return await trail.download(visit.control, rows, event, name="labels.jsonl")
+
+
+def _of_stored(handler: Handler) -> Endpoint:
+    """Make the endpoint of a page for reviewers, who need the trail in the database."""
+
+    async def answer(visit: Visit) -> Response:
+        await trail.require_stored(visit.request)
+        return await handler(visit)
+
+    return screen(answer, needs=AccountRole.REVIEWER)
+
+
+routes = [
+    Route(REVIEW, _of_stored(_list)),
+    Route(f"{REVIEW}/next", _of_stored(_next)),
+    Route(f"{REVIEW}/export", _of_stored(_export), methods=["POST"]),
+    Route(f"{REVIEW}/{{event}}", _of_stored(_show)),
+    Route(f"{REVIEW}/{{event}}", _of_stored(_save), methods=["POST"]),
+]

@@ -1,0 +1,46 @@
+"""Labels in the store, on both kinds of database."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.review.labels import Labels
+from groundwire.control.store import Store
+from groundwire.control.verdicts import Mark, Review, Verdict
+from groundwire.detection.values import Label
+from tests.control.audit.filled import Written
+from tests.control.tenants.conftest import migrated_file, store, store_url
+from tests.gateway.answers import checked
+
+__all__ = ["migrated_file", "store", "store_url"]
+
+MARK = Mark(start=30, end=34, label=Label.CONTRADICTED, verdict=Verdict.RIGHT)
+
+
+@pytest.mark.asyncio
+async def test_labels_replace_earlier_ones_and_are_exported_by_tenant(store: Store) -> None:
+    labels, keeping = Labels(store), Keeping(text=AuditText.FULL)
+    (event,) = response_events(checked(), tenant="acme", trace_id="t1", keeping=keeping)
+    (other,) = response_events(checked(), tenant="globex", trace_id="t2", keeping=keeping)
+    await Written(store).add(event, other)
+    first = Review(event_id=event.id, account="rita", tenant="acme", marks=())
+    await labels.save(first)
+    review = await labels.save(replace(first, marks=(MARK,)))
+    await labels.save(replace(review, account="anna"))
+    await labels.save(replace(first, event_id="removed"))
+    assert await labels.of(event.id) == {
+        "rita": review,
+        "anna": replace(review, account="anna"),
+    }
+    assert len(await labels.latest("rita", limit=9)) == 2
+    waiting = await labels.waiting("rita", tenant=None)
+    assert [each.event["id"] for each in waiting] == [other.id]
+    assert await labels.waiting("rita", tenant="acme") == []
+    assert [json.loads(line)["id"] async for line in labels.export(tenant="acme")] == [event.id]
+    assert [line async for line in labels.export(tenant="globex")] == []
+    progress = await labels.progress()
+    assert (progress.n_answers, progress.n_disputed) == (2, 0)
+    (agreement,) = progress.agreements
+    assert (agreement.reviewers, agreement.n, agreement.n_same) == (("anna", "rita"), 1, 1)

@@ -1,0 +1,221 @@
+"""Review in the console: the queue, labels, who may give them, agreement, and what is exported."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groundwire.control.accounts import AccountRole
+from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.review.labels import Labels
+from groundwire.control.verdicts import Agreement
+from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
+from groundwire.evaluation.datasets.labelled import Known
+from groundwire.render.answer import find_shown
+from tests.cli.conftest import invoke
+from tests.fixed_judge import FixedJudge
+from tests.gateway.answers import checked, partial, unverified
+from tests.gateway.console.desk import Desk, desk
+from tests.pipeline.chats import FACTS, QUESTION, WRONG
+
+FULL = Keeping(text=AuditText.FULL)
+
+
+@pytest.fixture
+def rita(tmp_path: Path) -> Iterator[Desk]:
+    """Rita, a reviewer, before a trail of answers; anna is an admin and vic a viewer."""
+    with desk(tmp_path, "audit: {text: full}") as made:
+        roles = {"anna": AccountRole.ADMIN, "rita": AccountRole.REVIEWER, "vic": AccountRole.VIEWER}
+        for name, role in roles.items():
+            made.add(name, role)
+        events = [
+            *response_events(checked(), tenant="acme", trace_id="t1", keeping=FULL, model="gpt-5"),
+            *response_events(partial(), tenant="globex", trace_id="t2", keeping=FULL),
+            *response_events(checked(), tenant="acme", trace_id="cut"),
+            *response_events(unverified(), tenant="acme", trace_id="bare", keeping=FULL),
+        ]
+        made.run(made.control.audit.settle(events))
+        made.sign_in("rita")
+        yield made
+
+
+def queued(desk: Desk, query: str = "") -> list[str]:
+    """The ids of the answers in the queue, in its order."""
+    table = desk.get(f"/review{query}").text.partition("<tbody>")[2].partition("</tbody>")[0]
+    parts = table.split('<a href="/console/review/')[1:]
+    return [part.partition('"')[0].partition("?")[0] for part in parts]
+
+
+def labelled(desk: Desk, event: str, missed: str = "", **verdicts: str) -> int:
+    """Label an answer with verdicts on its findings, f1, f2 and so on; the status."""
+    desk.get(f"/review/{event}")
+    form = {name.replace("f", "finding-"): verdict for name, verdict in verdicts.items()}
+    return desk.post(f"/review/{event}", {**form, "missed": missed}).status_code
+
+
+def exported(desk: Desk, query: str = "") -> list[dict[str, object]]:
+    desk.get("/review")
+    return [json.loads(line) for line in desk.post(f"/review/export{query}").text.splitlines()]
+
+
+def test_the_queue_has_what_can_be_judged_the_most_doubtful_first(rita: Desk) -> None:
+    sure, incomplete = queued(rita)
+    near = checked(judge=FixedJudge(doubtful={"1950": 0.52}))
+    event = response_events(near, tenant="globex", trace_id="t3", keeping=FULL)
+    rita.run(rita.control.audit.settle(event))
+    assert queued(rita) == [event[0].id, sure, incomplete]
+    assert queued(rita, "?tenant=globex") == [event[0].id, incomplete]
+    assert queued(rita, "?tenant=nobody") == []
+    assert rita.get("/review/next").headers["location"].endswith(event[0].id)
+    skipped = rita.get(f"/review/next?after={event[0].id}&tenant=globex").headers["location"]
+    assert skipped == f"/console/review/{incomplete}?tenant=globex"
+
+
+def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
+    sure, incomplete = queued(rita)
+    assert labelled(rita, sure, f1="right", f2="wrong", missed="Paris, France") == 303
+    (review,) = rita.run(Labels(rita.control.store).of(sure)).values()
+    assert [(each.verdict, WRONG[each.start : each.end]) for each in review.marks] == [
+        ("right", "1950"),
+        ("wrong", "500 meters"),
+        ("missed", "Paris, France"),
+    ]
+    assert queued(rita) == [incomplete]
+    (event,) = rita.events("ANSWER_LABELLED")
+    assert event["tenant"] == "acme"
+    assert event["payload"]["actor"] == "account:rita"
+    assert event["payload"]["event_id"] == sure
+    assert [each["verdict"] for each in event["payload"]["labels"]] == ["right", "wrong", "missed"]
+    again = rita.get(f"/review/{sure}").text
+    assert 'value="wrong" form="labels" checked' in again
+    assert labelled(rita, sure, f1="right", f2="right") == 303
+    (review,) = rita.run(Labels(rita.control.store).of(sure)).values()
+    assert [each.verdict for each in review.marks] == ["right", "right"]
+
+
+def test_what_is_open_or_not_in_the_answer_stands_at_its_field_and_nothing_is_stored(
+    rita: Desk,
+) -> None:
+    sure, _ = queued(rita)
+    rita.get(f"/review/{sure}")
+    page = rita.post(f"/review/{sure}", {"finding-1": "wrong", "missed": "Berlin\ntower #2"})
+    assert page.status_code == 422
+    for part in ("Right or wrong?", "The answer has no “tower #2”", "Berlin", "checked"):
+        assert part in page.text
+    assert rita.run(Labels(rita.control.store).of(sure)) == {}
+
+
+def test_viewers_neither_see_nor_judge_and_forms_of_others_are_refused(rita: Desk) -> None:
+    sure, _ = queued(rita)
+    path = f"/review/{sure}"
+    assert rita.post(path, {"token": "0" * 64, "finding-1": "right"}).status_code == 403
+    foreign = {"sec-fetch-site": "cross-site"}
+    assert rita.post(path, {"finding-1": "right"}, headers=foreign).status_code == 403
+    rita.client.cookies.clear()
+    assert rita.get("/review").status_code == 303
+    rita.sign_in("vic")
+    assert "/console/review" not in rita.get("").text
+    rita.get("/account")
+    for answer in (
+        rita.get("/review"),
+        rita.get(path),
+        rita.post(path),
+        rita.post("/review/export"),
+    ):
+        assert answer.status_code == 403
+    assert rita.run(Labels(rita.control.store).of(sure)) == {}
+
+
+def test_an_answer_without_its_texts_is_not_queued_and_the_page_says_what_to_set(
+    tmp_path: Path,
+) -> None:
+    with desk(tmp_path, is_local_demo=True) as anna:
+        events = response_events(checked(), tenant="acme", trace_id="t1")
+        anna.run(anna.control.audit.settle(events))
+        page = anna.get("/review").text
+        assert "audit.text: full" in page
+        assert queued(anna) == []
+        answer = anna.get(f"/review/{events[0].id}")
+        assert (answer.status_code, "cannot be judged" in answer.text) == (409, True)
+        assert anna.get("/review/nothing").status_code == 404
+
+
+def test_what_others_say_is_seen_by_those_who_have_judged(rita: Desk) -> None:
+    sure, _ = queued(rita)
+    labelled(rita, sure, f1="right", f2="right")
+    rita.sign_in("anna")
+    assert "What others say" not in rita.get(f"/review/{sure}").text
+    labelled(rita, sure, f1="right", f2="wrong")
+    page = rita.get(f"/review/{sure}").text
+    assert "What others say" in page
+    assert "rita:" in page
+    overview = rita.get("/review").text
+    assert "anna and rita" in overview
+    assert "50 %" in overview
+    assert "1 are left out" in overview
+
+
+def test_labels_are_exported_as_evaluate_and_tune_read_them(rita: Desk, tmp_path: Path) -> None:
+    sure, incomplete = queued(rita)
+    labelled(rita, sure, f1="right", f2="wrong", missed="Paris, France")
+    labelled(rita, incomplete)
+    assert len(exported(rita, "?tenant=globex")) == 1
+    file = tmp_path / "labels.jsonl"
+    rows = exported(rita)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    first, second = read_labelled(file)
+    assert isinstance(first, NumberedAnswer)
+    assert isinstance(second, NumberedAnswer)
+    spans = [WRONG[each.start : each.end] for each in first.answer.spans]
+    assert spans == ["1950", "Paris, France"]
+    assert first.answer.example.sources[0].text == FACTS
+    assert first.answer.example.question == QUESTION
+    assert (second.answer.is_hallucinated, second.answer.known) == (False, Known.SPANS)
+    assert {"tenant": "acme", "reviewers": "rita"}.items() <= first.answer.columns.items()
+    judged = invoke("evaluate", "--data", file, "--json")
+    assert (judged.exit_code, json.loads(judged.stdout)["n"]) == (0, 2)
+    tuned = json.loads(invoke("tune", "--data", file, "--target", "fpr=0.5", "--json").stdout)
+    assert tuned["n"] == 2
+    (_, event) = rita.events("RECORDS_EXPORTED")
+    assert event["payload"] == {"actor": "account:rita", "filters": {"labels": "all"}}
+
+
+def test_disputed_answers_and_those_without_texts_are_not_exported(rita: Desk) -> None:
+    sure, incomplete = queued(rita)
+    labelled(rita, sure, f1="right", f2="right")
+    labelled(rita, incomplete)
+    rita.sign_in("anna")
+    labelled(rita, sure, f1="right", f2="wrong")
+    labelled(rita, incomplete)
+    (row,) = exported(rita)
+    assert (row["id"], row["reviewers"]) == (incomplete, "anna, rita")
+
+
+def test_kappa_is_that_of_the_textbook_and_undefined_without_variation() -> None:
+    # Cohen's table of 20, 5, 10 and 15: agreement 0.7, by chance 0.5.
+    table = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
+    found = Agreement.of(("a", "b"), table)
+    assert (found.n, found.n_same) == (50, 35)
+    assert found.kappa == pytest.approx(0.4)
+    assert Agreement.of(("a", "b"), [(True, True)] * 3).kappa is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "nth", "expected"),
+    [
+        ("One, two, one.", "one", 1, "one"),
+        ("It is **very\n tall** here.", "very tall", 1, "very\n tall"),
+        ("A &amp; B", "& B", 1, "&amp; B"),
+        ("1889 and 1889", "1889", 2, "1889"),
+        ("1889 and 1889", "1889", 3, None),
+        ("text", " ", 1, None),
+    ],
+)
+def test_words_are_found_as_a_page_shows_them(
+    answer: str, words: str, nth: int, expected: str | None
+) -> None:
+    (found,) = checked(answer)
+    assert found.detection is not None
+    place = find_shown(found.detection, words, nth=nth)
+    assert (None if place is None else answer[slice(*place)]) == expected
