@@ -87,7 +87,7 @@ class GroundingDetector:
         Args:
             detector: The detector that checks answers.
             max_sources: Only this many sources are used, the first ones; 0 or less: all.
-            max_source_length: Sources with more characters are left out; 0 or less: none.
+            max_source_length: Sources with more characters are left out; 0 or less: no limit.
         """
         self.detector = detector
         self.max_sources, self.max_source_length = max_sources, max_source_length

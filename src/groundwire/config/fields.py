@@ -12,7 +12,7 @@ from groundwire.text.spelling import guess
 #: User and password in a URL, which messages do not show.
 _USER = re.compile(r"//[^/\s]*@")
 
-#: Shown as ``***`` in messages about a secret that cannot be read.
+#: Stands for a secret in messages, which show it as ``***``.
 HIDDEN = Secret("")
 
 
@@ -55,7 +55,8 @@ class TableField:
 
     Attributes:
         name: Groundwire's name of the field.
-        kind: The type of its values; ``None`` leaves the part of the document unread.
+        kind: The type of the field's value; with ``None``, the value is left as a part of the
+            document, to be read later.
         aliases: Other names of the field, such as HaluGate's.
         is_required: Whether the table must have the field.
     """

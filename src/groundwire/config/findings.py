@@ -24,8 +24,9 @@ class Finding:
         code: Short name of the kind of finding, for programs, such as ``high_threshold``.
         message: Description of the problem and what to do. It names no tenant and no file, so it
             can be shown to anybody.
-        where: The line of the file or the environment variable that it is about; may be empty.
-        tenants: Ids of the tenants that it is about; may be empty.
+        where: The line of the file, or the environment variable, that has the setting; may be
+            empty.
+        tenants: Ids of the tenants that the finding concerns; may be empty.
     """
 
     code: str
@@ -171,7 +172,7 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
-    """Return the detector of a tenant and its threshold; -1 if it gives no similarities."""
+    """Return the detector of a tenant and its threshold; -1 if it is no similarity detector."""
     known = config.detectors
     chosen = known.choose(own)
     embedder = EMBEDDERS.get(chosen.detector)

@@ -88,7 +88,7 @@ class Kind:
 
     @property
     def is_secret(self) -> bool:
-        """Whether values are never shown, not even wrong values in messages."""
+        """Whether the values are secret. Secrets are never shown, not even wrong ones in errors."""
         return any("writeOnly" in each.get("items", each) for each in self._branches)
 
     @property
@@ -278,11 +278,11 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
 
 def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
-    """Return the type of a value that is any of some words, as a list or separated by commas.
+    """Return the type of a value that is a choice of several words, in a list or with commas.
 
     Args:
         values: The words.
-        nothing: The word that stands for none of them.
+        nothing: The word that stands for an empty choice.
     """
     legal = f"{nothing}, or some of {', '.join(values)} with commas between"
 

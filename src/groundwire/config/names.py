@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Return a value unchanged: the conversion where values are written in the same way."""
+    """Return a value unchanged. This is the conversion if both systems write values alike."""
     return value
 
 
@@ -124,7 +124,7 @@ def _embedded(theirs: str, ours: str) -> Conversion:
     return read
 
 
-#: Another system's names; for each, the path of the setting, or that path and a conversion.
+#: Another system's name → the path of the setting, or the path and a conversion of its values.
 _Rows = Mapping[str, str | tuple[str, Conversion]]
 
 _DVARA_ROWS: _Rows = {
@@ -214,7 +214,7 @@ def _all_aliases() -> Iterator[Alias]:
 #: All names of settings: Groundwire's own and those of other systems.
 NAMES: tuple[Alias, ...] = tuple(_all_aliases())
 
-#: The names that have an environment variable, by that variable.
+#: Environment variable → the name that it belongs to.
 VARIABLES: Mapping[str, Alias] = MappingProxyType(
     {alias.variable: alias for alias in NAMES if alias.variable}
 )

@@ -142,7 +142,7 @@ class Config:
 
     @property
     def upstreams(self) -> tuple[Upstream, ...]:
-        """All upstreams: the one of ``upstream.url`` if that is given, or else the listed ones."""
+        """All upstreams: only that of ``upstream.url`` if it is given, or else the listed ones."""
         if self.upstream.url is None:
             return self.listed
         own = self.upstream

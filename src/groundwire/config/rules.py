@@ -36,7 +36,7 @@ KEYS = {
 
 _KEY_OF = {type_: key for key, type_ in KEYS.items()}
 
-#: HaluGate's names of these lists, which are at the top level of its file, and Groundwire's names.
+#: HaluGate's name of a list of signals, at the top level of its file → the key in ``signals``.
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
     "keyword_rules": "keywords",

@@ -532,7 +532,7 @@ def policy_of(check: Check, explain: Explain) -> Policy:
 
 
 def limits_of(evidence: EvidenceSettings) -> SourceLimits:
-    """Make the limits of evidence that follow from its settings."""
+    """Make the limits of evidence that follow from the settings of the section ``evidence``."""
     return SourceLimits(
         max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
     )

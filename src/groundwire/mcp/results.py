@@ -23,7 +23,7 @@ Origins: TypeAlias = Annotated[
 
 
 class FailableResult(BaseModel):
-    """Base class of results: the error, if nothing could be checked."""
+    """Base class of results that say in ``error`` why nothing could be checked."""
 
     error: str = Field("", description="Why nothing was checked; then this is no pass.")
     error_type: str = Field("", description="The kind of error, one word.")

@@ -124,7 +124,7 @@ async def _slots(_: Server[Any]) -> AsyncIterator[anyio.CapacityLimiter]:
 
 
 def _report(context: Context, done: int, total: int | None, message: str) -> None:
-    """Report progress to the client, from the thread of a call; nothing if it was cancelled."""
+    """Report progress to the client, from the thread of a call, unless the call was cancelled."""
     if not _is_cancelled():
         anyio.from_thread.run(context.session.report_progress, done, total, message)
 

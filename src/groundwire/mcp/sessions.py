@@ -10,7 +10,7 @@ from time import monotonic
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 
-#: Prefix of handles, by which they are told from session ids.
+#: Prefix of handles; no session id begins with it.
 HANDLE = "ev_"
 
 NO_SESSION = (
@@ -42,7 +42,7 @@ class Stores:
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
-    _first: int = 0  # higher than the number in any span id of a session that was deleted
+    _first: int = 0  # number of a new session's first span; ids of deleted spans are not reused
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:

@@ -1,6 +1,6 @@
 """The pipeline: all stages of a check, from a chat request and its response to the action.
 
-A request is opened before its answer exists. The result is one frozen context with the question,
+A request is opened before its answer exists. Opening it gives one frozen context with the question,
 the evidence, the result of the gate, the decision and the policy. Answers are checked against this
 context, complete or while they arrive.
 

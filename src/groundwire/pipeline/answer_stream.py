@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: A word at the end of a text that may be incomplete: "tow", or "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 _MAX_WORD = 64
-#: The end of a text at which a claim may end; the detector needs the next character to know.
+#: Matches a text that ends where a claim may end. The detector needs the next word to decide.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
@@ -60,7 +60,7 @@ class Review:
             claim is judged. Text in no claim, such as list markers, counts with the claim after it.
         clear_to: The number of characters that may be shown: those before the first finding that
             may still be taken back; if the action is to block, those before the first claim for
-            which the policy requires that. The number never decreases, unless the check fails.
+            which the policy requires to block. The number never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -249,7 +249,7 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim has only the last word of the text, at which the answer breaks off.
+    Such a claim consists only of the last word of the text, within which the answer breaks off.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)
@@ -268,6 +268,6 @@ def _start_of_last_word(text: str) -> int:
 
 
 def read_answer(text: str) -> Answer:
-    """Return an answer that has nothing but a text."""
+    """Make an answer from its text alone."""
     kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
     return Answer(index=0, kind=kind, text=text)

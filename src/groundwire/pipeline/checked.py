@@ -70,14 +70,14 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All of them, unless the action is ``block``; then those before the first claim for which the
-        policy requires to block.
+        All characters, unless the action is ``block``. Then only those before the first claim for
+        which the policy requires to block; none if the policy blocks partial checks too.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
-            return 0  # lost evidence, for which the policy blocks too, may concern any claim
+            return 0  # evidence that was not read may concern any claim
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0

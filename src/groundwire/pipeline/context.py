@@ -38,7 +38,7 @@ class GateStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The result of the gate for a request. Without a result, a check is due.
+    """The report of the gate about a request. If it has no ``result``, a check is due.
 
     Attributes:
         status: Whether the gate was asked.
@@ -91,7 +91,8 @@ class RequestContext:
         path: Whether the answer is checked, and if not, why.
         tenant: Id of the tenant; sources read for one tenant are never used for another.
         overrides: The tenant's own settings.
-        detector: The name of the detector in metrics; empty if the tenant's own is not possible.
+        detector: The name of the detector in metrics; empty if the tenant has chosen one that is
+            not possible here.
         request: Settings that the request asks for; they count where they are stricter than the
             policy.
         timings_ms: Wall time by stage, in milliseconds. It does not count for equality and hash.

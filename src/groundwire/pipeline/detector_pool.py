@@ -1,4 +1,4 @@
-"""The detectors of a pipeline: the configured one, and those that tenants use in its place."""
+"""The detectors of a pipeline: the configured one, and others that tenants have chosen."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ Make = Callable[[str], Detector]
 
 
 class Judges:
-    """A pool of the configured detector and embedded ones, each loaded when it is first needed.
+    """A pool of the configured detector and the embedded detectors, which are loaded when needed.
 
     The detectors share threads and cache, so that each costs no more memory than its weights.
     Tenants that differ only in the threshold share a detector.
@@ -69,7 +69,7 @@ class Judges:
         """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
-            ConfigError: If they do not; the message says which settings are possible.
+            ConfigError: If the settings suit none; the message says which settings are possible.
         """
         chosen = self.choose(own)
         points = self._points(chosen.detector)
@@ -97,5 +97,5 @@ class Judges:
         return ("balanced",) if manifest is None else tuple(manifest.operating_points)
 
     def close(self) -> None:
-        """Stop the threads, which are those of the first detector."""
+        """Stop the threads, which all detectors of the pool share."""
         self.first.close()

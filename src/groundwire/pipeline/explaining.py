@@ -57,7 +57,7 @@ class Remembered:
         self._reason: str | None = None
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain claims that were not explained before, and return these and earlier ones."""
+        """Explain the claims that are new, and return these explanations with all earlier ones."""
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:
             said = self._explainer.explain(replace(detection, claims=fresh), sources)

@@ -12,7 +12,7 @@ RETRY_S = 30.0
 
 
 class Lazy(Generic[_T]):
-    """A value that is made when it is first needed, and once only, also among several threads."""
+    """A value that is made when it is first needed, and only once, even if several threads ask."""
 
     def __init__(
         self,

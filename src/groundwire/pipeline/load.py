@@ -172,8 +172,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If only a later change of a tenant could ask for them, the explainer is loaded when needed,
-    unless it shares the weights of the detector and so costs nothing.
+    If explanations can be wanted only after a change of a tenant's settings, the explainer is
+    loaded when it is first needed; at once if it shares the weights of the detector.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)

@@ -87,16 +87,16 @@ class Pipeline:
 
         Args:
             detector: The detector; it is closed with the pipeline.
-            gate: Tells whether a prompt calls for a check; without one, every prompt does.
+            gate: Tells whether a prompt calls for a check; without a gate, every prompt does.
             signals: The signals that decisions can depend on.
             decisions: The decision rules, in order.
             policy: The policy, as far as neither a decision nor a tenant overrides it.
             limits: The limits of evidence for tenants without limits of their own.
-            explainer: Explains findings; without one, they are not explained.
+            explainer: Explains findings; without an explainer, findings are not explained.
             tenants: The own settings of tenants, by id. The mapping is read for each request, so it
                 may change; a request keeps the settings that it began with.
-            judges: The detector and those that tenants may choose in its place; ``None``: the
-                embedded ones.
+            judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
+                detectors.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
@@ -164,7 +164,7 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the detector does not exist, or does not have the threshold; the message
+            ConfigError: If the detector does not exist, or lacks the operating point; the message
                 says what is possible.
         """
         self._judges.check(overrides)
@@ -173,7 +173,7 @@ class Pipeline:
         """Return the present settings of a tenant; a request uses them for all of its steps."""
         return self._tenants.get(tenant) or Overrides()
 
-    # A request.
+    # Methods that open a request.
 
     def may_check(
         self,
@@ -182,7 +182,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Return whether an answer of a tenant could be checked; if not, do not open its requests.
+        """Return whether answers for a tenant may be checked; if not, its requests need no context.
 
         Args:
             tenant: The tenant.
@@ -392,7 +392,7 @@ class Pipeline:
             request=request,
         )
 
-    # The answers to a request.
+    # Methods that check the answers to a request.
 
     def detect(
         self,
@@ -464,7 +464,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer. A failed check is no exception: the outcome is ``unavailable``."""
+        """Check one answer. A failed check raises nothing: the outcome is ``unavailable``."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}

@@ -24,9 +24,9 @@ class Decider:
     base: Policy
 
     def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
-        """Return whether an answer could be checked, whatever decision applies.
+        """Return whether there is a decision under which an answer would be checked.
 
-        If not, no model needs to be asked about the request.
+        If there is none, no model needs to be asked about the request.
         """
         if request is not None and request.enabled:
             return True
@@ -59,16 +59,19 @@ class Decider:
     def policy(
         self, choice: ChosenDecision, *, tenant: Overrides | None, request: Request | None
     ) -> Policy:
-        """Return the policy of a request with a choice of decision."""
+        """Return the policy of a request for which a decision has been chosen."""
         return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)
 
     def strictest(self, *, tenant: Overrides | None, request: Request | None) -> Policy:
-        """Return the strictest policy of a request, as it is unknown which decision applies."""
+        """Return the strictest policy that any decision could give a request.
+
+        It is used when it is unknown which decision applies.
+        """
         plugins = (None, *(decision.plugin for decision in self.decisions))
         return resolve(self.base, plugins=plugins, tenant=tenant, request=request)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Choose again if a decision depends on findings, and return the changed context."""
+        """Choose the decision again if one depends on findings, and return the changed context."""
         if context.readings is None or not self._reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))

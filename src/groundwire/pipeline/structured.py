@@ -91,9 +91,10 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range in the raw answer of a stretch of the statement.
+        """Return where a stretch of the statement stands in the raw answer.
 
-        For a stretch of the key, and if the value was rewritten, that is the range of the value.
+        ``start`` and ``end`` are offsets in the checked text. If the stretch lies in the key, or if
+        the value was rewritten, the range of the whole value is returned.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
@@ -111,7 +112,7 @@ class StructuredText:
     Attributes:
         raw: The answer as it came: its prose, then its JSON documents.
         text: The text that is checked: the prose, and a statement for each leaf.
-        n_prose: Characters of prose, with which both begin.
+        n_prose: The number of characters of prose, with which ``raw`` and ``text`` both begin.
         statements: The statements, in reading order.
     """
 
@@ -138,7 +139,7 @@ class StructuredText:
             spans: list[Span] = []
             for span in sorted(claim.spans, key=self._is_in_key):
                 start, end = self._range(span.start, span.end)
-                # A finding in the key is moved to the value, unless that has a finding already.
+                # A finding in the key is moved to the value, unless the value has one already.
                 is_new = all(end <= each.start or each.end <= start for each in spans)
                 if is_new:
                     moved = replace(span, start=start, end=end, text=self.raw[start:end])
@@ -356,7 +357,7 @@ def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     Args:
         path: The keys that lead to the leaf.
         schema: The schema of the document.
-        is_true: Whether the value affirms or denies the key. If not, as the value is empty, only a
+        is_true: Whether the value affirms or denies the key; false for an empty value. Then only a
             key that is a whole sentence states something.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch

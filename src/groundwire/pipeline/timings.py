@@ -1,4 +1,4 @@
-"""Milliseconds that the stages of a check take."""
+"""Measures how many milliseconds the stages of a check take."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

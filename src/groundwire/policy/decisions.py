@@ -81,7 +81,7 @@ class ChosenDecision:
         decision: The decision that applies; ``None`` if no decision does, so that the policy of the
             configuration is used.
         because: The conditions that made the decision apply.
-        unsettled: Decisions that were tried before it and may apply.
+        unsettled: Decisions that were tried before ``decision``, and may apply instead.
     """
 
     decision: Decision | None = None

@@ -31,8 +31,8 @@ class Detectors:
     Attributes:
         configured: Name, in the configuration, of the detector of tenants that name no detector.
         embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
-        compares: Whether the configured detector gives similarities. Only needed if it is not an
-            embedded detector, since the names of those tell.
+        compares: Whether the configured detector gives similarities. This is needed only for a
+            detector that is not embedded; the name of an embedded detector tells it.
     """
 
     configured: str = DEFAULT_MODEL

@@ -73,8 +73,8 @@ class GateResult:
 def decide(probability: float, *, threshold: float) -> GateResult:
     """Turn a probability into a decision, as HaluGate's Sentinel does.
 
-    The more probable label is chosen. But if that is *needed* with a probability below the
-    threshold, *not needed* is chosen, with a confidence of ``1 - probability``.
+    The more probable label is chosen. But if *needed* is more probable, and its probability is
+    below the threshold, *not needed* is chosen, with a confidence of ``1 - probability``.
 
     >>> decide(0.75, threshold=0.6)
     GateResult(needs_fact_check=True, confidence=0.75, probability=0.75)
@@ -202,7 +202,7 @@ class Gate:
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, one row each, with the gate's encoder: signals need the same model."""
+        """Return embeddings of texts, one row each. Signals use this, to share the gate's model."""
         return self._embedder.embed(prompts)
 
 

@@ -154,12 +154,12 @@ class Ruling:
 
 
 def stronger(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the stronger of two members of an enum, which declares them weakest first."""
+    """Return the stronger of two members of an enum whose members stand in order of strength."""
     return max(first, second, key=_place)
 
 
 def weaker(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the weaker of two members of an enum, which declares them weakest first."""
+    """Return the weaker of two members of an enum whose members stand in order of strength."""
     return min(first, second, key=_place)
 
 

@@ -72,7 +72,7 @@ class SignalType(StrEnum):
 
 
 class Operator(StrEnum):
-    """How several words or conditions are combined."""
+    """Operators that combine several words or conditions."""
 
     AND = "AND"
     OR = "OR"
@@ -80,7 +80,7 @@ class Operator(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """How the similarities to several examples are combined."""
+    """Ways to combine the similarities of a prompt to several examples."""
 
     MAX = "max"
     MEAN = "mean"
@@ -135,7 +135,7 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt's similarity reaches ``threshold``."""
+    """Example phrases; the signal holds if the prompt's similarity to them is high enough."""
 
     name: str
     examples: tuple[str, ...]
@@ -298,13 +298,14 @@ class SignalValues:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
         self._made: dict[str, object] = {}
-        #: Counts of work: evaluated conditions, by type, and values that were made for them.
+        #: How many conditions were evaluated, by type, and how many values, such as the embedding
+        #: of the prompt, were computed for them, by name.
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
         """Return the signals of the request after the check of its answer.
 
-        Values that were computed already are kept, except of signals about findings.
+        Values that were computed already are kept, except those of signals about findings.
         """
         later = SignalValues(self._signals, replace(self._request, detection=detection))
         later._made = self._made

@@ -24,7 +24,7 @@ class Truth(Enum):
 
 
 def negate(truth: Truth) -> Truth:
-    """Return NOT of a truth; of unknown, it is unknown."""
+    """Return the negation of a truth; unknown stays unknown."""
     return {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE}.get(truth, truth)
 
 

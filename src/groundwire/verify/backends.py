@@ -89,8 +89,8 @@ def wanted_url(settings: Verify, name: str, environ: Mapping[str, str]) -> str |
         environ: The environment variables.
 
     Raises:
-        NotVerifiedError: If the text is not a URL, or is plain HTTP to another machine than
-            ``plain_http_host``.
+        NotVerifiedError: If the text is not a URL, or is plain HTTP to another machine than this
+            one and ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
     url = getattr(settings, name) or environ.get(variable, "").strip()

@@ -36,7 +36,8 @@ class CitationThresholds:
     Attributes:
         supports: Least P(YES) at which spans support a claim. The default is the documented target
             of a verification; a verification with another target uses that one here.
-        adds_bits: Bits; a cited span that moves the probability by less adds nothing.
+        adds_bits: Least change of the probability, in bits, that a cited span must make to add
+            something to the others.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
             although it adds nothing to the other cited spans.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
@@ -61,7 +62,7 @@ class ClaimProbabilities:
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
-        says_no: Whether the verifier says that the cited spans contradict it.
+        says_no: Whether the verifier says that the cited spans contradict the claim.
         without: Id of a cited span → P(YES) with the other cited spans.
         alone: Id of a span → P(YES) with this span alone.
         beside: Id of an uncited span → P(YES) with all cited spans and this one.
@@ -82,7 +83,7 @@ class CitationFinding(JsonRecord):
         idx: Number of the claim.
         claim: Text of the claim.
         status: Status of its citations.
-        cites: Ids of the spans that it cites and that were given.
+        cites: Ids that the claim cites and that spans have.
         fabricated: Ids that name no span, as written.
         supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
             it should have cited, or both.

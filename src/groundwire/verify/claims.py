@@ -275,7 +275,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
-    """Drop pieces without words; their citations go to the piece before, or else after them."""
+    """Drop pieces without words, and give their citations to the piece before, if any, or after."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:

@@ -15,10 +15,10 @@ from groundwire.errors import MissingExtraError
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 
-#: Bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
+#: The most bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
-#: Names of the limit on the tokens of a reply.
+#: The two names that the limit on the tokens of a reply has; a model may accept only one of them.
 _LIMITS = ("max_tokens", "max_completion_tokens")
 #: (Base URL, model) → name of the limit that the model accepts, if it refused the other name.
 _taken: dict[tuple[str, str], str] = {}

@@ -1,4 +1,4 @@
-"""Chooses the evidence that a claim is read with, and the same evidence without cited spans."""
+"""Chooses the evidence of a claim, and the evidence that is left without the cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Contexts:
     """The cleaned spans of a verification, from which the evidence of each claim is chosen.
 
     Attributes:
-        evidence: Id of a span → the cleaned span, in the order they were given.
+        evidence: Id of a span → the cleaned span, in the order in which the spans were given.
         mode: Spans that a claim is read with: ``cited``, ``all``, or ``auto`` (the cited spans, or
             all if the claim cites nothing).
         placeholder: Text that prompts show in place of a span that was taken away.

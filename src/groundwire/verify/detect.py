@@ -27,7 +27,8 @@ class TraceArguments(TypedDict, total=False):
         timeout_s: Seconds for one call of an endpoint or a service.
         verifier: ``local`` (the embedded model; nothing leaves this machine), ``openai`` (an
             endpoint with logprobs), ``service``, or a verifier of your own.
-        rule: ``signed``, or ``kl``: required against observed information, which has no sign.
+        rule: ``signed``, or ``kl``, which compares required and observed information; information
+            has no sign, so evidence against a claim counts as well.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.

@@ -78,7 +78,7 @@ _AUXILIARY = (
     r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|should|would|will|may|might|must)"
     r"(?:n['’]t)?"
 )
-# A question without a question mark: a whole short sentence that begins as no statement does.
+# A question without a question mark: a short sentence with the word order of a question.
 _ASKED = re.compile(
     rf"(?:(?:who|whom|whose|what|when|where|why|how(?:\s+(?:many|much|long|far|old|often|tall))?)"
     rf"\s+(?:\w+\s+)?)?{_AUXILIARY}\s+{_SUBJECT}\b[^.!,;:]*",
@@ -226,7 +226,7 @@ def kind_of(sentence: str) -> NonEvidence | None:
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]
     if not any(char.isalnum() for char in bare):
-        return None  # a horizontal rule or a lone bullet does no harm
+        return None  # a horizontal rule or a lone bullet: it may stay, since it supports no claim
     prefixed = _PREFIXED.match(bare)
     if (prefixed and _is_asked_after(prefixed)) or _ends_as_question(tidy):
         return NonEvidence.QUESTION
@@ -271,6 +271,6 @@ def _is_instruction(bare: str) -> bool:
 def _ends_as_question(sentence: str) -> bool:
     bare = sentence.strip(_TRAIL)
     if bare.endswith(tuple(_QUOTES)):
-        # The sentence «He asked: "Is it tall?"» is a statement; a quoted question alone is none.
+        # The sentence «He asked: "Is it tall?"» is a statement, but «"Is it tall?"» is a question.
         return bare[0] in "\"'“‘«" and bare.rstrip(_QUOTES).endswith(_QUESTION_END)
     return bare.endswith(_QUESTION_END)

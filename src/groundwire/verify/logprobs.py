@@ -30,10 +30,10 @@ def read_single(positions: Sequence[TokenPosition]) -> Readout:
 
 
 def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
-    """Read the answers about ``n`` claims from a reply; ``None`` if the reply is not exact.
+    """Read the answers about ``n`` claims from a reply; ``None`` if it has another form.
 
-    The reply must have ``n`` verdicts, one a line, and each must be one token. A reply with one
-    verdict too many or too few could give each claim its neighbour's verdict.
+    The reply must have exactly ``n`` verdicts, one a line, and each must be one token. With one
+    verdict too many or too few, claims could get the verdicts of their neighbours.
     """
     read = [p for p in positions if p.token.strip()]
     said = [verdict_of(p.token) for p in read]

@@ -125,7 +125,7 @@ class ClaimMap:
 
     @property
     def passing(self) -> Mapping[str, Mapping[str, float]]:
-        """Name of a set of labelled claims → shares of its ``right`` and ``wrong`` that pass.
+        """Name of a set of labelled claims → shares of its right and wrong claims that pass.
 
         A claim passes if its probability reaches the default target. The maps behind these
         probabilities were fitted on other contexts.

@@ -23,7 +23,7 @@ class DecisionRule(StrEnum):
 
 
 class ClaimStatus(StrEnum):
-    """Status of a claim. All but ``passed`` flag it."""
+    """Status of a claim. Each status except ``passed`` flags the claim."""
 
     NO_SPANS = "no_spans"
     UNKNOWN_CITATIONS = "unknown_citations"
@@ -122,7 +122,7 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Compute the measures of two answers, as far as both are there."""
+    """Compute the measures of posterior and prior; ``None`` for those that need a missing one."""
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target

@@ -1,4 +1,4 @@
-"""The verifier ``service``: a server with the same two calls, which returns a whole report.
+"""The verifier ``service``: a server that verifies an answer or a trace, and returns the report.
 
 The calls are ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, with the key as a
 bearer token and spans as ``{"id", "text"}``. Answer, evidence and key leave this machine, so a

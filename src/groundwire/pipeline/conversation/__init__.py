@@ -10,8 +10,8 @@ running text into parts that ask, instruct or inform, by ``structure``, ``labels
 ``material``, ``paragraph`` and ``wording``, and corrects them in a ``second_pass``; ``answered``
 finds examples, ``passages`` the passages of a block, and ``informing`` makes evidence of the parts.
 ``request`` orders the evidence and applies the limits, ``answer_form`` reads the form of the answer
-that a request asks for, ``response`` reads the answers, and ``transcript`` divides a file with a
-request and its response. ``docs/conversations.md`` describes the conventions.
+that a request asks for, ``response`` reads the answers, and ``transcript`` divides JSON data with
+both sides of a conversation. ``docs/conversations.md`` describes the conventions.
 """
 
 from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema, read_form

@@ -20,8 +20,9 @@ _FINAL_DESCRIPTION = re.compile(
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: Names of tools that stand for a type of output. Frameworks use the name of its class (LangChain,
-#: Strands, LlamaIndex, instructor); for a type without a name, LangChain uses response_format_...
+#: Names of tools that stand for a type of output. Frameworks (LangChain, Strands, LlamaIndex,
+#: instructor) name the tool after the class; for a type without a name, LangChain uses
+#: response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
 #: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function and
 #: no type of output, although its name looks like that of a class.
@@ -41,7 +42,7 @@ class AnswerForm:
 
     Attributes:
         is_json: Whether the text of the answer must be JSON, because of ``response_format``.
-        schema: The schema of that JSON.
+        schema: The schema of the JSON; empty if none is known.
         final_tools: The schemas of the tools whose arguments are the final output, by name. Calls
             of other tools are no answers.
     """
@@ -97,8 +98,9 @@ def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
-    If the request names a tool, it is this one. If any tool may be called, it is the only tool,
-    unless a tool was called before; and each tool that is named after a type of output.
+    If the request forces one tool, this tool is yielded. If it forces a call of any tool, each tool
+    that is named after a type of output is yielded, and a tool that is the only one, unless a tool
+    was called before.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)

@@ -27,13 +27,14 @@ class AnsweredQuestions:
     """All pairs of a question and its answer in one prompt."""
 
     def __init__(self, text: str, names: Names, material: PastedMaterial, *, is_user: bool) -> None:
-        """Find them.
+        """Find the pairs in a prompt.
 
         Args:
             text: The prompt.
-            names: The names of parts that are known.
-            material: Its material, in which there are none.
-            is_user: Whether it is a user's, whose last question is asked, answered or not.
+            names: The known names of parts.
+            material: The pasted material of the prompt; questions in it are skipped.
+            is_user: Whether the prompt is a user's message. Then its last question is the one that
+                the user asks, even if an answer follows.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
@@ -73,9 +74,9 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether the first of two labels of evidence only names sources of the answer before.
+    """Return whether only sources of the answer before are named after the first of two labels.
 
-    The second label then belongs to the next context.
+    Both labels must be labels of evidence. The second one then begins the next context.
     """
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False

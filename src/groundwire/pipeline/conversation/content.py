@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeGuard
 
-#: Longer names are ignored. A model reads the name before the text of its source, so a long name
-#: would leave less room for the text.
+#: The most characters of a name; longer names are ignored. A model reads the name before the text
+#: of its source, so a long name would leave less room for the text.
 _MAX_NAME_CHARS = 200
 
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with
@@ -54,7 +54,7 @@ class Skipped(StrEnum):
     MESSAGE = "message"  # a message with an unknown role, or an item of an unknown type
     PART = "part"  # a part of a message with sound, or of an unknown type
     DOCUMENT = "document"  # an image, a file or a document without text in a message: evidence
-    RESULT_PART = "result_part"  # such a part in a tool result: evidence that cannot be read
+    RESULT_PART = "result_part"  # a part of a tool result without text: evidence, but not readable
     SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
 
 
@@ -224,7 +224,7 @@ def usable_name(value: object) -> str:
 
 
 def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
-    """Yield the texts of a part that is a document or a search result; none if it has no text."""
+    """Yield the texts of a document or a search result; nothing if the part has no text."""
     title = usable_name(part.get("title")) or None
     inside: object = part.get("content")
     if part["type"] == "document":

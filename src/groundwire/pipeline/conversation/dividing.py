@@ -91,13 +91,14 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # Indexes of parts that are evidence only if the question is about what they say.
+        # Indexes of parts with drafts, and of parts with code. They are evidence only if the
+        # question is about what they say.
         self._drafts: list[int] = []
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        # Indexes of parts at the edges of this section that may be questions or orders about it.
+        # Indexes of parts at the beginning or end of this section that may be questions or orders.
         self._asides: list[int] = []
         self._has_evidence = False
         self._enter(Role.OPEN)
@@ -190,9 +191,10 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return the position of a tag within the line that opens a block, or of the next line.
+        """Return where in the line a tag opens a block of evidence or a question.
 
-        Only tags of evidence or of a question count, after a colon or at the end of the line.
+        The tag must come after a colon, or be the last thing in the line. If there is no such tag,
+        return the start of the next line.
         """
         tag = self._text.find("<", start + 1, line_end)
         while tag >= 0:

@@ -19,8 +19,9 @@ from groundwire.pipeline.conversation.wording import (
 )
 from groundwire.text.cues import common_words, plain, words
 
-#: Characters that are replaced by spaces before a text is divided: tokens of chat templates, and
-#: half a surrogate pair, which is no valid text. A question or source with one is refused later.
+#: Characters that are replaced by spaces while a text is divided: tokens of chat templates, and
+#: halves of surrogate pairs, which are no valid text. The question and the sources are taken from
+#: the unchanged text; one with half a surrogate pair is refused later.
 _NOISE = re.compile(
     "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
@@ -29,7 +30,7 @@ _BETWEEN_PIECES = "\n\n"
 #: The least number of words that unmarked sentences need to count as evidence: in a system message
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The number that sentences in a user's message need if the question is about what they state.
+#: The least number of words for sentences in a user's message about which the question asks.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: The place at which a JSON object begins a line.
@@ -51,7 +52,7 @@ class MessageParts:
         asks: The question: the whole text if the message has no evidence, else the question in it.
         evidence: The pieces of evidence.
         loose: Sentences around a question that state something. They are evidence only if the
-            message has no other; otherwise they belong to the question.
+            message has no other evidence; otherwise they belong to the question.
     """
 
     asks: str
@@ -83,9 +84,9 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence in an assistant's message that has nothing but named evidence.
+    """Return the evidence of an assistant's message that is nothing but evidence under its name.
 
-    An application writes such a message before the user's first one; a model does not answer so.
+    An application puts such a message before the user's first one; no model writes such an answer.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -146,7 +147,7 @@ def _told(
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
-    """Return the first letters of all words that tell what texts are about."""
+    """Return the first four letters of each content word of the texts."""
     found = {word for text in texts for word in words(plain(text))}
     found = found.difference(*common_words().values())
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}
@@ -155,8 +156,8 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     """Divide a message that ends with a JSON object whose fields are named as parts of a prompt.
 
-    ``None`` if it is no such message. With a question and evidence there must be no field for an
-    answer: such an object would be an example of an answer.
+    Return ``None`` for any other message. An object with a question, evidence and also an answer
+    is not divided, because it is an example for the model.
     """
     if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None

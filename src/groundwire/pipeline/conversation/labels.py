@@ -38,7 +38,7 @@ class Label:
     is_heading: bool
 
     def is_last(self, text: str) -> bool:
-        """Return whether nothing stands behind it, as behind the label of an answer to come."""
+        """Return whether no text follows the label, as after "Answer:" at the end of a prompt."""
         return _VISIBLE.search(text, self.value) is None
 
 
@@ -94,7 +94,7 @@ def level_of(text: str, label: Label) -> int:
 
 
 def introduction_before(text: str, label: int) -> int:
-    """Return where a label begins, including the line before it if that ends with a colon."""
+    """Return where a label begins, or the line before it if this line ends with a colon."""
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 
@@ -147,7 +147,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """Return the start of the clause before a colon, at most a name's length before the colon."""
+    """Return the start of the clause before a colon, at most 64 characters before the colon."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     last = max(window.rfind(mark) for mark in ".!?,>\n")

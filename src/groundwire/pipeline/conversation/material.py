@@ -104,7 +104,10 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """Return a group without the labels of a template above it, and without its next part."""
+        """Return the lines of a group that are material, without parts of a template around them.
+
+        The labels before the material are left out, and so is the next part of the template.
+        """
         first = 0
         while first < len(group) and (group[first].is_blank or self._is_above(group, first)):
             first += 1
@@ -130,7 +133,7 @@ class PastedMaterial:
         return self._names.ends_evidence(line.key) and (is_prose or not said)
 
     def _is_above(self, group: list[_Line], i: int) -> bool:
-        """Return whether a line is the label of the material after it, or asks about it."""
+        """Return whether a line is the label of the material below, or a request about it."""
         line = group[i]
         if not line.key or line.indent:
             return False
@@ -178,7 +181,7 @@ class PastedMaterial:
 
 
 def _is_timed(lines: Sequence[_Line]) -> bool:
-    """Whether lines are a log, a chat or subtitles: many begin with a time."""
+    """Return whether lines are a log, a chat or subtitles: many of them begin with a time."""
     n_timed = sum(line.is_timed for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(not line.is_blank for line in lines)
 

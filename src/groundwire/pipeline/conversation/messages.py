@@ -25,14 +25,14 @@ class Message:
     """One message of a request, with its texts sorted by their kind.
 
     Attributes:
-        is_system: Whether its role is for instructions (``system``, ``developer``), or for evidence
-            alone (``context``, ``document``).
-        is_user: Whether a user says it.
-        is_assistant: Whether the model says it.
-        says: Its running text; empty for the message of a tool.
-        asks: Its parts that are questions by their type.
-        documents: Its parts that are documents by their type.
-        grounding: Its parts that are sources by their type.
+        is_system: Whether the role of the message is for instructions (``system``, ``developer``),
+            or for evidence alone (``context``, ``document``).
+        is_user: Whether a user wrote the message.
+        is_assistant: Whether the model wrote the message.
+        says: The running text of the message; empty for the message of a tool.
+        asks: Parts that are questions by their type.
+        documents: Parts that are documents by their type.
+        grounding: Parts that are sources by their type.
         results: The tool results in the message.
     """
 

@@ -64,13 +64,13 @@ def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
 
 
 def may_be_aside(text: str, n_sentences: int) -> bool:
-    """Return whether a paragraph is short enough for a question or an order beside evidence."""
+    """Return whether a paragraph is short enough to be a question or an order beside evidence."""
     is_brief = n_sentences <= _MAX_ASIDE_SENTENCES or has_choices(text)
     return len(text) <= MAX_ASIDE_CHARS and is_brief
 
 
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
-    """Return whether no sentence informs: they are questions or orders about the evidence."""
+    """Return whether no sentence states a fact: all are questions, orders or choices."""
     if ranges and has_choices(text[ranges[0][0] : ranges[-1][1]]):
         return True
     wordings = (wording_of(text[first:last], is_user=is_user) for first, last in ranges)
@@ -80,7 +80,9 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
 def told(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
-    """Yield runs of sentences of evidence, and single sentences between them that instruct.
+    """Divide sentences into runs of evidence, and single instructions to the model between them.
+
+    Yields wording, start and end of each run and of each instruction.
 
     Args:
         start: Offset at which the first run begins.

@@ -51,7 +51,7 @@ def passages_of(inside: str, attributes: str) -> Iterator[MarkedPassage]:
 
 
 def _passage(text: str, attributes: str) -> Iterator[MarkedPassage]:
-    """Yield one passage, with an id and a title from its tags; none if the text is blank."""
+    """Yield one passage, with an id and a title from its tags; nothing if the text is blank."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start = 0
     while about := _ABOUT.match(text, start):

@@ -53,14 +53,14 @@ class Conversation:
     Attributes:
         question: The text of the user in the last turn, without retrieved context; ``None`` if
             there is none.
-        previous: The text of the user in the turn before, likewise; a short question may refer to
-            it.
+        previous: The text of the user in the turn before the last, without retrieved context; a
+            short question may refer to it.
         offered: The evidence, most relevant first; empty if there is none.
-        is_explicit: Whether the caller names sources, within the limits or not.
-        has_tools: Whether tools or functions are defined. Definitions are no evidence: without a
-            tool's result, the answer is ``unverified`` all the same.
-        unused: The number of sources by origin that were not used, because an origin that comes
-            before theirs had sources.
+        is_explicit: Whether the caller names sources, even if the limits leave them out.
+        has_tools: Whether tools or functions are defined. The definitions are no evidence; only the
+            results of tools are.
+        unused: The number of sources that were not used because an origin with precedence had
+            sources, by origin.
         skipped: The number of things that could not be read, by kind.
         reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
             ``dropped_over_cap``, as in the coverage of a detection.
@@ -195,7 +195,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
-    """Return the sources that the caller names. Entries that are no texts are counted only."""
+    """Return the sources that the caller names. Entries that are no texts are only counted."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -254,7 +254,7 @@ def _asked_and_context(
 
     Returns:
         The questions of the last turn and the turn before; the evidence; and sentences of the last
-        turn that are evidence only if there is no other.
+        turn that are evidence only if there is no other evidence.
     """
     asked: list[str] = []
     context: list[Piece] = []
@@ -293,7 +293,7 @@ def _first_place(message: Message) -> str:
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return the documents beside the messages, and parts of messages that are sources by type."""
+    """Return the documents beside the messages, and source parts of messages not by users."""
     found = Content()
     if isinstance(documents := body.get("documents"), (list, tuple)):
         read_documents(documents, "documents", found)

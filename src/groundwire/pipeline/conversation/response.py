@@ -88,7 +88,7 @@ class Said:
     Attributes:
         text: The text that the user reads as the answer.
         refusal: The text that the user reads as a refusal.
-        n_skipped: The number of parts that have neither.
+        n_skipped: The number of parts that are neither text nor refusal, and so are not read.
     """
 
     text: str
@@ -124,8 +124,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
         One answer for each choice, in order; empty if there are no choices.
 
     Raises:
-        InvalidConversationError: If it is no chat completion: no object, without a list of choices,
-            with a choice or a message that is no object.
+        InvalidConversationError: If the body is no chat completion: it is no object, it has no list
+            of choices, or one of its choices or messages is no object.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -211,10 +211,10 @@ def answer_of(
     calls: tuple[ToolCall, ...] = (),
     has_reasoning: bool = False,
 ) -> Answer:
-    """Return an answer with these contents, and determine its kind.
+    """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text is skipped, and so is reasoning. If there is nothing but reasoning, it
-    counts as a skipped part, because clients may show it as the answer.
+    A refusal beside text counts as a skipped part. Reasoning counts as one only if there is nothing
+    else, because clients may then show the reasoning as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

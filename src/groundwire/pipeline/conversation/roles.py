@@ -87,7 +87,7 @@ class Names:
         return words
 
     def role_of(self, name: str) -> Role | None:
-        """Return the role of a part with this name; ``None`` if the name tells none."""
+        """Return the role of a part with this name; ``None`` if the name tells no role."""
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
             return None
@@ -106,12 +106,12 @@ class Names:
         return role
 
     def is_plain(self, name: str) -> bool:
-        """Return whether all words of a name are typical of names, so that it is hardly prose."""
+        """Return whether all words of a name are typical of names; other names may be prose."""
         known, beside = self._roles, listed("beside names")
         return all(word in known or word in beside for word in self._words(name))
 
     def ends_evidence(self, name: str) -> bool:
-        """Return whether a label with this name ends a section of evidence without an end mark."""
+        """Return whether a label with this name ends a section of evidence that has no end mark."""
         ends = listed("end evidence")
         return self.is_plain(name) and any(word in ends for word in self._words(name))
 
@@ -164,13 +164,13 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether words such as "order history" mean no history of a chat."""
+        """Return whether the word "history" means no chat history, as in "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
-        """Yield the first role that a word names; with ``stops``, only within the first clause."""
+        """Yield the role of the first word that names one; with ``stops``, in one clause only."""
         for word in words:
             role = self._roles.get(word.strip(".,:;()*_'\"`").lower())
             if role is not None and role is not Role.ANSWER:

@@ -15,7 +15,8 @@ from groundwire.pipeline.conversation.wording import (
     points_back,
 )
 
-#: Sentences of so many words that state something are material where no structure tells.
+#: The least number of words that statements without any mark need to count as material. A question
+#: that looks something up, such as "Which port is it?", needs only ``_FEW_WORDS`` of them.
 _MIN_WORDS = 20
 _FEW_WORDS = 8
 
@@ -23,7 +24,10 @@ _FEW_WORDS = 8
 def settle_asides(
     parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
 ) -> None:
-    """At the end of a section of evidence, exclude questions and orders at its edges.
+    """Exclude from the evidence the questions and orders at the edges of a section that has ended.
+
+    These are the ones after the last statement of the section. In the first section of a prompt,
+    one at the beginning is excluded too.
 
     Args:
         parts: All parts so far; changed in place.
@@ -47,7 +51,7 @@ def settle_asides(
 
 
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
-    """Take for evidence the parts before a phrase such as "the context above".
+    """Mark as evidence the parts before a phrase such as "the context above".
 
     Nothing is changed if the prompt has evidence that is marked in another way.
     """
@@ -69,12 +73,12 @@ def _may_be_pointed_at(part: Part, text: str) -> bool:
 
 
 def close_gaps(parts: list[Part], text: str) -> None:
-    """Take everything between the user's question and the end of the material for evidence.
+    """Join all parts of pasted material, up to the user's question, into one part of evidence.
 
-    If the prompt asks in its first paragraph, the material begins after that; if it asks in its
-    last one, the material ends before that. "The entry below" points at all that follows.
-    Questions and headings in the material become part of it. Nothing is changed if a part inside
-    speaks to the model, or if most of it is no evidence.
+    If the user asks in the first paragraph, the material begins after this paragraph; if in the
+    last one, the material ends before it. After an order about "the entry below", all other text is
+    material. Questions and headings in the material become part of it. Nothing is changed if the
+    material speaks to the model, or if most of it is no evidence.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:
@@ -124,11 +128,11 @@ def _asks(paragraph: list[Part], text: str) -> bool:
 
 
 def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
-    """Take a configuration or a program for evidence if the user asks about it.
+    """Decide whether pasted configurations and programs are evidence or part of the instructions.
 
     "Which port is it?" and "explain this" ask about the material. "Fix this" and "write a test for
-    it" ask for something new. A program counts only if the user asks about it, or if there is other
-    evidence.
+    it" ask for something new: then neither is evidence. Otherwise a configuration is evidence, and
+    a program is if the user asks about it, or if there is other evidence.
 
     Args:
         parts: All parts; changed in place.
@@ -156,7 +160,7 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
 
 
 def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
-    """Yield the parts; those that belong to an example become instructions.
+    """Yield the parts, and turn those that belong to an example into instructions.
 
     An example is a question that the prompt answers itself, with a context of its own, if any.
     """

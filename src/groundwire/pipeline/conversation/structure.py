@@ -51,7 +51,7 @@ class Block:
         inner_end: End of the text between the marks.
         end: End of the closing mark.
         role: The role that the name of the block tells, or ``None``.
-        attributes: The attributes of its tag; empty without a tag.
+        attributes: The attributes of the opening tag; empty if the marks are no tags.
         is_tag: Whether the marks are tags: the text may then have blocks of its own.
         is_code: Whether the opening fence names a programming language.
     """
@@ -121,9 +121,9 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block named as evidence has tags of evidence and of other parts inside.
+        """Return whether a block named as evidence contains other parts of the prompt as well.
 
-        The other parts are a question or instructions.
+        It does if it has tags of evidence inside, and tags of a question or of instructions.
         """
         if block.role is not Role.INFORM:
             return False
@@ -131,7 +131,11 @@ class Structure:
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
-        """Return whether a block is XML data: tags inside, few of them with the name of a part."""
+        """Return whether a block is XML data, by the names of the closing tags inside.
+
+        At least half of the names must tell no role. The others may name evidence or open parts,
+        but no question, instructions, answer, example or history.
+        """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]
         return 0 < n_data == n_within.total() and n_within[None] * 2 >= n_data
@@ -174,7 +178,7 @@ class Structure:
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
         """Return the end of the rule on this line, and the block up to the next equal rule.
 
-        ``None`` if the line is no rule, such as ``---``.
+        Return ``None`` if the line is no rule. A rule is a line such as ``---``.
         """
         rule = self._rule_at.get(line_start)
         if rule is None:

@@ -1,4 +1,4 @@
-"""Divides a file with both sides of a conversation into a request and its response."""
+"""Divides JSON data with both sides of a conversation into a request and its response."""
 
 from collections.abc import Mapping
 

@@ -89,7 +89,7 @@ class Wording(StrEnum):
 
 
 def concerns_the_task(text: str) -> bool:
-    """Return whether a text speaks to the model of its task: "answer from the context above"."""
+    """Return whether a text speaks to a model about its task: "answer from the context above"."""
     return _concerns_the_task(text, _words(text))
 
 
@@ -109,7 +109,7 @@ def points_back(text: str) -> bool:
 
 
 def is_judged(text: str, following: str) -> bool:
-    """Return whether a text, or the start of the next, asks if the text is true: "Is it so?"."""
+    """Return whether a text is followed by "Is this true?" or the like, or contains it."""
     asks = "?" in text or "?" in following
     return asks and (bool(_JUDGES.search(text)) or bool(_JUDGES.match(following.lstrip())))
 
@@ -173,7 +173,7 @@ def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
 
 
 def speaks_of_us(words: list[str]) -> bool:
-    """Return whether words, in lower case, have one of the first person plural, such as "we"."""
+    """Return whether words, in lower case, include "we" or another word of this person."""
     return not listed("we").isdisjoint(words)
 
 
@@ -308,9 +308,10 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
-    """Count the sentences before a last line, or a last sentence, that is a question.
+    """Count the sentences before the question with which a text ends.
 
-    If the last sentence is no question, all sentences count.
+    The question is the whole last line; if the text has only one line, its last sentence. If the
+    last sentence is no question, all sentences count.
 
     Args:
         text: The text.
@@ -348,7 +349,7 @@ def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the range of a sentence, or two: of its statement, and of a question after a comma."""
+    """Yield the range of a sentence; two ranges if a question follows its statement."""
     asking = None
     if end - start < _MAX_CLAUSES and text[start:end].rstrip()[-1:] not in "!:,":
         asking = _ASKING_CLAUSE.search(text[start:end])
