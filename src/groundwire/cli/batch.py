@@ -82,7 +82,7 @@ class InputRow:
         sha256: :func:`fingerprint` of the row as it stands in the file.
         n_bytes: Length of the row in the file.
         content: The example to check, or the error of a row that cannot be read.
-        keys: Its keys, or the names of its columns.
+        keys: The keys of the row if it is a JSON object, else the names of its columns.
     """
 
     number: int

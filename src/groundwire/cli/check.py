@@ -200,7 +200,7 @@ def check(
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
-    """Refuse options that do not go with others.
+    """Refuse options that cannot be used together with another option.
 
     Args:
         ctx: Context of the command.

@@ -29,7 +29,7 @@ def show(
 
     Args:
         data: The result as JSON data.
-        text: Makes the text of the result; its argument says whether with colour.
+        text: Function that makes the text of the result; its argument says whether to colour it.
         as_json: Whether to print JSON.
         color: When to use colour.
     """

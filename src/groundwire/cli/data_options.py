@@ -14,7 +14,7 @@ from groundwire.cli.options import group, option
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
 
-#: Names of columns in which true seems to say that an answer is right.
+#: Matches names of columns in which true seems to say that an answer is right.
 _RIGHT = re.compile(
     r"(?<!in)(?<!un)(?:correct|right|support|ground|faith|consist|pass|good|valid)", re.IGNORECASE
 )
@@ -24,7 +24,7 @@ _RIGHT = re.compile(
 class DataOptions:
     """The options of every command that judges labelled answers.
 
-    They are the same for all commands, so that one can compare the scores of another.
+    All these commands have the same options, so that one can use the results of another.
 
     Attributes:
         columns: The column that holds a field, if it has another name; can be repeated.

@@ -57,7 +57,7 @@ def _read_named(
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans: those of the list first, so that the numbers of spans without id are right.
+    """Read all spans, those of the list first: a span without an id is named by its place in it.
 
     Args:
         listed: A file with a list of spans.

@@ -58,7 +58,7 @@ class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of c
 
 
 NAME = NameType()
-#: Longer texts are not looked up as the name of a file.
+#: A text of this many characters or more is not looked up as the name of a file.
 _MAX_NAME_CHARS = 256
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
 READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
@@ -99,7 +99,7 @@ def read_text_option(
 
 
 def refuse_file_name(text: str, option: str, file_option: str) -> None:
-    """Refuse the name of a file, with or without an ``@``, where its text was asked for."""
+    """Refuse the name of a file, with or without an ``@``, as the value of an option for a text."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(
@@ -127,7 +127,7 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
-    """Return a unique name for each file: its file name, else its path, else with a number."""
+    """Return a unique name for each file: its file name, else its path; if taken, with a number."""
     used = set(taken)
     own = Counter(_name(path) for path in paths)
     names = []

@@ -92,7 +92,7 @@ class Judging:
     Attributes:
         setup: The functions that load detectors.
         choice: The detector to load.
-        engine: Where it runs: ``local`` or ``ray``, and in how many processes.
+        engine: Where the detector runs: ``local`` or ``ray``, and in how many processes.
     """
 
     setup: Setup
@@ -112,10 +112,11 @@ class Judging:
         """Judge the rows that have no result yet, and show the progress.
 
         Args:
-            files: The output of results; without one, a temporary file that the block can read.
+            files: The data and the output. Without an output, the results are written to a
+                temporary file, which the block can read.
             rows: All rows of the data.
             hashes: Name of each file of the data → its SHA-256.
-            count: Returns the number of rows; ``None`` if it is unknown.
+            count: Function that returns the number of rows; ``None`` if it is unknown.
             retry_failed: Whether rows that failed before are judged again.
 
         Raises:
@@ -146,9 +147,9 @@ class Judging:
 
     @contextmanager
     def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
-        """Yield the detector's description, a function that judges, and the rows in a block.
+        """Yield the detector's description, a function that judges, and the size of its blocks.
 
-        The detector is closed afterwards.
+        The size is a number of rows. The detector is closed when the caller's block ends.
         """
         from groundwire.engine.models import EMBEDDERS
         from groundwire.evaluation.run import here

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
 
-#: Packages that the server needs beyond the base installation; mcp 1 has no ``mcp_types``.
+#: Packages that the server needs beyond the base installation. ``mcp_types`` is missing if the
+#: installed version of ``mcp`` is 1, which is too old.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
 #: Names of the clients. They stand here, so that --help need not import the clients.

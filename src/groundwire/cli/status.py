@@ -1,4 +1,4 @@
-"""Exit status of the commands: it tells supported, unsupported and failed apart."""
+"""Exit statuses of the commands: whether answers are supported, and whether a check failed."""
 
 from collections.abc import Iterable
 from enum import IntEnum

@@ -31,7 +31,8 @@ class StoreChange(Generic[_T]):
 
     Attributes:
         value: What the work returned.
-        is_recorded: Whether the change is in the audit trail, as far as it has to be.
+        is_recorded: Whether the change is in the audit trail; also true if nothing was to be
+            recorded.
     """
 
     value: _T

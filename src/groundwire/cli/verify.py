@@ -222,7 +222,7 @@ class Job:
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings in effect: options win over the environment, and this over the file."""
+    """Return the settings in effect. Options win over environment variables, these over a file."""
     # Environment variables of endpoints are read only if an option or setting chooses an endpoint.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})

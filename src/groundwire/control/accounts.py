@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 
-#: How long a session lasts.
+#: Time from the sign-in to the end of a session.
 SESSION = timedelta(hours=12)
 
 #: Most passwords that are hashed at the same time: each takes a processor and 64 MB meanwhile.
@@ -93,7 +93,7 @@ class UnknownAccountError(GroundwireError):
 
 
 class Accounts:
-    """Reads and changes accounts and sessions in a store. If that fails, it raises StoreError."""
+    """Reads and changes accounts and sessions in a store. Any method may raise StoreError."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._hashing = store, asyncio.Semaphore(_MAX_HASHING)
@@ -120,9 +120,9 @@ class Accounts:
             name: The name to sign in with.
             role: The new role; ``None`` leaves the role, and makes a new account a viewer.
             password: The new password; ``None`` leaves the password. A new account needs one.
-            is_new: Whether an account of this name is an error.
-            is_reset: Whether an existing account gets the password, too.
-            keeps_session: The token of a session that does not end.
+            is_new: Whether to raise an error if there is an account of this name already.
+            is_reset: Whether the new password also replaces that of an existing account.
+            keeps_session: The token of a session of the account that does not end.
 
         Raises:
             InvalidAccountError: If the name or the password is not valid, or the name is taken.
@@ -170,7 +170,7 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether a password is that of an account; an unknown name takes as long."""
+        """Return whether a password is right for an account. An unknown name takes as long."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(
@@ -246,7 +246,7 @@ def _read_password(password: str, name: str) -> str:
 
 @cache
 def _nobodys() -> str:
-    """Return a hash to compare with if a name is unknown, so that this takes as long."""
+    """Return a hash of no account: comparing with it makes an unknown name take as long."""
     return _HASHER.hash(secrets.token_urlsafe(32))
 
 

@@ -20,7 +20,7 @@ from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import activity, check_times
 from groundwire.pipeline import Checked
 
-#: Seconds that one row counts: an hour.
+#: Seconds of the stretch of time that one row stands for: an hour.
 SLOT_S = 3600
 
 #: Seconds for which rows are kept.
@@ -47,8 +47,8 @@ class AnswerCount:
         tenant: The tenant.
         model: The model that the client named.
         outcome: The outcome of the check.
-        action: What was done.
-        n: The number.
+        action: The action that was taken, such as ``flag``.
+        n: The number of answers.
     """
 
     start: int
@@ -134,7 +134,12 @@ class Activity:
         await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
 
     async def answers(self, since: int, *, step_s: int) -> tuple[AnswerCount, ...]:
-        """Return the answers since a moment, in seconds since 1970, by stretches of time."""
+        """Return the numbers of answers from a moment on, for stretches of ``step_s`` seconds.
+
+        Args:
+            since: The moment, in seconds since 1970.
+            step_s: Length of a stretch of time, in seconds.
+        """
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
         place = ((own.slot - since) // step_s).label("place")
@@ -154,7 +159,7 @@ class Activity:
             )
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return the times of the stages since a moment, in seconds since 1970."""
+        """Return how long each stage took from a moment on, given in seconds since 1970."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:

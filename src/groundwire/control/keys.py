@@ -89,7 +89,7 @@ _Hashed = TypeVar("_Hashed", bound=Hashed)
 
 
 def find_by_hash(known: Mapping[str, _Hashed], digest: str) -> _Hashed | None:
-    """Return the value that is stored under the hash of a key; its time reveals no other key.
+    """Return the value that is stored under the hash of a key, in a time that reveals no key.
 
     The lookup may take longer if more digits of the hash are right. That is safe: a client that
     sends keys cannot choose their hashes, and a hash reveals nothing about its key. The comparison

@@ -52,12 +52,13 @@ class Columns:
         hallucinated: Whether the answer is hallucinated, by its label.
         complete: Whether all sources could be reached and all of the answer was judged.
         has_spans: Whether the labels say which characters are hallucinated.
-        probability: The highest doubt, as in :attr:`.confusion.ComparedAnswer.probability`.
-        characters: Numbers of characters that the detector and people marked, that the detector
-            marked, and that people marked, shape ``(n, 3)``.
+        probability: The highest doubt about a claim of the answer, as in
+            :attr:`.confusion.ComparedAnswer.probability`.
+        characters: Numbers of characters that were marked by both the detector and people, by the
+            detector, and by people, shape ``(n, 3)``.
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
-        claims: Of the claims in which people marked nothing, the number that the detector passed
-            and the number of all, shape ``(n, 2)``.
+        claims: Number of claims that neither the detector nor people marked, and number of claims
+            that people did not mark, shape ``(n, 2)``.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
             it gives none.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.

@@ -22,14 +22,16 @@ class ComparedAnswer:
     Attributes:
         id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Id of its sources; answers to the same sources share it.
+        context_id: Id of the answer's sources; answers to the same sources share it.
         is_hallucinated: Whether the answer is hallucinated, by its label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest P(not supported) of a claim, in [0, 1]; 0 if no claim was judged.
-            For a detector that compares, 1 minus the lowest similarity: this is no probability,
-            but it sorts answers by doubt as well.
-        characters: Counts of characters that people and the detector marked, each counted once.
-        pairs: Counts of the same marks by :func:`.metrics.count_pairs`.
+            For a detector of similarities, 1 minus the lowest similarity of a claim: this is no
+            probability, but it sorts answers by doubt as well.
+        characters: Numbers of characters that the detector marked, that people marked, and that
+            both marked. A character with several marks counts once.
+        pairs: The same numbers as :func:`.metrics.count_pairs` counts them: a character with
+            several marks counts several times.
         n_clean_claims: Number of claims in which people marked nothing.
         n_clean_passed: Number of those claims that were judged and in which the detector marked
             nothing either.
@@ -117,7 +119,8 @@ def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
 def is_judged(detection: Detection) -> bool:
     """Return whether at least one claim was judged; if not, the detection is no verdict.
 
-    An unchecked claim counts as judged if it is unchecked because it has no word of the evidence.
+    A claim that is unchecked for the reason "unrelated" counts as judged: its words were compared
+    with those of the evidence, and none occurs there.
     """
     return any(
         claim.label is not Label.UNCHECKED or claim.reason is Reason.UNRELATED

@@ -100,8 +100,8 @@ class Evaluation:
         """Return the evaluation as JSON data.
 
         Args:
-            wall_s: Seconds that the run took; ``None`` if nothing was run, only results were read:
-                then the times of the checks are summed.
+            wall_s: Seconds that the run took; ``None`` if results were read and nothing was run.
+                The times of all checks are summed instead.
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
@@ -135,7 +135,7 @@ class Evaluation:
 
 
 class _Tally:
-    """Collects what scores need from rows, one by one: numbers, but no texts."""
+    """Collects the numbers of rows from which scores are computed; texts are not kept."""
 
     def __init__(self) -> None:
         self.counts = RowCounts()

@@ -153,7 +153,10 @@ class Bootstrap:
         )
 
     def _draws(self) -> Iterator[Floats]:
-        """Yield how often each context is drawn in some resamples, shape ``(r, n_contexts)``."""
+        """Yield how often each context is drawn, for ``r`` resamples at a time.
+
+        Each array has the shape ``(r, n_contexts)``; ``r`` is limited by :data:`_MAX_WEIGHTS`.
+        """
         rng, n = np.random.default_rng(self.seed), self.n_contexts
         if not n:
             raise ValueError("there are no answers, so there is nothing to resample")

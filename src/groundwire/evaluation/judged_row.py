@@ -114,7 +114,8 @@ class JudgedRow:
         detection: The detection as :meth:`groundwire.Detection.to_dict` writes it, or ``None``.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check
             failed; else ``None``.
-        seconds: Seconds that the check took; work for several answers at once is shared out.
+        seconds: Seconds that the check took. If several answers were checked at once, the time is
+            divided among them.
         sha256: Fingerprint of the row in the data.
     """
 

@@ -40,7 +40,7 @@ class FinalGenerationError(GenerationError):
 
 
 class EmptyReplyError(GenerationError):
-    """A reply has no text. ``is_cut`` says whether the limit of tokens was reached before any."""
+    """A reply has no text. ``is_cut`` says whether it reached the limit of tokens before a text."""
 
     def __init__(self, problem: str, *, is_cut: bool) -> None:
         super().__init__(problem)
@@ -59,8 +59,9 @@ class ModelReply:
         answer: The text.
         finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
             empty if the endpoint gives no reason.
-        prompt_tokens: Tokens read, as the endpoint counts them; 0 if it does not say.
-        completion_tokens: Tokens written, likewise.
+        prompt_tokens: Number of tokens read, as the endpoint counts them; 0 if it does not say.
+        completion_tokens: Number of tokens written, as the endpoint counts them; 0 if it does not
+            say.
     """
 
     answer: str

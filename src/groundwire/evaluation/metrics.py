@@ -1,4 +1,4 @@
-"""Scores of a detector against labelled answers: counts add up first, ratios come last.
+"""Metrics of a detector on labelled answers: ratios of counts that are summed over all answers.
 
 A ratio whose denominator is 0 is undefined, and is ``nan``: precision if nothing was flagged, AUROC
 if all answers are hallucinated or none is.

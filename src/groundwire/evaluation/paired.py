@@ -22,8 +22,8 @@ def differences(
 
     Returns:
         Name of a score → difference. Scores of characters, such as ``span.f1``, are computed from
-        the answers for which both runs know the hallucinated characters, and are missing if there
-        are none. Empty without answers.
+        the answers whose labels say, in both runs, which characters are hallucinated; they are
+        missing if no answer has such labels. Empty without answers.
     """
     if not now:
         return {}

@@ -25,9 +25,9 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
 
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
-    """Make the columns whose sums :data:`STATISTICS` take, shape ``(n, 4)``.
+    """Make the four columns from whose sums :data:`STATISTICS` are computed, shape ``(n, 4)``.
 
-    For each answer they say, by 1 or 0, whether it is flagged and hallucinated, flagged,
+    They hold 1 or 0 for each answer: whether it is both flagged and hallucinated, flagged,
     hallucinated, and counted. All four are 0 for an answer that scores do not count, by
     :func:`counted`.
     """

@@ -79,7 +79,11 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about the first failed rows of :meth:`.no_verdict.RowCounts.to_dict`."""
+    """Yield a line for each of the first failed rows, then one that says how many more there are.
+
+    Args:
+        scores: Data of :meth:`.no_verdict.RowCounts.to_dict`.
+    """
     for failure in scores["failures"][:_MAX_FAILURES]:
         id_, message = one_line(str(failure["id"])), one_line(failure["message"])
         yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"

@@ -191,7 +191,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
     Args:
         address: The address of the client.
         n_times: The number of such requests since the last event about the address.
-        trace_id: The id of the request, if the event is about a single one.
+        trace_id: The id of the request, if the event is about a single request.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,

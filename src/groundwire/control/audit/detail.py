@@ -161,7 +161,8 @@ class _Detail:
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
         """Return the source of some evidence with its range there.
 
-        If the source is not known, the text of the evidence stands in its place.
+        If the source is not known, or has another text in the range, the text of the evidence is
+        returned as a source of its own.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from groundwire.detection.values import FrozenMapping
 
-# The bits of a UUID: 48 bits of milliseconds, and the random bits.
+# Masks for the bits of a UUID of version 7: 48 bits of milliseconds, and the random bits.
 _TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
 _VERSION_7 = 7 << 76 | 2 << 62
 
@@ -23,7 +23,7 @@ NO_TENANT = "-"
 class EventType(StrEnum):
     """The types of events: about answers and requests, tenants, keys and accounts, and the trail.
 
-    The first four, and ``TENANT_METADATA_UPDATED``, have the names of DVARA.
+    The first four, and ``TENANT_METADATA_UPDATED``, have the same names in DVARA.
     """
 
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"

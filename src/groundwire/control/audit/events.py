@@ -31,7 +31,7 @@ _STREAM = "streaming_response"
 
 
 class Disposition(StrEnum):
-    """The ways in which a stream can end whose text was held back until it was judged."""
+    """The ways in which a stream can end if its text is held back until it is judged."""
 
     DELIVERED = "delivered"  # sent to the client, to its end
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before

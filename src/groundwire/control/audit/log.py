@@ -88,7 +88,7 @@ class AuditLog:
         # Serialized events that are not written yet; the first of them are being written.
         self._waiting: deque[Draft] = deque()
         self._n_detail_chars = 0
-        # The number of events that were added, and of those that are written or given up.
+        # The number of events that were added, and how many of these were written or given up.
         self._n_added = self._n_done = 0
         self._written: Counter[str] = Counter()
         self._n_failures = self._n_lost = self._n_without_detail = 0

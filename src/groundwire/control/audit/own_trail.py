@@ -1,7 +1,8 @@
 """Refuses to write into a trail of which none of this process's keys has signed a chain.
 
-For somebody who verifies the trail without this process's key, its chain would look forged. So a
-wrong key, such as one of another folder, replica or user, is noticed before anything is written.
+Whoever verifies the trail without this process's key would take this process's chain for a forged
+one. So a wrong key, such as one of another folder, replica or user, has to be noticed before
+anything is written.
 """
 
 from collections.abc import Sequence

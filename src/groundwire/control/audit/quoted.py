@@ -35,7 +35,7 @@ class Keeping:
 
     Attributes:
         text: How much of the texts is kept.
-        redaction: The kinds of text that are redacted before.
+        redaction: The kinds of text that are redacted before the rest is kept.
         keeps_detail: Whether all findings are kept, as a detail beside the event.
     """
 
@@ -85,13 +85,16 @@ class Quotes:
         return self.redacted(text.piece(start, end))
 
     def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
-        """Quote a claim or span in its text; quote it alone if the text has others at its place."""
+        """Quote a claim or span as a range of the whole text.
+
+        If the whole text has other words in this range, the part is redacted by itself.
+        """
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)
         return self.text(part.text)
 
     def text(self, text: str) -> str | None:
-        """Quote a text that is not part of another."""
+        """Quote a text that is not part of a longer text."""
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:

@@ -23,10 +23,13 @@ class Sink(Protocol):
     """The interface of places that keep records, in order. Only one task calls a sink."""
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last records of other chains. This is called before the first ``append``.
+        """Return the last record of each chain that the sink already holds, as far as it can tell.
+
+        This is called before the first ``append``. The new chain names these records in its first
+        record, so that nobody can remove them without a trace.
 
         Raises:
-            Exception: If they cannot be read; the call is then repeated.
+            Exception: If the records cannot be read; the call is then repeated.
         """
         ...
 
@@ -34,7 +37,7 @@ class Sink(Protocol):
         """Keep records of one chain, except for records that are kept already.
 
         Raises:
-            Exception: If they cannot be kept; the call is then repeated with the same records.
+            Exception: If the records cannot be kept; the call is then repeated with all of them.
         """
         ...
 

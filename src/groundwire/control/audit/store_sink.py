@@ -16,7 +16,8 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Most other chains whose ends the first record of a chain names, the latest first.
+#: The first record of a chain names the last records of at most so many other chains, of those that
+#: started last.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)
@@ -45,7 +46,7 @@ class StoreSink:
         self._started_at = 0
 
     async def heads(self) -> Sequence[Head]:
-        """Return the ends of other chains, the latest first.
+        """Return the last records of other chains; the chain that started last comes first.
 
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.

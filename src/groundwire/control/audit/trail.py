@@ -1,7 +1,7 @@
 """Reads the audit trail in the store: pages of events, single events with details, and exports.
 
-A page begins after a record and not after a number of rows. So the last page takes no longer than
-the first, and new events do not move events from one page to another.
+A cursor names the record after which the next page begins, not a number of rows to skip. So the
+last page takes no longer than the first, and new events move no event from one page to another.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +17,7 @@ from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
 
-#: Records that a page searches for texts.
+#: The most records that are searched for a text to fill one page; no index finds texts.
 SEARCHED = 4_000
 
 #: Records that an export reads at a time; few, since details are long.
@@ -46,9 +46,8 @@ class Filter:
         writer: The id of the chain. The events then come in the order of the chain.
         since: The moment from which on events are selected.
         until: The moment before which events are selected.
-        contains: Texts of the event as it was written: of each group one has to be there, in
-            capitals or small letters. No index finds texts, so a page searches only
-            :data:`SEARCHED` events.
+        contains: Groups of texts. Of each group, at least one text must occur in the event's line
+            of JSON; case does not matter. For one page, only :data:`SEARCHED` events are searched.
     """
 
     tenant: str | None = None
@@ -71,8 +70,8 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
-        is_cut: Whether the page ends because enough events were searched for a text, and not
-            because it is full.
+        is_cut: Whether the page is not full because :data:`SEARCHED` events were searched for a
+            text, and the search stopped.
     """
 
     events: tuple[FoundRecord, ...]

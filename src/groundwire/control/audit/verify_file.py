@@ -11,7 +11,7 @@ from groundwire.control.audit.record import AuditRecord, Head, columns_of, compa
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: A longer line is read in pieces, and is then no record.
+#: The most bytes of a line. A longer line is read in pieces, none of which is a valid record.
 _MAX_LINE_BYTES = 256_000_000
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}

@@ -1,7 +1,7 @@
 """Turns errors of SQLAlchemy and of database drivers into errors of the store.
 
-The messages of the former may hold addresses, and data of the transaction. The messages of the
-latter only name the class and the code of the original error.
+Messages of SQLAlchemy and of drivers may hold addresses, and data of the transaction. Messages of
+the store only name the class and the code of the original error.
 """
 
 import sqlite3
@@ -25,11 +25,11 @@ from groundwire.control.store.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The error of the store for some errors of a driver.
+    """The error of the store that stands for several errors of database drivers.
 
     Attributes:
         kind: The class of the store's error.
-        problem: What is wrong with the database, without a subject.
+        problem: What is wrong with the database, such as "it cannot be reached".
         remedy: What the reader can do about it; empty if nothing is known.
     """
 

@@ -74,7 +74,7 @@ def _require_access(path: Path) -> None:
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open a file, so that transactions begin only with a statement that says so."""
+    """Open a file; Python begins no transaction by itself, only a ``BEGIN`` statement does."""
     return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
 
 

@@ -55,7 +55,7 @@ class Directory(Mapping[str, Overrides]):
         """
         self.configured = ConfiguredTenants.of(config)
         self._clock = clock
-        #: Id of a stored key → moment of its last use, until that is stored.
+        #: Id of a stored key → moment of its last use, if the moment is not stored yet.
         self.uses: dict[str, datetime] = {}
         self._state = self._start = _State(
             revision=-1,
@@ -111,7 +111,7 @@ class Directory(Mapping[str, Overrides]):
     def take_uses(self) -> dict[str, datetime]:
         """Remove and return the last uses of keys that are not stored yet, by the ids of keys."""
         taken: dict[str, datetime] = {}
-        with suppress(KeyError):  # raised once it is empty; other threads may add uses meanwhile
+        with suppress(KeyError):  # raised when no use is left; other threads may add uses
             while True:
                 key_id, moment = self.uses.popitem()
                 taken[key_id] = max(moment, taken.get(key_id, moment))

@@ -10,7 +10,7 @@
     ├── TenantExistsError
     ├── VersionMismatchError             a tenant was changed by somebody else meanwhile
     ├── LastAdminKeyError                the last admin key that does not expire must stay
-    └── ConfiguredError                  a tenant or key of the configuration is changed there
+    └── ConfiguredError                  a tenant or key that only the configuration can remove
 """
 
 from groundwire.errors import GroundwireError

@@ -29,7 +29,8 @@ class TenantRecord:
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
         created_at: The moment when the tenant was stored first; ``None`` if it is in the
             configuration alone.
-        updated_at: The moment when the tenant was changed last; ``None`` likewise.
+        updated_at: The moment when the tenant was changed last; ``None`` if it is in the
+            configuration alone.
         version: A number that grows with each change. A tenant that was deleted and made again
             begins above all earlier versions. 0 if the tenant is in the configuration alone.
         is_configured: Whether the tenant is in the configuration. Its settings there count if
@@ -154,7 +155,8 @@ class NewKey:
     Attributes:
         record: The stored values of the key.
         secret: The key itself, which is shown once and not stored.
-        tenants: The change that stored the key's tenant, if the tenant was only configured before.
+        tenants: The change that stored the key's tenant; empty if the tenant was stored before, or
+            the key is an admin key.
     """
 
     record: KeyRecord

@@ -224,7 +224,7 @@ class Registry(StoredKeys):
             keys = [key_of(row) async for row in await connection.stream(select(tables.keys))]
         return TenantSnapshot(revision=int(revision or 0), tenants=tenants, keys=tuple(keys))
 
-    # Helpers.
+    # Steps of the methods above.
 
     async def _put(
         self, change: Change, before: TenantRecord | None, wanted: TenantRecord

@@ -168,13 +168,13 @@ class StoredKeys:
                 admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
         return own, admin
 
-    # Helpers.
+    # Steps of the methods above, and of those of a registry.
 
     async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
         """Refuse to revoke a key if no other admin key would be left that does not expire.
 
-        Changes follow each other. So if two admins revoke each other's key at once, the second is
-        refused.
+        Changes are made one after the other, so if two admins revoke each other's key at once, the
+        second is refused.
         """
         is_idle = record.status is not KeyStatus.ACTIVE
         if record.role is not Role.ADMIN or is_idle or self._configured.keys_of(None):

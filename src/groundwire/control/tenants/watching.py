@@ -12,7 +12,8 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: Seconds of the pause after a failure: the first pause, and the longest. It doubles in between.
+#: Seconds of the pause after a failure: the first pause, and the longest. Each further failure
+#: doubles the pause.
 _BACKOFF_S = (0.25, 5.0)
 
 #: Most seconds to wait for an answer of the database.

@@ -38,7 +38,7 @@ def adapter(
 
 
 class _Adapted(Detector):
-    """A detector that closes its backend, such as connections to an endpoint, with itself."""
+    """A detector of another project; closing it also closes the connections of its backend."""
 
     def close(self) -> None:
         """Close the threads of the detector, then the backend."""

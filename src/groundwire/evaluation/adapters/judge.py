@@ -120,7 +120,7 @@ class LlmJudge(AdapterBackend):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "JudgeReading":
-        """Begin to judge an answer; its sources are sent with it when it is complete."""
+        """Begin to judge an answer; nothing is sent before the whole answer is there."""
         del threshold, tenant
         return JudgeReading(self, sources, question)
 

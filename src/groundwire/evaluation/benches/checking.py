@@ -24,7 +24,7 @@ def sums_of(files: Sequence[Path]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """Whether the files have the numbers of answers that the benchmark should have.
+    """Comparison of the numbers of answers in a benchmark's files with the numbers on record.
 
     Attributes:
         counts: ``same``, ``different``, or ``unknown`` if the right numbers are not on record.

@@ -28,7 +28,7 @@ class Fetched:
 
     Attributes:
         folder: The folder that holds the files.
-        commit: The commit of the dataset that they are from.
+        commit: The commit of the dataset from which the files are.
     """
 
     folder: Path
@@ -44,7 +44,7 @@ def fetch(
         bench: The benchmark.
         split: Name of the split.
         revision: Commit, branch or tag; by default the newest commit, which the result names.
-        endpoint: URL of the hub; by default that of the environment.
+        endpoint: URL of the hub; by default the one that the environment names.
 
     Raises:
         NoDataError: If the files are not on the hub, or the hub does not give them.

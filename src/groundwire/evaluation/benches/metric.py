@@ -27,7 +27,7 @@ class BenchScore:
     Attributes:
         value: The metric of all answers, without resampling; ``None`` if it is undefined.
         low: Lower end of the interval; ``None`` if there is no interval.
-        high: Upper end of the interval, likewise.
+        high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of answers.
         n_undefined: Number of resamples in which the metric is undefined; the interval leaves them
             out.
@@ -106,7 +106,7 @@ class Metric:
         """
         if self.needs_spans:
             return None
-        # The real detector's score does not count all answers: count the same here, to compare.
+        # The baseline has to count the same answers as the score of the detector.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
@@ -136,7 +136,7 @@ def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean of two shares: of hallucinated and of grounded answers judged rightly."""
+    """Compute the mean of two recalls: that of hallucinated answers and that of grounded ones."""
     return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 

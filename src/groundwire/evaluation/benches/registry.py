@@ -41,9 +41,9 @@ class Bench:
             for all answers (``total``) and by task (``tasks``), with the ``source`` of the numbers.
         variants: Parts of a split that other systems were scored on. A part has a ``name``, and
             leaves out the rows whose ``column`` has a value of ``drops``.
-        published: Scores of other systems, as published by their authors or the benchmark's: the
-            ``system``, ``scores`` by metric in per cent, the ``source``, and a ``note`` if the test
-            set or the metric differs. This project did not run these systems.
+        published: Scores of other systems, as published by the authors of the system or of the
+            benchmark: the ``system``, ``scores`` by metric in per cent, the ``source``, and a
+            ``note`` if the test set or the metric differs. This project did not run these systems.
     """
 
     name: str

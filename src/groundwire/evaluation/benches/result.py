@@ -29,10 +29,10 @@ class BenchResult:
         scores: Metrics of all answers.
         variants: Name of a variant → metrics of its answers.
         flag_all: Metrics of a detector that flags every answer, as a baseline.
-        check: Whether the number of answers is that of the benchmark.
+        check: Comparison of the numbers of answers with those that the benchmark should have.
         differences: Reasons why the scores are not comparable with published ones; empty if they
             are.
-        evaluation: The scores that any labelled data get.
+        evaluation: The scores that are computed for any labelled data, benchmark or not.
     """
 
     bench: Bench

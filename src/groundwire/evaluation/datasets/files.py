@@ -191,7 +191,7 @@ def table_lines(
 ) -> Iterator[Line]:
     """Yield the raw rows of a file.
 
-    If some rows lack a column of the mapping that other rows have, it is null in these rows.
+    A column that the mapping names and only some rows have is null in the other rows.
     """
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
@@ -204,7 +204,7 @@ def table_lines(
 
 
 def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
-    """Return those of some columns that at least one row of a file has; the others are misnamed."""
+    """Return the given columns that at least one row has; a column in no row is misnamed."""
     missing = set(columns)
     if missing:
         for _, _, values in lines:

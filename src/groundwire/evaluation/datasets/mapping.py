@@ -41,7 +41,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quality": ("quality",),
 }
 
-#: Labels that only say yes or no: :attr:`ColumnMapping.label_means` says which yes means.
+#: Labels that say only yes or no → whether it is a yes. :attr:`ColumnMapping.label_means` says
+#: whether yes means hallucinated or supported.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),

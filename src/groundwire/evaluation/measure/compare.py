@@ -35,8 +35,8 @@ def compare(
         before: The results file with the first model.
         now: The results file with the second model; may be the same file.
         first: Name of the first model; needed if its file has several models.
-        second: Name of the second model, likewise. For one file with two models, both may be left
-            out.
+        second: Name of the second model; needed if its file has several models. If both paths name
+            one file with exactly two models, both names may be left out.
 
     Raises:
         ResultsError: If a file is no results file.

@@ -39,7 +39,7 @@ def _shown(name: str) -> str:
 
 
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the row of all answers, then one for each model, category, both, and column value."""
+    """Yield the row of all answers, then those of models, categories, their pairs, and groups."""
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]
     for model, group in models.items():

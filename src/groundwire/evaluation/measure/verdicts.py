@@ -48,7 +48,7 @@ class JudgedAnswer:
         outcome: One of :data:`OUTCOMES`.
         severities: Severity of each span of the answer.
         n_contradicted: Number of spans that the sources contradict.
-        tokens: Number of tokens that the model read, and that it wrote.
+        tokens: Number of tokens that the model read, and number of tokens that it wrote.
         is_cut: Whether the answer was cut off at the limit of tokens.
         error: Type of the error, if the row could not be read or its check failed; else empty.
     """

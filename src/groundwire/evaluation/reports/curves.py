@@ -21,7 +21,7 @@ class Curve:
     Attributes:
         points: The points of the curve, from left to right.
         at: The point at the detector's own threshold; ``None`` if it is undefined.
-        chance: The ends of the line that a detector would have that flags at random.
+        chance: The two ends of the line of a detector that flags answers at random.
     """
 
     points: tuple[Point, ...]

@@ -57,8 +57,8 @@ def judge_batch(
         mapping: The column of each field; by default found by the usual names.
 
     Returns:
-        A table of the schema :data:`RESULTS`, with a row for each row in any order. A row that
-        cannot be read or checked has an error.
+        A table of the schema :data:`RESULTS` with a result for each row, in any order. The result
+        of a row that cannot be read or checked has an error.
     """
     rows = list(_rows(table, mapping or ColumnMapping()))
     return judged_table(judge_block(detector, rows))
@@ -70,7 +70,7 @@ def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
 
 
 def judged_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedRow]:
-    """Yield the judged rows of the rows of a table of the schema :data:`RESULTS`.
+    """Convert rows of a table that :func:`judged_table` made back into judged rows.
 
     Raises:
         KeyError: If the table has other columns; TypeError and ValueError mean the same.

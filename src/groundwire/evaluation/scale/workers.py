@@ -14,7 +14,7 @@ BATCH_ROWS = 64
 
 
 class WorkerError(GroundwireError):
-    """A worker died, or has another detector or version than the results; results are kept."""
+    """A worker died, or its detector or version is not that of the results, which are kept."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -48,8 +48,7 @@ class Recipe:
         """Load the detector, with one thread unless the user chose a number of threads.
 
         Raises:
-            WorkerError: If the detector or the version is another one than the results were made
-                by.
+            WorkerError: If the detector, or the version of Groundwire, is not that of the results.
         """
         if self.version != __version__:
             raise WorkerError(

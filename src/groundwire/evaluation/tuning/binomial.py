@@ -24,7 +24,9 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
 
 def most_losses(n: int, rate: float, alpha: float) -> int:
-    """Compute the most losses that still prove a rate below ``rate``; -1 if no number does.
+    """Compute the highest number of losses in ``n`` trials that proves a rate below ``rate``.
+
+    The number is -1 if ``n`` is too small: then even trials without a loss prove nothing.
 
     >>> most_losses(298, 0.01, 0.05), most_losses(299, 0.01, 0.05), most_losses(1000, 0.01, 0.05)
     (-1, 0, 4)
@@ -51,7 +53,7 @@ def least_trials(rate: float, alpha: float) -> int:
 
 
 def upper_bound(losses: int, n: int, alpha: float) -> float:
-    """Compute the one-sided upper bound of a rate by its losses (Clopper & Pearson 1934).
+    """Compute a one-sided upper bound of the rate of losses (Clopper & Pearson 1934).
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)

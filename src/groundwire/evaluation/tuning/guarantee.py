@@ -89,7 +89,7 @@ def guarantee(
     alpha: float,
     seed: int,
 ) -> Guarantee:
-    """Find the threshold that flags most (for recall: least) and still meets the target.
+    """Find the threshold that flags the most answers (for recall: the fewest) within the target.
 
     Args:
         sample: The labelled answers.
@@ -151,7 +151,11 @@ def shares(part: Ints, whole: Ints) -> Floats:
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Return one answer, by its index, of each context: of those that count, the lowest in rank."""
+    """Choose one answer of each context: of its answers that count, the one with the lowest rank.
+
+    Returns:
+        The indices of the chosen answers.
+    """
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)
@@ -163,8 +167,8 @@ def flagged_losses(
 ) -> tuple[Ints, Ints]:
     """Count losses and trials at each threshold, where a trial is one flagged answer of a context.
 
-    If several answers of a context are flagged, the lowest in rank is the trial. As ranks are
-    random, each of them is equally likely to be, at every threshold.
+    If several answers of a context are flagged, the one with the lowest rank is the trial. As
+    ranks are random, each flagged answer is equally likely to be the trial, at every threshold.
 
     Args:
         contexts: Number of the context of each answer.
@@ -249,7 +253,7 @@ def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
     # Contexts that test are drawn at random, so this number is approximate. It must still be above
-    # the available number if, and only if, there were too few tests.
+    # the available number if, and only if, there were too few contexts for the tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)

@@ -62,7 +62,7 @@ class ThresholdCandidates:
         return cls(known[::-1], detector.score)
 
     def entries(self, scores: Floats) -> Ints:
-        """Find the index of the first threshold that flags each answer; ``k`` if no one does.
+        """Find the index of the first threshold that flags each answer; ``k`` if none flags it.
 
         Args:
             scores: The highest probability of a claim of each answer, or its lowest similarity;

@@ -18,7 +18,7 @@ from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flag
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Number of folds of cross-fitting: each fold is scored at the threshold that the others choose.
+#: Number of folds of cross-fitting: each fold is scored at the threshold that other folds choose.
 N_FOLDS = 5
 
 #: Names of the scores that are reported for a threshold.
@@ -185,7 +185,7 @@ def tune(
     seed: int = 0,
     rows: RowCounts | None = None,
 ) -> Tuning:
-    """Choose a threshold for all answers and, if ``by`` names a column, for each of its groups.
+    """Choose a threshold for all answers and, if ``by`` names a column, one for each group.
 
     Args:
         header: Header of the results that the sample was read from.
@@ -292,7 +292,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """Return which answers are flagged if each fold uses the threshold that the others choose."""
+    """Return which answers are flagged if each fold uses the threshold that other folds choose."""
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]
