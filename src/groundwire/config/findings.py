@@ -99,7 +99,7 @@ def _refuses_most(
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
     if not blocks or (policy.explain and config.explain.drops_entailed):
-        return ""  # the explainer drops findings that the evidence entails
+        return ""  # the explainer drops wrong findings, namely those that the evidence entails
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:

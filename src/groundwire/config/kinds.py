@@ -256,7 +256,7 @@ class OneOrMore:
 
 
 def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
-    """Return the type of a value that is one of some words, in upper or lower case.
+    """Return the type of a value that is one of the given words, in upper or lower case.
 
     Args:
         values: The words.
@@ -278,11 +278,13 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
 
 def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
-    """Return the type of a value that is a choice of several words, in a list or with commas.
+    """Return the type of a value that is any number of the given words, separated by commas.
+
+    A list of words is accepted too.
 
     Args:
         values: The words.
-        nothing: The word that stands for an empty choice.
+        nothing: The word that stands for no words at all.
     """
     legal = f"{nothing}, or some of {', '.join(values)} with commas between"
 

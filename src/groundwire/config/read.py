@@ -243,7 +243,7 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
             yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
 
 
-#: All names in a file as paths with dots, with their aliases; ``None`` for names without effect.
+#: Name in a file, as a path with dots → its alias; ``None`` for a name without effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),

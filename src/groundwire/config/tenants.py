@@ -125,7 +125,7 @@ class Tenant:
 
 
 def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
-    """Read the section ``tenants``; the result has the tenants by their ids."""
+    """Read the section ``tenants``, and return the tenants by their ids."""
     tenants: dict[str, Tenant] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):

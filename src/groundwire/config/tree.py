@@ -55,7 +55,7 @@ Release = Annotated[str, one_of(("sentence", "deferred"))]
 EvidenceName = Annotated[str, matching(r".*[^\W\d_].*", "a name with a letter")]
 
 
-#: The presets, and the defaults of other settings that each changes.
+#: Name of a preset → the settings whose defaults the preset changes, with the new defaults.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "strict": {

@@ -124,7 +124,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedResponse:
-    """The results for all answers of a response; there may be none."""
+    """The results for all answers of a response; a response without answers has no results."""
 
     context: RequestContext
     answers: tuple[Checked, ...]

@@ -117,7 +117,8 @@ def load_detector(config: Config) -> Detector:
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     """Load an embedded detector that a tenant uses instead of the configured one.
 
-    The filters of the configuration, such as ``min_words``, apply to it as far as they suit it.
+    The filters of the configuration, such as ``min_words``, apply to this detector too, as far as
+    they suit it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {

@@ -182,7 +182,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Return whether answers for a tenant may be checked; if not, its requests need no context.
+        """Return whether a tenant's answers can be checked; if not, do not open its requests.
 
         Args:
             tenant: The tenant.

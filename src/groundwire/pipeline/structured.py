@@ -357,8 +357,8 @@ def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     Args:
         path: The keys that lead to the leaf.
         schema: The schema of the document.
-        is_true: Whether the value affirms or denies the key; false for an empty value. Then only a
-            key that is a whole sentence states something.
+        is_true: Whether the value says anything about the key. If not, because the value is empty,
+            only a key that is a whole sentence states something.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(

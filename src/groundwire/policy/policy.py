@@ -37,8 +37,8 @@ class Action(StrEnum):
 class OnError(StrEnum):
     """The reactions to a check that was due and failed, from the mildest to the strictest."""
 
-    ALLOW = "allow"  # the answer passes: the policy's action, but at most log
-    WARN = "warn"  # the answer passes: the policy's action, but at most header
+    ALLOW = "allow"  # the policy's action, but at most log, so that the answer passes
+    WARN = "warn"  # the policy's action, but at most header, so that the answer passes
     AUTO = "auto"  # block if the policy's action is block, else as warn
     BLOCK = "block"
 

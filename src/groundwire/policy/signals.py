@@ -88,7 +88,7 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
-    """A condition of a decision: that the signal of a type and name holds."""
+    """A condition of a decision. It holds if the signal with this type and name holds."""
 
     type: SignalType
     name: str

@@ -29,7 +29,10 @@ def negate(truth: Truth) -> Truth:
 
 
 def all_of(truths: Iterable[Truth]) -> Truth:
-    """Return AND: false if one is false, even if others are unknown. Stops at the first false."""
+    """Return AND: false if one is false, else unknown if one is unknown.
+
+    The truths after the first false one are not read.
+    """
     result = Truth.TRUE
     for truth in truths:
         if truth is Truth.FALSE:
@@ -40,5 +43,8 @@ def all_of(truths: Iterable[Truth]) -> Truth:
 
 
 def any_of(truths: Iterable[Truth]) -> Truth:
-    """Return OR: true if one is true, even if others are unknown. Stops at the first true."""
+    """Return OR: true if one is true, else unknown if one is unknown.
+
+    The truths after the first true one are not read.
+    """
     return negate(all_of(negate(truth) for truth in truths))

@@ -40,7 +40,7 @@ _EDITORIAL = re.compile(
     re.IGNORECASE,
 )
 # These patterns are matched against text in which NUL characters replace the known citations.
-# A blank has to stand before the bracket: list[str] is code.
+# Before a bracket that follows a word, a blank has to stand, because list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)

@@ -75,8 +75,8 @@ def observed(
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
     """Return bounds of the information that a claim needs, KL(τ ‖ p₀).
 
-    A claim whose prior is above the target needs nothing in truth. The result is positive all the
-    same, because KL has no sign.
+    A claim whose prior is above the target needs no information, but the result is positive even
+    then, because KL has no sign.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 

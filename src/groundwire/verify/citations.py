@@ -83,7 +83,7 @@ class CitationFinding(JsonRecord):
         idx: Number of the claim.
         claim: Text of the claim.
         status: Status of its citations.
-        cites: Ids that the claim cites and that spans have.
+        cites: Ids of the spans that the claim cites.
         fabricated: Ids that name no span, as written.
         supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
             it should have cited, or both.

@@ -42,12 +42,12 @@ class Contexts:
         return any(self.evidence[sid].text for sid in self.sids(claim))
 
     def posterior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """Return the question whether the evidence of the claim supports it."""
+        """Return the question about a claim with its evidence; the answer is the posterior."""
         evidence = tuple(self.evidence[sid] for sid in self.sids(claim))
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """Return the question whether the claim's evidence supports it without the cited spans.
+        """Return the question about a claim without the spans it cites; the answer is the prior.
 
         If the claim cites no span, all of its evidence is taken away.
         """

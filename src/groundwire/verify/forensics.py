@@ -105,7 +105,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets of spans that are asked about first; empty without citations."""
+        """Return the sets of cited spans: all, all but one, each alone; empty without citations."""
         cites = self.claim.cites
         if not cites:
             return []

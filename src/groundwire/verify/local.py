@@ -155,8 +155,8 @@ class LocalVerifier:
             model: The model that the detector was loaded from.
 
         Raises:
-            ModelError: If the detector has no reader or not that of ``model``, or the reader has no
-                map for claims.
+            ModelError: If the detector has no reader, or one of another model than ``model``, or
+                the reader has no map for claims.
         """
         reader, manifest = _reader(detector), _manifest(model)
         if model is None and reader.revision != manifest.revision:

@@ -52,7 +52,7 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of a reply: 1 for one claim; for more, a letter and a line break for each."""
+        """Most tokens of a reply: 1, or enough for a letter and a line break for each claim."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 

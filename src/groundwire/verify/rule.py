@@ -122,7 +122,10 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Compute the measures of posterior and prior; ``None`` for those that need a missing one."""
+    """Compute the measures of posterior and prior.
+
+    A measure is ``None`` if the verifier did not answer a question that the measure needs.
+    """
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target

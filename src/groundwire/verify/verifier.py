@@ -28,7 +28,7 @@ _ALIASES = {
     **dict.fromkeys(("N", "NO"), Verdict.NO),
     **dict.fromkeys(("U", "UNSURE", "UNKNOWN"), Verdict.UNSURE),
 }
-_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3: spaces of tokenizers
+_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 mean spaces to tokenizers
 
 
 def verdict_of(text: str) -> Verdict | None:

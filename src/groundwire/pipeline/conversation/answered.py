@@ -14,8 +14,8 @@ from groundwire.pipeline.conversation.wording import states_something
 class Pair:
     """The range of a question and its answer in a prompt, before the user's own question.
 
-    ``has_context`` tells whether the range includes a context of its own, as that of an example
-    does.
+    ``has_context`` tells whether the range includes a context for the question, as in an example
+    for the model.
     """
 
     start: int
@@ -74,7 +74,7 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether only sources of the answer before are named after the first of two labels.
+    """Return whether the text after the first of two labels only names sources of the last answer.
 
     Both labels must be labels of evidence. The second one then begins the next context.
     """

@@ -53,8 +53,8 @@ class Skipped(StrEnum):
 
     MESSAGE = "message"  # a message with an unknown role, or an item of an unknown type
     PART = "part"  # a part of a message with sound, or of an unknown type
-    DOCUMENT = "document"  # an image, a file or a document without text in a message: evidence
-    RESULT_PART = "result_part"  # a part of a tool result without text: evidence, but not readable
+    DOCUMENT = "document"  # an image, file or document without text in a message: unread evidence
+    RESULT_PART = "result_part"  # a part of a tool result without text: unread evidence
     SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
 
 

@@ -370,7 +370,7 @@ class _Walk:
     # Methods that read a paragraph.
 
     def _flush(self, end: int) -> None:
-        """Read the paragraph that ends here."""
+        """Read the paragraph that ends at ``end``, if one has begun."""
         start, self._paragraph = self._paragraph, None
         if start is None or not self._text[start:end].strip():
             return

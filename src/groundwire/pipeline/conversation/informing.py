@@ -30,7 +30,7 @@ _BETWEEN_PIECES = "\n\n"
 #: The least number of words that unmarked sentences need to count as evidence: in a system message
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The least number of words for sentences in a user's message about which the question asks.
+#: The least number of words of such sentences in a user's message if the question is about them.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: The place at which a JSON object begins a line.
@@ -84,7 +84,7 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence of an assistant's message that is nothing but evidence under its name.
+    """Return the evidence of an assistant's message that has evidence alone, in named parts.
 
     An application puts such a message before the user's first one; no model writes such an answer.
     """

@@ -65,7 +65,7 @@ class PastedMaterial:
         self._starts = [each.start for each in self._found]
 
     def at(self, position: int) -> Material | None:
-        """Return the material that begins at this position, which is the start of a line."""
+        """Return the material that begins at the start of a line; ``None`` if none begins there."""
         i = bisect_left(self._starts, position)
         return self._found[i] if self._starts[i : i + 1] == [position] else None
 
@@ -112,7 +112,7 @@ class PastedMaterial:
         while first < len(group) and (group[first].is_blank or self._is_above(group, first)):
             first += 1
         seen: set[str] = set()
-        last = first  # the end of the lines whose keys are repeated
+        last = first  # index after the last line whose key stands in an earlier line too
         for i, line in enumerate(group):
             last = i + 1 if line.key in seen else last
             seen.update([line.key] if line.key else [])

@@ -47,7 +47,7 @@ class Message:
 
     @property
     def begins_turn(self) -> bool:
-        """Whether a turn of the user begins here.
+        """Whether a turn of the user begins with this message.
 
         A user's message that has only tool results continues the turn before.
         """

@@ -157,7 +157,7 @@ def read_request(
     found = [named_sources]
     if metadata_only:
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
-            skipped[Skipped.PART] += skipped.pop(kind, 0)  # with metadata_only it is no evidence
+            skipped[Skipped.PART] += skipped.pop(kind, 0)  # such a part is no evidence then
     else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
         results = _latest_turn_first(messages)
@@ -293,7 +293,7 @@ def _first_place(message: Message) -> str:
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return the documents beside the messages, and source parts of messages not by users."""
+    """Return the documents beside the messages, and the source parts of system messages."""
     found = Content()
     if isinstance(documents := body.get("documents"), (list, tuple)):
         read_documents(documents, "documents", found)
@@ -322,7 +322,7 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
 
 
 def _with_ids(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
-    """Yield each piece with its id, changed if another piece has it; an empty id stays empty."""
+    """Yield each piece with its id, which is changed if an earlier piece has it, unless empty."""
     taken: set[str] = set()
     n_seen: Counter[str] = Counter()
     for piece in pieces:

@@ -176,7 +176,7 @@ class Structure:
         return Block(match.start(), match.end(), *closing, role, is_code=word in listed("programs"))
 
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
-        """Return the end of the rule on this line, and the block up to the next equal rule.
+        """Return the end of the rule on this line, and the block up to the next equal rule, if any.
 
         Return ``None`` if the line is no rule. A rule is a line such as ``---``.
         """

@@ -173,7 +173,7 @@ def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
 
 
 def speaks_of_us(words: list[str]) -> bool:
-    """Return whether words, in lower case, include "we" or another word of this person."""
+    """Return whether words, in lower case, include "we", "our" or the like."""
     return not listed("we").isdisjoint(words)
 
 
