@@ -23,7 +23,7 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: The most answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters after which a claim may be complete, or may be complete one or two characters later.
+#: Characters that may end a claim, alone or with one or two characters after them.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
 #: If more characters than this wait, they are checked without waiting for the end of a claim.
@@ -80,7 +80,8 @@ class AnswerChecks:
         self._begin(0)
 
     def open(self) -> Flow:
-        """Begin the check of another answer. It blocks, so call it in a thread."""
+        """Begin the check of another answer, and return its flow. This blocks: call it in a thread.
+        """
         return self._pipeline.stream(self._context)
 
     def unavailable(self, answer: Answer, reason: str) -> Checked:
@@ -153,7 +154,7 @@ class AnswerCheck:
     """The check of one answer while its text arrives.
 
     If the check fails or takes too long, the outcome is ``unavailable``. One task makes all calls
-    of the flow, one after the other.
+    to the flow of the pipeline, one after the other.
 
     Attributes:
         index: The number of the answer.

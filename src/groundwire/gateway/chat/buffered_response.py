@@ -91,7 +91,7 @@ def _read(
 
 
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
-    """Return the response for the client: the upstream's, with the headers and warnings due.
+    """Return the upstream's response for the client, with headers and warnings about the results.
 
     Args:
         reply: The upstream's reply.

@@ -44,10 +44,10 @@ from groundwire.policy.policy import Action, decide, reach, resolve
 
 #: Seconds that a client may take to send its request.
 BODY_TIMEOUT_S = 60.0
-#: Bytes of an observed response that are kept for its check; a larger one is not checked.
+#: The most bytes of a response that is checked only after it was sent; a larger one is not checked.
 OBSERVED_BYTES = 8 * 2**20
 
-#: The most pending checks of responses that have been sent, for each concurrent request allowed.
+#: The most checks of sent responses that may be pending, as a multiple of ``gateway.max_requests``.
 _PENDING_PER_REQUEST = 4
 
 
@@ -304,7 +304,7 @@ class Exchange:
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
-        # Tells proxies such as nginx not to buffer: sentences would reach the client late.
+        # X-Accel-Buffering keeps proxies such as nginx from delaying the sentences in a buffer.
         headers = of_new_body(reply)
         headers = headers_without_text(headers) if release.withholds else headers
         headers.append(("x-accel-buffering", "no"))
@@ -348,8 +348,8 @@ class Exchange:
 
         async def ended() -> None:
             if body.is_complete or body.raw:
-                # Also if the client left early: the bytes read so far are checked, or recorded as
-                # unreadable.
+                # The bytes read so far are checked, or recorded as unreadable, even if the client
+                # left early.
                 check = self._check_later(context, checks, reply, bytes(body.raw))
                 self._services.background.start(check, name="check a response")
             else:

@@ -141,7 +141,7 @@ def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
 
 
 def _asks(ours: Mapping[str, object]) -> Request | None:
-    # Metadata under these names whose value is invalid are ignored, here as elsewhere.
+    # Metadata with invalid values are ignored, here as elsewhere.
     wish, _ = overrides_from_metadata(ours)
     if wish.enabled is None and wish.action is None:
         return None

@@ -14,7 +14,7 @@ from groundwire.pipeline.conversation import Said, ToolCall, has_reasoning
 _OURS = "groundwire"
 #: Fields that all chunks of a response have in common.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-#: Fields of a chunk that may stand in one without choices; none holds text of an answer.
+#: Fields that a chunk without choices may have; they hold no text of an answer.
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
@@ -44,7 +44,7 @@ TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
 class UnreadableChunkError(GroundwireError):
-    """An event of the upstream does not fit the API that was asked for; it is not quoted."""
+    """An event of the upstream does not fit the requested API; the message does not quote it."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -59,7 +59,7 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: The same for all pieces of one call, and different for other calls of the answer.
+        key: An id of the call within the answer, which all pieces of the call have.
         name: The name of the tool, or a part of the name; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """

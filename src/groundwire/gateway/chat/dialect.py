@@ -106,8 +106,8 @@ class HeldResponse(Protocol):
             problem: Why the rest is withheld.
             passed: Numbers of the answers that have been released to their end.
             trace_id: The trace id of the request.
-            extension: The result of :func:`.marks.extension`. Its headers are not sent, because
-                they may quote the withheld text.
+            extension: The result of :func:`.marks.extension`. Its entry ``headers`` is left out,
+                because headers may quote the withheld text.
         """
 
 
@@ -134,7 +134,7 @@ class Dialect(Protocol):
         """
 
     def is_error(self, data: object) -> bool:
-        """Return whether a body is an error, without an answer beside it."""
+        """Return whether a body has an error, and no answer beside the error."""
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body in which each warning stands before the text of its answer.

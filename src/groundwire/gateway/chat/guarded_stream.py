@@ -68,7 +68,8 @@ class ReleasedStream:
             settles: Whether the response may end only once its audit records are written.
             marks: Whether the event that ends an answer tells its outcome.
             conclude: Starts to record the report, in a task whose result is whether the response
-                may end. It is called once the last byte has been sent; with ``settles``, before.
+                may end. It is called once the last byte has been sent; with ``settles``, before
+                that.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -260,7 +261,7 @@ class ReleasedStream:
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Send the events that end an answer, if required not before its record is written."""
+        """Send the events that end an answer; with ``settles``, once the record is written."""
         if self._settles:
             self._kept += events
         else:

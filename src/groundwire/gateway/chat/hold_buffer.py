@@ -29,8 +29,8 @@ from groundwire.pipeline.conversation import Said
 _WITH_TEXT = ("role", "content")
 #: Fields of a choice that each have a rule of their own in :func:`_divided`.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
-#: Other fields of a choice, and fields of a chunk, that may be sent early if their strings are
-#: names.
+#: Other fields of a choice, and fields of a chunk, that may be sent before the answer has passed if
+#: they hold only numbers and names, such as an id.
 _NAMES_IN_CHOICE = ("content_filter_results",)
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
@@ -338,7 +338,8 @@ def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice into what may be sent with its text, and what is held."""
+    """Divide a chunk with one choice into a chunk that may be sent with its text, and one to hold.
+    """
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")

@@ -47,7 +47,7 @@ def beside_json(checked: Checked) -> Checked:
 
 
 def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """Return HaluGate's headers, those on its page and ``x-vsr-response-warnings``.
+    """Return the headers that HaluGate documents, and its ``x-vsr-response-warnings``.
 
     Only answers whose action is ``header`` lead to headers. If any answer is withheld there are no
     headers, because a refusal must not quote the text that it withholds. Findings in structured
@@ -119,10 +119,10 @@ def is_told_at_end(checked: Checked) -> bool:
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
     """Return the value of ``groundwire`` in the final chunk of a stream.
 
-    It has the results that a response which is not streamed has in its headers.
+    The value has the results that a response without streaming has in its headers.
 
     Args:
-        answers: The results for the answers that it is about.
+        answers: The results for the answers that the value is about.
         trace_id: The trace id of the request.
 
     Returns:
@@ -141,7 +141,9 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """Return kinds of content that came with checked answers and were not checked: reasoning."""
+    """Return the kinds of content that were not checked, though answers were; so far only
+    reasoning.
+    """
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 

@@ -1,4 +1,4 @@
-"""Relays a response unchanged; a stream is checked meanwhile, a body kept for a later check."""
+"""Relays responses unchanged: checks a stream meanwhile, and keeps a body for a later check."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
 
 
 class ObservedBody:
-    """Relays the body of a response that is no stream byte for byte, and keeps a copy.
+    """Relays the body of a response without streaming, byte for byte, and keeps a copy.
 
     Attributes:
         raw: The copy of the bytes relayed so far. If the body is larger than the limit, the copy

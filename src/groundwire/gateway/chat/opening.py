@@ -29,7 +29,7 @@ async def open_context(
     If the request cannot be read, the context gives the reason, and no answer can be checked.
 
     Args:
-        services: Where the threads and the time limit come from.
+        services: The services of the gateway, with the threads and the time limit.
         pipeline: The stages of a check.
         chat: The request.
         tenant: The id of the tenant.

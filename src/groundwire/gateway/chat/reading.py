@@ -99,7 +99,7 @@ class ChunkReader:
 
 
 def misfit(asked: str, data: object, problem: str) -> str:
-    """Return a log message about a response that is not one of the API that was asked for.
+    """Return a log message about a response that does not fit the API that was asked for.
 
     Nothing of the response is quoted.
 

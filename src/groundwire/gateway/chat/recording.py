@@ -61,7 +61,7 @@ class Recorder:
         """Prepare to record one request and its response.
 
         Args:
-            services: Where the audit log and the metrics come from.
+            services: The services of the gateway, with the audit log and the metrics.
             trace_id: The trace id of the request.
             model: The model that the client named. Only its beginning is recorded, redacted.
         """
@@ -78,7 +78,8 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Return whether a request that needs an audit record may go on; else count a refusal."""
+        """Return whether a request that needs an audit record may go on; if not, count a refusal.
+        """
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False

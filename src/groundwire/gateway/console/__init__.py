@@ -1,4 +1,4 @@
-"""The console: pages of the admin plane for people, with accounts of their own.
+"""The console: web pages of the admin plane, for people who sign in with an account.
 
-``app.py`` has the routes, ``visit.py`` what every page needs: who asks, and what they may do.
+``app.py`` has the routes. ``visit.py`` tells every page who asks, and what that person may do.
 """

@@ -89,7 +89,7 @@ async def _nothing(visit: Visit) -> Response:
 
 async def _tell(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
-    # Without the database nobody knows who asks.
+    # Status 500 or above: the database, which knows who is signed in, may be failing.
     person = await person_of(request) if problem.status < 500 else None
     page = Visit(request=request, person=person).page(
         "problem", status=problem.status, problem=problem, trace=trace_id(request)

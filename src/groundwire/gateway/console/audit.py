@@ -1,4 +1,4 @@
-"""The audit trail: events by what they are about, one event with all that is known, the chain."""
+"""Pages of the audit trail: a list of events with filters, one event, and a check of the chain."""
 
 import json
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from groundwire.policy.policy import Action
 
 AUDIT = f"{HOME}/audit"
 
-#: Name of a stretch of time → its words, and its days before now.
+#: Name of a period that ends now → the period in words, and its length in days.
 _TIMES = {"24h": ("24 hours", 1), "7d": ("7 days", 7), "30d": ("30 days", 30)}
 _YESTERDAY = "yesterday"
 
 _FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
 
-#: Outcome → the types of its events.
+#: Outcome of an answer → the types of the audit events that report it.
 _OUTCOMES = {
     Outcome.HALLUCINATED: _FOUND,
     **dict.fromkeys(
@@ -62,10 +62,10 @@ async def _list(visit: Visit) -> Response:
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
-    """Read what was asked for.
+    """Return the filter for the events that the query asks for.
 
     Raises:
-        Problem: If a time is none.
+        Problem: If ``since`` or ``until`` is not a time.
     """
     now = datetime.now(UTC)
     since, until = _moment(asked["since"]), _moment(asked["until"])
@@ -85,7 +85,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     if asked["severity"].isdecimal():
         groups.append([f'"max_severity":{n}' for n in range(int(asked["severity"][:1]), 5)])
     if asked["text"]:
-        # As it stands in the JSON of a line.
+        # Escaped as in JSON, because the search reads events as lines of JSON.
         groups.append([json.dumps(asked["text"])[1:-1]])
     return Filter(
         tenant=asked["tenant"] or None,
@@ -112,7 +112,8 @@ def _moment(text: str) -> datetime | None:
 
 
 def _summary(record: FoundRecord) -> str:
-    """Say in a line what an event is about: what was found first, or who did what."""
+    """Return a line about an event: its first unsupported claim, or else the fields of its payload.
+    """
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""

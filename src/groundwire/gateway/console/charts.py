@@ -1,18 +1,18 @@
-"""Charts as data, which ``console_charts.html`` draws as SVG: stacked bars, and ranges."""
+"""Computes charts of stacked bars or of ranges; ``console_charts.html`` draws them as SVG."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-#: Edges of the rectangle that is plotted, in a picture of 480 by 210.
+#: Edges of the plot area, in a picture that is 480 units wide and 210 high.
 LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
-#: Height of a row of ranges.
+#: Height of the row that shows one range.
 _ROW = 24
 
 
 class Box(NamedTuple):
-    """A rectangle of a chart with its class of the style sheet and its title."""
+    """A bar of a chart; its CSS class is ``is-`` with ``look``, and ``title`` is its tooltip."""
 
     x: float
     y: float
@@ -24,12 +24,13 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A chart.
+    """A chart; all positions are in units of its picture.
 
     Attributes:
         boxes: The bars.
-        ticks: Place and text of each tick: of the vertical axis for bars, else the horizontal one.
-        labels: The same of the other axis.
+        ticks: Position and text of each value on the axis of values, which is vertical for stacked
+            bars, and horizontal for ranges.
+        labels: Position and text of each name on the other axis.
         height: The height of the picture.
     """
 
@@ -40,11 +41,11 @@ class Chart:
 
 
 def stacked(columns: Sequence[tuple[str, Mapping[str, int]]], looks: Sequence[str]) -> Chart:
-    """Draw columns of stacked bars.
+    """Return a chart of columns, in each of which bars are stacked on one another.
 
     Args:
-        columns: Each with its label, and its numbers by look.
-        looks: The looks from the bottom to the top.
+        columns: The label of each column, and its numbers by look (see :class:`Box`).
+        looks: The looks, from the bottom of a column to its top.
     """
     top = _round(max((sum(each.values()) for _, each in columns), default=0))
     step, unit = (RIGHT - LEFT) / max(len(columns), 1), (BOTTOM - TOP) / top
@@ -69,10 +70,10 @@ def stacked(columns: Sequence[tuple[str, Mapping[str, int]]], looks: Sequence[st
 
 
 def ranges(rows: Sequence[tuple[str, float, float]], *, unit: str) -> Chart:
-    """Draw a bar from a low to a high value for each row, on a logarithmic axis.
+    """Return a chart with a bar from a low to a high value in each row, on a logarithmic axis.
 
     Args:
-        rows: Each with its name, and its two values, above 0.
+        rows: The name of each row, and its low and high value, both above 0.
         unit: The unit of the values.
     """
     first = floor(log10(min((low for _, low, _ in rows), default=1)))
@@ -101,7 +102,7 @@ def ranges(rows: Sequence[tuple[str, float, float]], *, unit: str) -> Chart:
 
 
 def _round(highest: int) -> int:
-    """Return the next number that four ticks divide evenly, at least 4.
+    """Return a round number of at least ``highest``, a quarter of which is a round number too.
 
     >>> [_round(n) for n in (0, 3, 9, 41, 1000)]
     [4, 4, 12, 60, 1000]

@@ -1,4 +1,4 @@
-"""The form of a tenant's settings, made of the kinds that the configuration and the API read."""
+"""The form for a tenant's settings. It reads values as the configuration and the admin API do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ MAIN = (
     *("max_sources", "max_source_chars", "on_error", "release"),
 )
 
-#: The field of each key of DVARA's metadata.
+#: Name of a field → the key for it in DVARA's metadata.
 _KEYS = {name: key for key, (name, _) in METADATA.items()}
 
 
@@ -28,14 +28,15 @@ class FormField:
 
     Attributes:
         name: The name of the field, as in a policy.
-        text: What it is for.
-        value: What stands in it; empty: the tenant inherits.
-        inherited: What holds if the tenant has no value of its own.
-        options: The possible values, if they can be listed.
-        suggestions: Possible values beside numbers or other texts.
-        legal: What a number must be; empty: it is none.
-        warning: Why a value of the tenant is not valid.
-        problem: Why what was sent is not possible.
+        text: A description of the setting.
+        value: The text in the field; empty if the tenant inherits the value.
+        inherited: The value that holds if the tenant has none of its own.
+        options: All valid values, if they can be listed.
+        suggestions: Valid values to suggest, where numbers or other texts are valid too.
+        legal: Describes the valid values, after the words "must be"; empty if ``options`` or
+            ``suggestions`` has values.
+        warning: Why the tenant's stored value is not valid; empty if it is.
+        problem: Why the value that was sent is refused; empty if it is not.
     """
 
     name: str
@@ -50,7 +51,7 @@ class FormField:
 
     @property
     def is_main(self) -> bool:
-        """Whether most tenants need it."""
+        """Whether most tenants need this field."""
         return self.name in MAIN
 
 
@@ -61,13 +62,13 @@ def form_of(
     sent: Mapping[str, str] | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> list[FormField]:
-    """Lay out the form of a tenant.
+    """Return the fields of a tenant's form, those that most tenants need first.
 
     Args:
         config: The configuration, from which tenants inherit.
         record: The tenant.
-        sent: What stands in the fields in place of the tenant's own values.
-        problems: By field, why what was sent is not possible.
+        sent: Texts, by field, to show in place of the tenant's own values.
+        problems: Why values that were sent are refused, by field.
     """
     others = {key: value for key, value in record.metadata.items() if key not in METADATA}
     bare = effective(config, replace(record, policy={}, metadata=others))
@@ -76,7 +77,7 @@ def form_of(
     fields = [
         FormField(
             name=each.name,
-            # What the configuration writes as null, a tenant writes as 0, or leaves out.
+            # Without what null means: for null in the configuration, a tenant writes 0, or nothing.
             text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
             value=(own if sent is None else sent).get(each.name, own[each.name]),
             inherited=each,
@@ -90,15 +91,16 @@ def form_of(
 
 
 def preset(name: str) -> dict[str, str]:
-    """Return the values of a preset, by field; none if there is no such preset."""
+    """Return the values of a preset, by field; empty if there is no preset of this name."""
     return {path.partition(".")[2]: str(value) for path, value in PRESETS.get(name, {}).items()}
 
 
 def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Read what was sent.
+    """Read the values in a form that was sent.
 
     Returns:
-        The values by field, ``None`` where the tenant is to inherit, and the problems by field.
+        The valid values by field, ``None`` where the tenant is to inherit; and by field, why the
+        other values are refused.
     """
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -114,10 +116,11 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 def split(
     record: TenantRecord, values: Mapping[str, Any]
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Divide changed values into policy and metadata.
+    """Divide changed values into changes to the policy and changes to the metadata.
 
-    What DVARA has a key for goes into the metadata, where DVARA's clients see and change it,
-    unless the policy has it, which counts before metadata.
+    A field for which DVARA has a key is changed in the metadata, where DVARA's clients see and
+    change it. If the policy has the field already, it is changed there, for the policy takes
+    precedence over metadata.
     """
     policy: dict[str, object] = {}
     metadata: dict[str, object] = {}
@@ -141,14 +144,14 @@ def _own(record: TenantRecord) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Write a value as a field has it."""
+    """Return a value as the text of a form field."""
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
     return str(written(value))
 
 
 def _control(config: Config, name: str) -> dict[str, Any]:
-    """Return the attributes of a field that its kind decides."""
+    """Return the attributes of :class:`FormField` that follow from the kind of the setting."""
     if name == "detector":
         return {"suggestions": config.detectors.names}
     branches = KINDS[name].schema()

@@ -1,4 +1,4 @@
-"""The first page: what was checked, found and done, how long it took, and whether all is well."""
+"""The first page: counts of checked answers, times of checks, and the health of the gateway."""
 
 import time
 from collections import Counter
@@ -19,30 +19,31 @@ from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.middleware.health import readiness_report
 from groundwire.policy.policy import Action
 
-#: Name of a window → its seconds, those of a bar, its words, and how times of bars are written.
+#: Name of a window → seconds of the window, seconds of one bar, the window in words, and the format
+#: of the times below the bars.
 _WINDOWS = {
     "24h": (86_400, 3600, "24 hours", "%H:%M"),
     "7d": (7 * 86_400, 6 * 3600, "7 days", "%d %b %Hh"),
     "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
 }
 
-#: Look of a bar → the outcomes that it counts, from the bottom to the top.
+#: Look of a bar → the outcomes that the bar counts. The first bar is at the bottom.
 _LOOKS = {
     "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
     "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),
     "hallucinated": (Outcome.HALLUCINATED,),
 }
 
-#: The stages of a check in their order, and all of it that a client waits for.
+#: The stages of a check in their order, then ``added``, the time that a client waits for the check.
 _STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
 
-#: Rows of a table by tenant or model.
+#: The most rows in the table of tenants, and in that of models.
 _MAX_ROWS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Answers that have something in common, by outcome, and how many were blocked."""
+    """Counts of answers, such as those of a tenant: by outcome, and how many were blocked."""
 
     name: str
     outcomes: Counter[str]
@@ -50,7 +51,7 @@ class Tally:
 
     @classmethod
     def of(cls, name: str, counts: Iterable[AnswerCount]) -> "Tally":
-        """Add counts up."""
+        """Return the sum of counts as a tally with this name."""
         outcomes: Counter[str] = Counter()
         n_blocked = 0
         for each in counts:
@@ -60,12 +61,12 @@ class Tally:
 
     @property
     def n(self) -> int:
-        """All answers."""
+        """Number of all answers."""
         return self.outcomes.total()
 
     @property
     def n_hallucinated(self) -> int:
-        """The answers in which something was found."""
+        """Number of answers with the outcome ``hallucinated``."""
         return self.outcomes[Outcome.HALLUCINATED]
 
 
@@ -75,7 +76,7 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    with suppress(StoreError):  # what can still be read is shown
+    with suppress(StoreError):  # the page shows the counts that are already stored
         await activity.write()
     found = await activity.answers(since, step_s=step_s)
     mine = [each for each in found if _matches(each, asked)]
@@ -121,7 +122,7 @@ def _bars(trend: Iterable[AnswerCount], start: int) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -> list[Tally]:
-    """Add counts up by what they have in common; those with the most findings come first."""
+    """Add up the counts that have the same key; the most hallucinated answers come first."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(key(each), []).append(each)
@@ -130,7 +131,7 @@ def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -
 
 
 def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Return each part of the gateway with its state, and what there is to say of it."""
+    """Yield each part of the gateway: its name, its state, and a detail, which may be empty."""
     models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
     yield "Model", models["status"], models.get("detector", models.get("error", ""))
     yield "Store", store.get("status", "unknown"), store.get("problem") or ""

@@ -1,4 +1,4 @@
-"""The people who may sign in: their accounts, which those with the role admin change."""
+"""Pages about the accounts of people who may sign in; only the role admin may change accounts."""
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -22,7 +22,8 @@ async def _list(visit: Visit) -> Response:
 async def _page(
     visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
 ) -> Response:
-    """Give the list of people; ``made`` is a name with a password that is shown this once."""
+    """Render the list of people; ``made`` is a name and its new password, which is shown only once.
+    """
     return visit.page(
         "people",
         status=status,

@@ -12,7 +12,7 @@ from groundwire.control.review.labels import Labels
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.middleware.readiness import Readiness
 
-#: Wrong passwords for a name from an address, and from an address for any names, in the window.
+#: The most wrong passwords within ``WINDOW_S`` from one address: for one name, and for all names.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
 _MAX_SEEN = 20_000
@@ -25,9 +25,9 @@ class Throttle:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
 
     def is_over(self, name: str, address: str) -> bool:
-        """Note one more try; return whether it is one too many, so that it must not be made.
+        """Count a try, and return whether there are too many, so that no password may be checked.
 
-        Tries count before their result is known: many at once are as many as one by one.
+        A try is counted before its password is checked, so that tries at the same time count too.
         """
         is_over = False
         for key, limit in (((name, address), MAX_OF_NAME), ((address,), MAX_OF_ADDRESS)):
@@ -38,7 +38,7 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name, and the last of its address: the password was right."""
+        """Forget the tries for a name, and one try of its address, after the right password."""
         self._tries.pop((name, address), None)
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 

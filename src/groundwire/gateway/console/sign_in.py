@@ -1,4 +1,4 @@
-"""Signing in and out, and the own password."""
+"""Pages to sign in and out, and to change one's own password."""
 
 from urllib.parse import urlsplit
 
@@ -102,7 +102,7 @@ async def _change_password(visit: Visit) -> Response:
 
 
 def _inside(after: str) -> str:
-    """Return a path of the console; anything else leads to its first page."""
+    """Return ``after`` if it is a path of the console, else the path of the first page."""
     is_path = not any(urlsplit(after)[:2]) and after.isprintable() and "\\" not in after
     return after if is_path and after.startswith(f"{HOME}/") else HOME
 

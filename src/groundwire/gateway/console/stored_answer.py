@@ -1,4 +1,4 @@
-"""The answer of an event as the view that all pages share, as far as its texts are kept."""
+"""Rebuilds the answer of an audit event for display, as far as its texts were stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,16 +9,17 @@ from groundwire.render.answer import AnswerView
 
 
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
-    """Lay out the answer of a detail; ``None`` if nothing was judged, or no text is kept.
+    """Return the answer in an event's detail; ``None`` without a detection or the texts of claims.
 
-    Offsets of a detail count in the original texts. What is kept may be cut or redacted, so that
-    each text is looked up where it stands in what is kept. Without the whole answer, its claims
-    stand one after another, and so do the lines of a source.
+    The offsets in a detail refer to the original texts, but the stored texts may be cut or
+    redacted. So each text is searched for in the stored ones, which gives its new offsets. If the
+    whole answer is not stored, its claims stand one after another in its place; for a source, these
+    are the lines that serve as evidence.
     """
     try:
         return _view(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # somebody has changed it: the page shows it as it is
+        return None  # somebody has changed the detail: the page shows only its JSON
 
 
 def _view(detail: Mapping[str, Any]) -> AnswerView | None:
@@ -47,7 +48,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _sources(
     sources: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
-    """Read the sources; of one whose text is not kept, the lines that claims were held against."""
+    """Yield the sources; one whose text is not stored has the lines that are evidence of claims."""
     places = [place for claim in claims for place in claim["evidence"]]
     for number, each in enumerate(sources):
         lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)
@@ -58,7 +59,7 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[dict[str, Any]]:
-    """Find spans in their claim, in their order; one that was cut away is left out."""
+    """Yield the spans of a claim with their new offsets; spans that were cut off are left out."""
     for span in spans:
         at = answer.find(span["text"], start, end)
         if at >= 0 and span["text"]:

@@ -1,4 +1,4 @@
-"""Tenants: their list, their settings (the Grounding tab), and their keys."""
+"""Pages about tenants: their list, their settings (the Grounding tab), and their keys."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -24,7 +24,7 @@ from groundwire.gateway.console.visit import HOME, Visit, screen
 TENANTS = f"{HOME}/tenants"
 _OF = f"{TENANTS}/{{tenant}}"
 
-#: Tenants of a page.
+#: The most tenants on one page of the list.
 _LIMIT = 100
 
 
@@ -80,7 +80,7 @@ def _grounding(
     status: int = 200,
     is_preset: bool = False,
 ) -> Response:
-    """Give the tab of a tenant's settings; ``sent`` stands in its fields, if it is given."""
+    """Render the tab with a tenant's settings; ``sent``, if it is given, fills the fields."""
     config = visit.control.config
     return visit.page(
         "tenant",

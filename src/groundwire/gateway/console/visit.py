@@ -34,8 +34,8 @@ class Person:
     Attributes:
         name: The name of the account.
         actor: The name in audit events.
-        role: What they may do.
-        secret: The secret of the session, of which the token of its forms is made.
+        role: The role, which decides what the person may do.
+        secret: The secret of the session, from which ``form_token`` is made.
     """
 
     name: str
@@ -45,16 +45,17 @@ class Person:
 
     @property
     def form_token(self) -> str:
-        """The text that every form of this session has, and no other website knows."""
+        """The token in all forms of this session; other websites, which do not know it, send none.
+        """
         return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
 
     def may(self, role: AccountRole) -> bool:
-        """Return whether they may do what needs a role."""
+        """Return whether the person has this role, or one that may do more."""
         return _RANKS.index(self.role) >= _RANKS.index(role)
 
     @property
     def is_admin(self) -> bool:
-        """Whether they may change things."""
+        """Whether the person has the role admin, and may change things."""
         return self.may(AccountRole.ADMIN)
 
 
@@ -64,8 +65,8 @@ class Visit:
 
     Attributes:
         request: The request.
-        person: Who asks; ``None``: nobody is signed in.
-        form: The fields of the form that was sent, if one was.
+        person: The person who asks; ``None`` if nobody is signed in.
+        form: The fields of the form that was sent; empty if none was.
     """
 
     request: Request
@@ -90,20 +91,21 @@ class Visit:
 
     @property
     def query(self) -> Mapping[str, str]:
-        """The query of the address."""
+        """The parameters in the query of the URL."""
         return self.request.query_params
 
     def part(self, name: str) -> str:
-        """Return a part of the path."""
+        """Return the value of a parameter of the path, such as ``tenant``."""
         return str(self.request.path_params[name])
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:  # noqa: ANN401
-        """Give a page.
+        """Render a page of the console.
 
         Args:
             template: The template ``console_TEMPLATE.html``.
             status: The status of the response.
-            values: Its variables.
+            values: Variables of the template, beside those that all pages have; ``title`` replaces
+                the title made from the template's name.
         """
         person, title = self.person, template.replace("_", " ")
         html = render(
@@ -122,11 +124,11 @@ class Visit:
 
 
 def _link(values: Mapping[str, str], **changes: str) -> str:
-    """Return the query of an address with other values; empty ones are left out."""
+    """Return a URL query with ``values``, some of them changed; empty values are left out."""
     return "?" + urlencode({key: value for key, value in {**values, **changes}.items() if value})
 
 
-#: The pages of the navigation, with the role that each needs.
+#: Path, label and least role of each page in the navigation.
 SECTIONS = (
     (HOME, "Overview", AccountRole.VIEWER),
     (f"{HOME}/tenants", "Tenants", AccountRole.VIEWER),
@@ -135,7 +137,7 @@ SECTIONS = (
     (f"{HOME}/people", "People", AccountRole.VIEWER),
 )
 
-#: The messages of a page after a change, by the value of ``done`` in its address.
+#: The message to show after a change, by the value of ``done`` in the query of the URL.
 DONE = {
     "saved": "Saved. It holds from now on.",
     "same": "Nothing was changed.",
@@ -154,7 +156,7 @@ def screen(handler: Handler, *, needs: AccountRole = AccountRole.VIEWER) -> Endp
 
     Args:
         handler: Answers the visit.
-        needs: The role that it takes; others get 403.
+        needs: The role that the person must have at least; others get 403.
     """
     return partial(_answer, handler, needs)
 
@@ -186,7 +188,7 @@ async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Res
 
 
 async def person_of(request: Request) -> Person | None:
-    """Return who is signed in, if anybody is."""
+    """Return the person who is signed in; ``None`` if nobody is."""
     own = services_of(request)
     if own.control.is_local_demo:
         check_is_local(request.scope)
@@ -202,15 +204,15 @@ async def person_of(request: Request) -> Person | None:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read a form that a page of ours has sent.
+    """Read a form that was sent from a page of the console.
 
     Raises:
-        Problem: If another website sent it, or it is no form.
+        Problem: If another website sent the form, or the body is no form.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    if site is None:  # an old browser, or plain HTTP on another machine
+    if site is None:  # as in old browsers, and over plain HTTP from another machine
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
         raise Problem(

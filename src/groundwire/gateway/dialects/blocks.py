@@ -2,8 +2,8 @@
 
 Such a stream has one answer. Each block of it is opened, filled and closed by events. Clients
 assemble blocks in the order of their numbers, so unlike chunks, events are always sent in the order
-in which they arrived. While text is withheld until it is checked, an event without text that might
-repeat withheld text waits for the end of the answer, and so do all events after it.
+in which they arrived. While text is withheld until it is checked, an event that adds no text but
+might repeat withheld text waits for the end of the answer, and so do all events after it.
 """
 
 import re
@@ -48,9 +48,9 @@ class BlockEvent(Chunk):
     Attributes:
         leaves: When the event may be sent to the client.
         known: The event, reduced to fields whose text is checked or that hold no text. While text
-            is withheld, it is sent in place of the event.
+            is withheld, this reduced form is sent.
         opens: Whether the event opens a block of text, or a part of one.
-        is_divisible: Whether its text may be sent in several pieces.
+        is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
     """
 
@@ -155,7 +155,8 @@ def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict
     Args:
         data: The object.
         names: Fields that may be sent if they hold no text.
-        judged: Values to send for some of these fields, whatever they hold.
+        judged: Values to send for some of these fields in place of their own, even if they hold
+            text.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}

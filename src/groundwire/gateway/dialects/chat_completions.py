@@ -34,7 +34,7 @@ class ChatCompletions:
         return with_unread(answers, data)
 
     def is_error(self, data: object) -> bool:
-        """Return whether a body is an error, without an answer beside it."""
+        """Return whether a body has an error, and no answer beside the error."""
         return is_error_body(data, KNOWN - {"choices"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
@@ -66,7 +66,7 @@ class ChatCompletions:
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Add the number of unknown fields that may hold text to the skipped parts of each answer.
+    """Return the answers, with unknown fields that may hold text counted in ``n_skipped``.
 
     Args:
         answers: The answers in a body.

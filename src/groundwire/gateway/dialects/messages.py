@@ -27,7 +27,8 @@ from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks
 #: Fields that every message has, and those that may be sent at its start, before its first block.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Fields of ``usage`` with names, which may be sent before the answer has passed its check.
+#: Fields of ``usage`` that hold names, such as that of a service tier; they may be sent before the
+#: answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Names of the fields of messages, events, blocks and deltas that this reader knows. Text in any
 #: other field counts as unread.
@@ -101,7 +102,7 @@ class Messages:
         return (replace(answer, is_cut=breaks_off(data.get("stop_reason"))),)
 
     def is_error(self, data: object) -> bool:
-        """Return whether a body is an error, without an answer beside it."""
+        """Return whether a body has an error, and no answer beside the error."""
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
@@ -218,7 +219,8 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count what is not checked in a block: 1 for an unknown type, and unknown fields with text."""
+    """Count what is not checked in a block: its type if unknown, and the unknown fields with text.
+    """
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)

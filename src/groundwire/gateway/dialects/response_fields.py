@@ -1,4 +1,4 @@
-"""The known fields of OpenAI's Responses API, and which may be sent before an answer has passed."""
+"""The known fields of OpenAI's Responses API, and those that may be sent before the check ends."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,8 @@ from groundwire.gateway.chat.known_fields import are_of, count_unread, without_t
 from groundwire.gateway.dialects.blocks import only
 from groundwire.gateway.dialects.held_output import EVENT
 
-#: Fields of a response that hold no text of its answer. Most are settings copied from the request.
+#: Names of the fields of a response that the gateway knows; most are settings copied from the
+#: request. Text in any other field counts as unread.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -73,7 +74,8 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a response with nothing but what may be sent before its answer has passed."""
+    """Return a response as it may be sent before its answer has passed: other values are emptied.
+    """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
     return {
@@ -90,7 +92,10 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Count what is not checked in an item: 1 for an unknown type, and unknown fields with text."""
+    """Count what is not checked in an item: its type if unknown, and the unknown fields with text.
+
+    In a message, the unchecked types and fields of its parts are counted too.
+    """
     is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
     parts = item.get("content") if item.get("type") == "message" else None
     in_parts = sum(map(unread_in_part, parts)) if isinstance(parts, list) else 0
@@ -98,6 +103,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count what is not checked in a part of a message: a type or fields with text, if unknown."""
+    """Count what is not checked in a part of a message: its type if unknown, and unknown fields."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

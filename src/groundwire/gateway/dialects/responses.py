@@ -84,7 +84,7 @@ class Responses:
         return (replace(answer, is_cut=breaks_off(data.get("status"))),)
 
     def is_error(self, data: object) -> bool:
-        """Return whether a body is an error, without an answer beside it."""
+        """Return whether a body has an error, and no answer beside the error."""
         return is_error_body(data, RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401

@@ -149,7 +149,7 @@ def refusal_chunk(
         message: The reason in words, without any word of the answer.
         trace_id: The trace id of the request.
         extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
-            none. Its headers are left out: they may quote what is withheld.
+            none. Its entry ``headers`` is left out: headers may quote the withheld text.
 
     Returns:
         JSON data: an OpenAI ``chat.completion.chunk`` with ``groundwire`` beside its choices.

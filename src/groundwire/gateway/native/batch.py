@@ -42,7 +42,8 @@ class Batch:
     """The rows of one request, not parsed yet.
 
     Attributes:
-        rows: The rows with their numbers, from 1. Blank lines are no rows, but are counted.
+        rows: The rows with their numbers, from 1. Blank lines are no rows, but the numbers count
+            them.
         operating_point: The operating point of rows that name none.
     """
 

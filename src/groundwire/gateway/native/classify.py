@@ -42,7 +42,7 @@ class HaluGateRoute(NativeRoute):
     """A route whose errors for invalid requests have HaluGate's code and status."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route, with HaluGate's code in errors 400 and 422."""
+        """Return the handler of the route; errors 400 and 422 become 400 with HaluGate's code."""
         handle = super().get_route_handler()
 
         async def handle_renamed(request: Request) -> Response:

@@ -94,7 +94,7 @@ def failed(
         pipeline: The stages of a check.
         context: The context of the request.
         error: The error because of which the check failed.
-        told: The error for the client; ``None``: it gets ``error``.
+        told: The error for the client; ``None``: the client gets ``error``.
     """
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)

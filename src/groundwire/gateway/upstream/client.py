@@ -1,4 +1,4 @@
-"""Sends requests to upstreams: to one, and to another one if it fails."""
+"""Sends requests to upstreams: to one, and if that fails, to another one."""
 
 import asyncio
 import logging
@@ -41,12 +41,14 @@ class Observer(Protocol):
 
 
 class Tracer(Protocol):
-    """Makes a span of each request to an upstream."""
+    """Makes a trace span for each request to an upstream."""
 
     def asking(
         self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
     ) -> AbstractContextManager[object]:
-        """Make a span until the response begins, and add the headers that continue its trace."""
+        """Make a span that lasts until the response begins, and add the trace's headers to
+        ``headers``.
+        """
 
 
 class Upstreams:
@@ -78,7 +80,7 @@ class Upstreams:
             clock: Returns the time in seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
             observer: Receives responses and failures.
-            tracer: Makes a span of each request.
+            tracer: Makes a trace span for each request.
         """
         self.all = tuple(upstreams)
         self._settings = settings

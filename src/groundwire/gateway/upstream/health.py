@@ -1,9 +1,9 @@
 """The health of an upstream: a state machine over times that are handed in.
 
 An upstream that fails ``max_failures`` times in a row counts as down. It gets no requests for
-``cooldown_s`` seconds. Then one request tries it, and unless that succeeds, the next request tries
-it after as many seconds again. So a trial that never ends, because its caller went away, delays the
-next one, but does not prevent it.
+``cooldown_s`` seconds. Then one request tries the upstream. If this request has not succeeded after
+another ``cooldown_s`` seconds, the next request tries it. So a trial that never ends, because its
+caller went away, delays the next trial but does not prevent it.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Chooses the upstreams to ask for a model, and their order; callers give the random numbers."""
+"""Chooses the upstreams to ask for a model, and their order, which is random by weight."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
