@@ -80,8 +80,7 @@ class AnswerChecks:
         self._begin(0)
 
     def open(self) -> Flow:
-        """Begin the check of another answer, and return its flow. This blocks: call it in a thread.
-        """
+        """Begin the check of another answer, and return its flow. Call it in a thread."""
         return self._pipeline.stream(self._context)
 
     def unavailable(self, answer: Answer, reason: str) -> Checked:

@@ -338,8 +338,7 @@ def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice into a chunk that may be sent with its text, and one to hold.
-    """
+    """Divide a chunk with one choice into a chunk to send with its text, and one to hold back."""
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")

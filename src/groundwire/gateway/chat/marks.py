@@ -141,9 +141,7 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """Return the kinds of content that were not checked, though answers were; so far only
-    reasoning.
-    """
+    """Return the kinds of unchecked content that came with checked answers: only reasoning."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 

@@ -112,8 +112,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _summary(record: FoundRecord) -> str:
-    """Return a line about an event: its first unsupported claim, or else the fields of its payload.
-    """
+    """Return a line about an event: its first unsupported claim, or the fields of its payload."""
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""

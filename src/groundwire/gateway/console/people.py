@@ -22,8 +22,7 @@ async def _list(visit: Visit) -> Response:
 async def _page(
     visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
 ) -> Response:
-    """Render the list of people; ``made`` is a name and its new password, which is shown only once.
-    """
+    """Render the list of people; ``made``, a name and its new password, is shown only once."""
     return visit.page(
         "people",
         status=status,

@@ -45,8 +45,7 @@ class Person:
 
     @property
     def form_token(self) -> str:
-        """The token in all forms of this session; other websites, which do not know it, send none.
-        """
+        """The token in all forms of this session, by which forms of other websites are refused."""
         return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
 
     def may(self, role: AccountRole) -> bool:

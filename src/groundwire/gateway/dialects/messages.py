@@ -219,8 +219,7 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count what is not checked in a block: its type if unknown, and the unknown fields with text.
-    """
+    """Count what is not checked in a block: its type if unknown, and unknown fields with text."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)

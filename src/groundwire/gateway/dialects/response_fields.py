@@ -74,8 +74,7 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a response as it may be sent before its answer has passed: other values are emptied.
-    """
+    """Return a response as it may be sent before its answer has passed: it keeps no other value."""
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
     return {

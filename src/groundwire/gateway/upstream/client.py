@@ -46,8 +46,9 @@ class Tracer(Protocol):
     def asking(
         self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
     ) -> AbstractContextManager[object]:
-        """Make a span that lasts until the response begins, and add the trace's headers to
-        ``headers``.
+        """Make a span that lasts until the response begins.
+
+        Headers that continue its trace are added to ``headers``.
         """
 
 
