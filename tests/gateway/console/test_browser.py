@@ -27,7 +27,16 @@ pytestmark = [*needs_chromium, pytest.mark.merge]
 
 BAD = f"The Eiffel Tower was built in {WRONG}."
 
-PAGES = ("", "/tenants", "/tenants/acme", "/tenants/acme/keys", "/audit", "/people", "/account")
+PAGES = (
+    "",
+    "/tenants",
+    "/tenants/acme",
+    "/tenants/acme/keys",
+    "/audit",
+    "/review",
+    "/people",
+    "/account",
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +115,61 @@ def test_the_page_of_an_event_breaks_no_rule_either(
         page.click("text=Verify the whole trail")
         page.locator("text=The trail is as it was written.").wait_for()
         require_accessible(page)
+        page.goto(f"{own.admin_url}/console/review/next")
+        page.keyboard.press("r")
+        if (width, scheme) == (1280, "light"):
+            page.evaluate("scrollTo(0, 0)")
+            picture(page, "console-review", tmp_path)
+        require_accessible(page)
+
+
+def select(page: "Page", words: str) -> None:
+    """Select words of the answer, as if by mouse."""
+    page.evaluate(
+        """(words) => {
+            const texts = document.createTreeWalker(document.querySelector(".answer"), 4);
+            while (texts.nextNode()) {
+                const at = texts.currentNode.data.lastIndexOf(words);
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(texts.currentNode, at);
+                range.setEnd(texts.currentNode, at + words.length);
+                document.getSelection().removeAllRanges();
+                document.getSelection().addRange(range);
+            }
+        }""",
+        words,
+    )
+
+
+def test_a_reviewer_judges_answers_with_the_keyboard_alone(browser: "Browser", own: Plane) -> None:
+    for answer in (BAD, f"{BAD} The tower is in Paris, and Paris is in France."):
+        own.upstream.script(Script.json(completion(answer)))
+        assert own.chat().status == 200
+    with opened(browser, f"{own.admin_url}/console/review") as page:
+        sign_in(page)
+        address = f"{own.admin_url}/console/review"
+        n_waiting = page.locator("tbody tr").count()
+        page.locator(f"tbody a:text('{answer}')").focus()
+        page.keyboard.press("Enter")
+        page.locator(".finding.now").wait_for()
+        select(page, "Paris")
+        page.keyboard.press("m")
+        assert page.input_value("#missed") == "Paris #2"
+        assert page.inner_text("#told") == "Added: Paris #2"
+        page.keyboard.press("n")  # nothing is sent while a finding is open
+        assert "/console/review/" in page.url
+        page.keyboard.press("w")
+        page.keyboard.press("r")
+        assert page.locator(".judge :checked").count() == page.locator(".judge").count()
+        page.keyboard.press("n")
+        page.locator("[role=status]:text('Your labels are stored.')").wait_for()
+        assert page.url.startswith(f"{address}/")
+        seen = page.url
+        page.keyboard.press("s")
+        page.wait_for_url(lambda url: url != seen)
+        page.goto(address)
+        assert page.locator("tbody tr").count() == n_waiting - 1
 
 
 def test_people_are_added_and_sign_in_with_the_keyboard_alone(

@@ -153,7 +153,7 @@ def test_what_others_say_is_seen_by_those_who_have_judged(rita: Desk) -> None:
     overview = rita.get("/review").text
     assert "anna and rita" in overview
     assert "50 %" in overview
-    assert "1 are left out" in overview
+    assert "as their reviewers disagree: 1." in overview
 
 
 def test_labels_are_exported_as_evaluate_and_tune_read_them(rita: Desk, tmp_path: Path) -> None:

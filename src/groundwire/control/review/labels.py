@@ -6,27 +6,20 @@ from typing import Any
 
 from sqlalchemy import Select, and_, delete, insert, select
 
-from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, labels
 from groundwire.control.verdicts import Progress, Review, by_answer
 
-#: The types of events about answers in which findings can be judged.
-_JUDGED = (
-    EventType.HALLUCINATION_DETECTED,
-    EventType.HALLUCINATION_DETECTED_STREAMING,
-    EventType.CHECK_INCOMPLETE,
-)
-
 #: Answers that a queue is made of: the latest ones.
 QUEUE = 200
 #: Answers that an export reads at a time.
 _PIECE = 100
 #: The latest labels of which the agreement is computed.
-COMPARED = 5_000
+COMPARED = 1_000
 
+# Events about other things than answers have no details.
 _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
     audit_details,
     and_(
@@ -70,7 +63,7 @@ class Labels:
         done = select(labels.c.event_id).where(
             labels.c.account == account, labels.c.event_id == audit_records.c.event_id
         )
-        query = _WITH_DETAILS.where(audit_records.c.type.in_(_JUDGED), ~done.exists())
+        query = _WITH_DETAILS.where(~done.exists())
         if tenant is not None:
             query = query.where(audit_records.c.tenant == tenant)
         query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)
