@@ -1,6 +1,6 @@
-"""The detector, which runs all stages from sources, question and answer to a detection.
+"""The detector, which checks whether sources support an answer and returns a detection.
 
-A finished answer is fed to a stream in one piece, so it has the same result as a streamed one.
+A finished answer is fed to a stream in one piece, so it has the same result as a streamed answer.
 """
 
 import asyncio
@@ -49,7 +49,9 @@ CACHE_MB = 128.0
 
 
 class ScoringBackend(Protocol):
-    """Interface of what scores answers: the embedded reader, the similarity detector, a checkpoint.
+    """Interface of a backend that scores answers.
+
+    The backends are the embedded reader, the similarity detector and loaded checkpoints.
 
     Attributes:
         name: Name of the detector in options and results.
@@ -58,7 +60,7 @@ class ScoringBackend(Protocol):
         score: Kind of the scores: probabilities or similarities.
         answers: Calibration from the highest P(not supported) in an answer to P(the answer is
             hallucinated); ``None`` if the scores are not calibrated.
-        work: Numbers of texts and claims that were read so far.
+        work: Counts of what was read so far, by name, such as ``texts_read``.
     """
 
     @property
@@ -207,7 +209,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # the tables of the embedded model find evidence to quote
+            verify(find_model())  # its tables are used to find the evidence to quote
             judge = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -286,7 +288,7 @@ class Detector:
         return self._info
 
     def info_at(self, operating_point: str | float) -> DetectorInfo:
-        """Return name, revision and threshold of this detector at another operating point.
+        """Return name and revision of this detector, with the threshold of an operating point.
 
         Raises:
             SettingError: If there is no such operating point.
@@ -318,7 +320,7 @@ class Detector:
 
     @property
     def work(self) -> dict[str, int]:
-        """Numbers of texts, sentences, second looks and word pieces that were read so far."""
+        """Counts of texts, sentences and word pieces read so far, and of second looks, by name."""
         return self._judge.work
 
     def detect(
@@ -395,7 +397,7 @@ class Detector:
                     failure = error
                     break
                 waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                # Queue enough examples to keep all threads busy, not all: there may be millions.
+                # Queue only as many examples as keep all threads busy: there may be millions.
                 if len(waiting) > 2 * self._threads:
                     yield waiting.popleft().result()
             while waiting:

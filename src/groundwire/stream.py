@@ -1,6 +1,6 @@
 """The stream, which checks an answer while it arrives, claim by claim.
 
-A finished answer is fed to a stream in one piece, so it has the same result as a streamed one.
+A finished answer is fed to a stream in one piece, so it has the same result as a streamed answer.
 """
 
 import logging
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class ScoringSession(Protocol):
-    """Interface of a scoring backend for one answer: it scores the claims against fixed sources.
+    """Interface of a session, which scores the claims of one answer against the sources.
 
     Attributes:
         evidence: The sources, cut into passages.
@@ -74,8 +74,8 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged. Later text does not change the verdicts
             on the text before it.
-        clear_to: Offset of the first claim with spans that :meth:`Stream.finish` may still take
-            back (see ``min_pieces``); ``judged_to`` if there is none.
+        clear_to: Offset up to which the spans are final. :meth:`Stream.finish` may still take back
+            the spans after it, if ``min_pieces`` is not reached; otherwise it is ``judged_to``.
     """
 
     detection: Detection

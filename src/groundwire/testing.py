@@ -38,7 +38,7 @@ class SharedDetector:
     """Loads the embedded reader at its first use, once for a process."""
 
     def __init__(self) -> None:
-        #: Operating point for calls without one. With ``None`` the detector uses its own.
+        #: Operating point for calls that name none; ``None`` means the detector's own.
         self.operating_point: str | float | None = None
         self._detector: Detects | None = None
         self._lock = Lock()

@@ -1,9 +1,9 @@
 """Makes evidence of sources: cuts and indexes passages, and selects some of them for each claim.
 
-All passages are indexed, so that a claim can be read with any of them. It is read only with the
-best-ranked, so the cost of a claim does not grow with the sources. All results depend on the
-content of the sources and never on their order: passages are sorted by the hash of their content,
-equal passages count once, and word weights come from a shipped table, not from the request.
+All passages are indexed, but a claim is read only with the best-ranked passages, so its cost does
+not grow with the sources. All results depend on the content of the sources and never on their
+order: passages are sorted by the hash of their content, equal passages count once, and word weights
+come from a shipped table, not from the request.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from groundwire.detection.values import EvidenceRef, Reason
 
 #: Word pieces of passages that a claim is read with in one look, special tokens included.
 SELECTED_PIECES = 1024
-#: Shares of the best passage's score that a passage needs to be read, in the first look and in the
-#: second. Passages below say nothing about the claim, and unrelated text should not change its
-#: verdict. The second look, which can only clear a claim of a finding, needs a higher share.
+#: A passage is read only if it has at least this share of the best passage's score: in the first
+#: look, and in the second. A passage with a lower score says nothing about the claim. The share is
+#: higher in the second look, because that look can only clear a claim of a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: A source is read if its best passage has at least this share of the best score of all passages.
 #: Two texts on the subject of the claim both reach it, and a text on another subject with some of
@@ -45,7 +45,8 @@ class WordWeights:
         vectors: Embedding of each word piece on its own: the output of the embedding model, reduced
             by PCA (as in model2vec, https://github.com/MinishLab/model2vec); shape
             ``(vocabulary, 128)``, int8.
-        scales: Factor of each row of ``vectors`` in a mean, with its IDF; shape ``(vocabulary,)``.
+        scales: Factor of each row of ``vectors`` in a mean; it includes the IDF of the word piece.
+            Shape ``(vocabulary,)``.
     """
 
     idf: NDArray[np.float32]
@@ -117,7 +118,7 @@ class Evidence:
 
         Args:
             sources: The sources of the answer; equal ones count once.
-            cut: Function that cuts one source: :func:`.passages.cut_source`, or a cache before it.
+            cut: Function that cuts one source: :func:`.passages.cut_source`, or a cache of it.
             words: Weights and vectors of word pieces.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
@@ -225,7 +226,7 @@ class Evidence:
     def _lines(self, query: "Query", chosen: Sequence[int]) -> Iterator[tuple[int, PassageLine]]:
         """Yield the lines of chosen passages that share words with a query, best first.
 
-        Each comes after the index of its passage.
+        Each line is in a pair with the index of its passage.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -278,7 +279,10 @@ class Query:
         question: NDArray[np.int32] | None = None,
         before: NDArray[np.int32] | None = None,
     ) -> "Query":
-        """Make the query of a claim. Its context counts less, and helps if the claim says "it".
+        """Make the query of a claim.
+
+        The question and the claim before have a lower weight than the claim. They tell what an "it"
+        in the claim refers to.
 
         Args:
             claim: Word pieces of the claim.
@@ -298,7 +302,7 @@ class Query:
 class LexicalIndex:
     """Inverted index: which word piece occurs in which passage, and how often.
 
-    An element of the arrays ``ids``, ``passages`` and ``gains`` is one posting.
+    A posting is one word piece in one passage: an element of ``ids``, ``passages`` and ``gains``.
     """
 
     n_passages: int
@@ -324,7 +328,7 @@ class LexicalIndex:
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the BM25 score of every passage, over the query's total weight: about 0 to 1.
+        """Return each passage's BM25 score, divided by the total weight of the query: about 0 to 1.
 
         Args:
             ids: Distinct word pieces of the query.

@@ -36,7 +36,7 @@ class Source:
 
     @classmethod
     def of(cls, value: "SourceLike", index: int = 0, *, metadata: Collection[str] = ()) -> Self:
-        """Read a source from any of the kinds that users have at hand.
+        """Make a source from a value of any accepted kind.
 
         Args:
             value: A text; a :class:`Source`; a document: a mapping with a text under one of
@@ -125,7 +125,7 @@ def id_of(document: object) -> object:
 
 
 def unscored(value: object) -> object:
-    """Return the document of a ``(document, score)`` pair of a vector store; else the value."""
+    """Return the document of a ``(document, score)`` pair, and any other value unchanged."""
     match value:
         case (document, Real()) if isinstance(value, tuple) and text_of(document) is not None:
             return document
@@ -160,7 +160,7 @@ class Example:
 
     @classmethod
     def of(cls, *, sources: Iterable[SourceLike], answer: str, question: str | None = None) -> Self:
-        """Build an example from the kinds of values that users have at hand.
+        """Build an example; its sources may be of any kind that :meth:`Source.of` accepts.
 
         Raises:
             EmptyAnswerError: If the answer has no visible text.

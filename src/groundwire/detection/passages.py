@@ -27,7 +27,7 @@ _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "nu
 _SWITCH = re.compile(
     r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
 )
-#: Version of the rules for cutting, which is part of the cache key: raise it when they change.
+#: Version of the rules for cutting. It is part of the cache key: raise it when the rules change.
 PASSAGE_RULES = 2
 
 
@@ -167,8 +167,8 @@ def cut_source(
     Args:
         source: The source to cut.
         pieces: The tokenizer.
-        reads: Returns whether the model can read a line. Other lines are left out of the passages,
-            and count in ``offered_chars``.
+        reads: Function that returns whether the model can read a line. Lines that it cannot read
+            are left out of the passages, but count in ``offered_chars``.
     """
     lines = lines_of(source.text)
     readable = [line for line in lines if reads(line.reading)]
@@ -230,7 +230,7 @@ class _Pack:
         self.n_own_chars += (line.end - line.start) if is_new else 0
 
     def next(self, *, carries: bool, room: int) -> "_Pack":
-        """Make the next pack; with ``carries`` the last line of this one begins it, if short."""
+        """Make the next pack; with ``carries`` it begins with this pack's last line, if short."""
         following = _Pack()
         line, ids = self.lines[-1]
         if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):

@@ -1,4 +1,4 @@
-"""Makes examples of rows: of JSON objects, or of rows of a table.
+"""Makes examples from rows: from JSON objects, or from the rows of a table.
 
 A row has sources, an answer, and perhaps a question and an id. Other keys are ignored.
 """

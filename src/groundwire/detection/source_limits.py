@@ -1,4 +1,4 @@
-"""Applies DVARA's limits on sources: leaves out those that are too long, and those too many.
+"""Leaves out sources beyond DVARA's limits on their length and on their number.
 
 The library itself reads all sources. Where limits are set, the result shows the sources that were
 left out: they count as evidence that was offered and not indexed, so the outcome is at best
@@ -78,7 +78,7 @@ def limit_by(
 
     Args:
         sources: The sources.
-        n_chars: Returns how many characters a source has.
+        n_chars: Function that returns the number of characters of a source.
         max_sources: Greatest number of sources that are kept; 0 or less keeps all.
         max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
     """

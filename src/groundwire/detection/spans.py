@@ -65,7 +65,7 @@ def reduce_tokens(
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
         text: The answer.
         threshold: Threshold in (0, 1]. A float32 score is compared with the threshold in float32.
-        allow_zero: Whether 0 is a threshold too: it flags everything.
+        allow_zero: Whether the threshold may be 0, which flags everything.
 
     Returns:
         The spans, disjoint and in reading order, the number of flagged word pieces, and the highest

@@ -473,7 +473,7 @@ def read_operating_point(text: str) -> str | float:
 
 
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
-    """Return the worst label of a claim's spans, or ``unchecked`` if the claim has a reason."""
+    """Return the worst label of a claim's spans; with a reason, the claim is ``unchecked``."""
     if reason is not None:
         return Label.UNCHECKED
     return max((span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED)

@@ -124,7 +124,7 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # Also after an error; else the next caller would wait for this computation forever.
+            # Remove it after an error too; otherwise the next caller would wait for it forever.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)

@@ -60,9 +60,9 @@ class Task:
         architecture: End of the class name of such models, such as ``ForTokenClassification``.
         what: Name of this kind of model, for messages, such as ``a token classifier``.
         why: Why no other kind of model can be used, for messages.
-        labels: Returns the indices of the relevant classes in ``config.json``, or raises
-            ModelError.
-        suffix: End of the folder name of exported graphs; another one for each task.
+        labels: Function that finds the indices of the relevant classes in a ``config.json``, or
+            raises ModelError.
+        suffix: End of the folder name of exported graphs, different for each task.
     """
 
     architecture: str

@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts, a row of length 1 each; an empty text has zeros."""
+        """Return a row for each text: a vector of length 1, or zeros for an empty text."""
         ...
 
     def reads(self, text: str) -> bool:
@@ -123,8 +123,8 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths in characters of the parts of a word that are counted, with a mark at each end of the
-#: word as a character.
+#: Lengths in characters of the parts of a word that are counted. A mark at each end of the word
+#: counts as a character.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1

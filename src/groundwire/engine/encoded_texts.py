@@ -1,4 +1,4 @@
-"""Keys and values of texts that the reader has read alone, from the cache or computed."""
+"""Encodes single texts into the keys and values that claims attend to, and caches these."""
 
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor

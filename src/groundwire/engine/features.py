@@ -28,8 +28,9 @@ FEATURE_RULES = 2
 
 #: Number of neighbours on either side of a piece that are looked up in the lines of evidence.
 _WINDOW = 12
-# Bounds between the codes of _support_code: for the best score of the lines that have the piece,
-# for how far it is behind the best score of all lines, and for the latter if no line has the piece.
+# Bounds between the codes of _support_code: for the best score of the lines that have the piece
+# (_COVERED), for its distance from the best score of all lines (_BEHIND), and for the best score of
+# all lines if no line has the piece (_ELSEWHERE).
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -138,7 +139,7 @@ def longest_runs(
 def line_support(
     ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Tell, for each piece, whether the line that has the piece's neighbours has the piece too.
+    """Return for each piece a code: whether the line with the piece's neighbours has the piece too.
 
     "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. A line's
     score for a piece is its share of the IDF of the twelve pieces before and after that piece. The

@@ -33,7 +33,7 @@ class CrossWeights:
     Attributes:
         pieces: Weight of the cross-encoder's logits of each word piece.
         claim: Weight of the cross-encoder's logits of the whole claim, which are added to each word
-            piece: it tells better whether a claim is wrong than which of its words are wrong.
+            piece: a cross-encoder tells better whether a claim is wrong than which words are.
     """
 
     pieces: float = 1.0
@@ -47,7 +47,7 @@ class PartScores:
     Attributes:
         logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
         sentence: Logits of the part as a whole, in the same order, shape ``(3,)``.
-        chosen: Indices of the passages that it was read with.
+        chosen: Indices of the passages that the part was read with.
     """
 
     logits: NDArray[np.float32]

@@ -152,7 +152,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about the latter.
+    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about the
+    # quotation.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
@@ -171,9 +172,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 class PromptHead:
     """The map from a prompt's embedding and features to P(needs a check), calibrated.
 
-    It has three linear maps. The first is trained on prompts, as people write them, that are hard
-    to decide about; the second on public data sets, whose prompts differ in other ways. The third
-    gives the weights of the first and the second.
+    It has three linear maps. The first is trained on hard prompts as people write them, the second
+    on prompts of public data sets. The third decides how much each of these two counts.
 
     Attributes:
         views: Weights of the embedding for each map and view, shape ``(3, 5, 384)``.
@@ -213,7 +213,7 @@ class PromptHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights in half precision to an ``.npz`` file; same weights, same bytes."""
+        """Write the weights in half precision to an ``.npz`` file; equal weights, equal bytes."""
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),

@@ -1,4 +1,4 @@
-"""The reader, the default detector: it encodes each passage once; claims attend to a few."""
+"""The reader, the default detector. It encodes each passage once, and a claim attends to a few."""
 
 import logging
 import os
@@ -254,7 +254,7 @@ class ReaderSession:
         if self._is_open():
             self._texts.encode_ahead(passage.ids, is_wanted=self._is_open)
         if self._is_open():
-            # A cached property that the rules need later: computed now, no user waits for it.
+            # Computes this cached property, which the rules need later, while no user waits for it.
             _ = passage.quantities
 
     def _is_open(self) -> bool:
@@ -488,7 +488,7 @@ class ReaderSession:
 
 
 def _require_finite(scores: RawScores) -> None:
-    # To be called before calibration, which would turn an infinite logit into a confident verdict.
+    # Call this before calibration, which would turn an infinite logit into a confident verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 

@@ -4,8 +4,8 @@ from enum import IntEnum
 
 #: Positions of a judged sentence run from here to 511; those of all other texts from 0 to 255.
 SENTENCE_START = 256
-#: How many earlier sentences of the answer a sentence attends to, in readers that attend to any
-#: (:attr:`.architecture.Architecture.recalls`).
+#: Number of earlier sentences of the answer that a sentence attends to, in readers for which
+#: :attr:`.architecture.Architecture.recalls` is true.
 RECALLED_SENTENCES = 3
 
 

@@ -55,7 +55,7 @@ class Turns:
             self._give_back()
 
     def ahead(self, job: Callable[[], None]) -> None:
-        """Run a job in the background; it takes its turn itself.
+        """Run a job in the background; the job itself has to take a turn.
 
         Jobs begin in the order given. An error in a job is ignored: the answer that needs the
         result computes it again, and meets the error there.

@@ -12,11 +12,11 @@ from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 #: The highest P(not supported) that words keep if a rule finds that they plainly follow from the
 #: evidence.
 SETTLED_PROBABILITY = 0.1
-#: If the model gives such words this P(not supported) or more, the rule's finding is ignored: four
-#: fifths of these words are wrong.
+#: If the model gives such words this P(not supported) or more, the rule's finding is ignored,
+#: because four fifths of such words turned out to be wrong.
 SETTLED_BELOW = 0.65
 
-#: The map from the model's log-odds to log-odds that combine rule and model
+#: Scale and offset of the map from the model's log-odds to log-odds that combine rule and model
 #: (:func:`combined_probability`).
 _COMBINED_SCALE, _COMBINED_OFFSET = 0.82, 0.92
 
@@ -80,8 +80,8 @@ class TokenScores:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
             start. The tokenizer's own ranges: some begin with a space, some are empty, and several
             pieces of one character have the same range.
-        probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]. NaN where the model
-            computed none.
+        probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]; NaN for a word piece
+            that the model could not judge.
         question_shortened: Whether only the beginning and the end of the question were read.
     """
 
@@ -140,13 +140,13 @@ class ClaimScores:
     def compared(
         cls, similarity: float, evidence: tuple[EvidenceRef, ...], n_unread: int
     ) -> "ClaimScores":
-        """Make the scores of a claim that was compared with the sources as a whole."""
+        """Make the scores of a claim for which a detector gives a similarity, not probabilities."""
         no_offsets, no_labels = np.empty((0, 2), np.int32), np.empty((0, 3), np.float32)
         return cls(no_offsets, no_labels, evidence, None, n_unread, similarity)
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
-        """Make the scores of a claim that was not judged, which have a reason alone."""
+        """Make the scores of a claim that was not judged: there is only the reason."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
 
     @property
@@ -180,8 +180,8 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # Read from the model's own probabilities: a probability that another rule has raised
-            # is not a second opinion.
+            # Use the model's own probabilities: one that another rule has raised is not a second
+            # opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))

@@ -9,7 +9,7 @@ from groundwire.engine.scheduler import Turns
 
 
 class SharedResources:
-    """Threads, a scheduler and caches. Whoever makes a value of this class closes it.
+    """Threads, a scheduler and caches. The code that makes a value of this class must close it.
 
     Attributes:
         threads: How many texts are read at a time.
@@ -35,7 +35,8 @@ class SharedResources:
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
         """Make threads and caches; ``cache_mb`` is the size of both caches in 1,000,000 bytes."""
         budget = int(cache_mb * 1e6)
-        # The word pieces of a source take a hundredth of the memory of its keys and values.
+        # The word pieces of a source take a hundredth of the memory of its keys and values, so a
+        # tenth of the budget is enough for them.
         for_sources = budget // 10
         return cls(
             threads,

@@ -42,7 +42,7 @@ WHOLE_LINES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityBackend:
-    """An embedder, with the tokenizer that cuts sources, and a cache of vectors.
+    """The backend of the similarity detector: an embedder, a tokenizer that cuts sources, caches.
 
     Attributes:
         name: Name of the detector in options and results.

@@ -23,7 +23,7 @@ from groundwire.text.segment import Segment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenClassifierBackend:
-    """A loaded checkpoint, with the tables that find evidence to quote beside its verdicts."""
+    """The backend of a loaded checkpoint, with word tables to find evidence that can be quoted."""
 
     name: str
     revision: str
@@ -72,7 +72,7 @@ class TokenClassifierBackend:
 
 
 class TokenClassifierSession:
-    """One answer, judged once it is complete, since each verdict may depend on all of its words."""
+    """Judges one answer when it is complete, because each verdict may depend on all its words."""
 
     is_incremental = False
 

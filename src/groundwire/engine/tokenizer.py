@@ -44,7 +44,7 @@ class WordPieces:
         self.unknown_id = self._special("[UNK]")
 
     def encode(self, text: str) -> Pieces:
-        """Cut one text into word pieces; an empty text gives none."""
+        """Cut one text into word pieces; an empty text has no word pieces."""
         # Faster than tokenizers' encode_batch, which hands even one text to another thread.
         return _pieces(self._tokenizer.encode(text, add_special_tokens=False))
 

@@ -142,9 +142,10 @@ class Frame:
 def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
-    These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If no
-    class of two has such a name, it is the class with a name such as ``hallucinated``; if the names
-    say nothing (``LABEL_0``, ``LABEL_1``), it is the second class, as in all published detectors.
+    These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If a
+    model has two classes and neither has such a name, it is the class with a name such as
+    ``hallucinated``; if the names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class,
+    as in all published detectors.
 
     Args:
         config: A model's ``config.json``, with the names in ``id2label``.

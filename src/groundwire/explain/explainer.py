@@ -85,11 +85,11 @@ class Explainer:
         entailment_threshold: float = ENTAILMENT_THRESHOLD,
         drops_entailed: bool = True,
     ) -> None:
-        """Make an explainer of a function; :meth:`load` makes one of a model.
+        """Make an explainer from a function; :meth:`load` makes one from a model.
 
         Args:
-            judge: Returns P(entailed), P(neutral) and P(contradicted) of a claim by some lines of
-                evidence.
+            judge: Function that returns P(entailed), P(neutral) and P(contradicted) of a claim by
+                some lines of evidence.
             name: Name of the explainer.
             revision: Revision of the judge: the commit of a hub model, or a hash of its files.
             takes_detectors: Whether the entailment that the detector computed is used, instead of

@@ -62,11 +62,11 @@ def explain(
     Args:
         detection: The detection. It is not changed.
         sources: The sources that the answer was checked with, with the same ids.
-        judge_entailment: Returns P(entailed), P(neutral) and P(contradicted) of a claim by its
-            evidence. The hypothesis is always a whole claim, since a span such as "1950" says
-            nothing alone. If the function raises an exception, the spans of the claim are left
-            unexplained, with the reason. With ``None``, the entailment in the detection is used,
-            and spans of claims without it are left unexplained.
+        judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
+            claim by its evidence. The hypothesis is always a whole claim, since a span such as
+            "1950" says nothing alone. If the function raises an exception, the spans of the claim
+            are left unexplained, with the reason. With ``None``, the entailment in the detection is
+            used, and spans of claims without it are left unexplained.
         threshold: If a span's label has a lower probability, severity is one less; in (0, 1].
         entailment_threshold: A span whose claim has this P(entailed) or more may be a false
             positive (:func:`is_false_positive`); in (0, 1].

@@ -30,9 +30,9 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then those lines of the same sources that
-        have most in common with the claim; a line with a quantity of a kind and unit that the span
-        has too gets two points more.
+        First come the lines that the detection names, then the lines of the same sources that share
+        most content words with the claim. A quantity of a kind and unit that the span has too
+        counts as two words.
 
         Args:
             span: The marked span.

@@ -48,7 +48,8 @@ _WORK = re.compile(
     rf"|\((?P<cited>{_AUTHOR}), (?P<cited_year>(?:19|20)[0-9]{{2}})[a-z]?\)"
 )
 
-# "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the start of a line.
+# The number of a passage within a source: "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the start of
+# a line.
 _OWN_ID = re.compile(
     r"\[(?P<id>[A-Za-z_]{0,16}[0-9]{1,6})\]"
     r"|\b(?:passage|source|document|doc|excerpt)\W{0,4}(?P<number>[0-9]{1,6})\b"
@@ -58,7 +59,7 @@ _OWN_ID = re.compile(
 
 
 class Library:
-    """Looks up whether the sources of an answer have the ids, links and works it refers to."""
+    """Looks up whether sources have the ids, links and works that an answer refers to."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._n_sources = len(sources)
@@ -124,7 +125,7 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     """Find the references of a claim to things that no source has.
 
     * The id of a source, such as ``[S7]``, is fabricated if no source has this id, no source has
-      this place in the list (counted from 0 or from 1), and no source numbers a passage so.
+      this place in the list (counted from 0 or from 1), and no source has a passage of this number.
     * A link or DOI is fabricated if no source has it, without scheme and ``www.``, in its text,
       title or id.
     * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both

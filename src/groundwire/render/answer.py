@@ -194,7 +194,7 @@ def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator
 
 
 class _Stretch(NamedTuple):
-    """A stretch of the answer, with the numbers of its claim and of its span, each 0 if none."""
+    """A stretch of the answer, with the numbers of its claim and its span; 0 if it has none."""
 
     start: int
     end: int
@@ -258,7 +258,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; if that would hide a marked letter, as plain text."""
+    """Divide the answer by its Markdown; if this hides a marked letter, return it as plain text."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(
@@ -288,7 +288,7 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
     """Cut a piece where a claim or a span begins or ends."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
-    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first with its end after start
+    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first that ends after start
     for stretch in islice(stretches, at, None):
         first, last = max(stretch.start, piece.start), min(stretch.end, piece.end)
         if first >= piece.end:

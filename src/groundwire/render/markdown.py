@@ -132,7 +132,7 @@ def _tag(token: "Token") -> str:
 
 
 def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[int]:
-    """Return the source offsets of a block's characters; each of its lines ends a source line."""
+    """Return the source offsets of a block's characters, whose lines are ends of source lines."""
     places: list[int] = []
     for number, part in enumerate(content.split("\n")):
         if number >= len(lines) or (at := lines[number].rfind(part)) < 0:

@@ -1,9 +1,9 @@
-"""Finds cues: words that say what a prompt asks for, under one name for all languages.
+"""Finds cues in prompts: words that say what a prompt asks for, in any of nine languages.
 
-The embedded encoder reads English only. But in any language few words say what a prompt asks for,
-so ``cues.txt`` lists them: *who*, *wer*, *qui* and *誰* are the cue ``who``. A classifier that
-learned a cue from English prompts thereby knows it in German, French, Spanish, Italian, Portuguese,
-Dutch, Chinese and Japanese.
+The embedded encoder reads English only. But each language has only a few such words, and
+``cues.txt`` lists them under one name: *who*, *wer*, *qui* and *誰* are the cue ``who``. So a
+classifier that learned a cue from English prompts also knows it in German, French, Spanish,
+Italian, Portuguese, Dutch, Chinese and Japanese.
 """
 
 import re
@@ -57,7 +57,7 @@ def is_english(plain_words: list[str]) -> bool:
 
 @cache
 def common_words() -> dict[str, frozenset[str]]:
-    """Read the common short words by which each language in Latin script is recognised."""
+    """Read common short words of each language in Latin script, by the code of the language."""
     lists = read_lists(Path(__file__).with_name("cues_languages.txt"))
     return {name: frozenset(listed.split()) for name, listed in lists.items()}
 
@@ -107,7 +107,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the cues of a normalised text, each after the index of the word at which it begins.
+    """Yield pairs for the cues of a normalised text: the index of the first word, and the cue.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

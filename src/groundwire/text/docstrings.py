@@ -8,9 +8,9 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """Return the text of a docstring, and by name its entries about parameters or attributes."""
+    """Split a docstring into its text and the descriptions of its parameters or attributes."""
     text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
-    # Two spaces set "[default: ...]" off from the text, even where a line begins with it.
+    # Two spaces stand before "[default: ...]", also where a line break stood before it.
     entries = {
         name: re.sub(r"\n +", " ", re.sub(r"\n +(?=\[default: )", "  ", entry))
         for name, entry in _ENTRY.findall("".join(rest))

@@ -1,9 +1,9 @@
 """Identifies the language of a short text by its script, and in Latin script by common words.
 
-If neither shows the language, the result is ``None`` and no guess. A model of letter sequences
-(py3langid) was tried: on prompts of five words it names a wrong language with confidence ("When was
-Einstein born?" is German to it), and it takes longer to load than the embedded model. Prompts are
-short, but nearly every sentence in them has a question word, an article or a preposition.
+If neither shows the language, the result is ``None``. Nearly every sentence, however short, has a
+question word, an article or a preposition. A model of letter sequences (py3langid) was tried and
+rejected: on prompts of five words it is confident and wrong (it takes "When was Einstein born?" for
+German), and it takes longer to load than the embedded model.
 """
 
 import re
@@ -28,28 +28,29 @@ _SCRIPTS = (
     "KANNADA kn, MALAYALAM ml, GUJARATI gu, BENGALI bn, LAO lo, KHMER km, MYANMAR my, HIRAGANA ja, "
     "KATAKANA ja, CJK zh"
 )
-#: Scripts in which nearly all texts of today are of one language → the code of that language.
+#: Name of a script that hardly any other language uses today → the code of its language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
 _UKRAINIAN = frozenset("іїєґ")
 _RUSSIAN = frozenset("ыэёъ")
 _PERSIAN = frozenset("پچژگ")
 
-#: Codes of all languages that :func:`identify` can return, so a condition may name them.
+#: Codes of all languages that :func:`identify` can return.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
 #: Characters at the beginning of a text that are read: enough to identify its language.
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-#: A word with only white space before the next word. In a list of names, commas stand between.
+#: A word that only white space separates from the next word, as in sentences. Words in a list of
+#: names do not match, because commas separate them.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
-#: Least number of different common words of one other language in a foreign text. On sixty short
-#: texts, two such words distinguished all texts in seven other languages from the English texts,
-#: some of which had foreign names, quotes and code.
+#: Least number of different common words of another language in a text that counts as foreign. On
+#: sixty short texts, this number separated all texts in seven other languages from the English
+#: texts, even from those with foreign names, quotes and code.
 _MIN_FOREIGN = 2
-#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
-#: lists of foreign names.
+#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters. It is higher,
+#: because a long text may contain lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
 _SMALL_CHARS = 3
 
@@ -111,9 +112,9 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Return whether a text spells a whole number in words of another language than English.
+    """Return whether a text spells the number ``figure`` in words, in a language but English.
 
-    Known are the numbers from 2 to 20, and the tens to 100.
+    Numbers from 2 to 20 and the tens up to 100 are recognised.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True

@@ -1,7 +1,7 @@
 """Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
 
-A Markdown parser would find more structure, but more wrong structure too, since prompts are seldom
-Markdown throughout. This module has to keep exact offsets and lose no text.
+No Markdown parser is used: prompts are seldom Markdown throughout, so it would often find structure
+where there is none. This module also has to keep exact offsets and lose no text.
 """
 
 import re
@@ -91,7 +91,7 @@ def fence_after(row: str, fence: str) -> str:
 
 
 def breadcrumb(titles: Sequence[str]) -> str:
-    """Join the two innermost headings; return the innermost alone if both are too long."""
+    """Join the two innermost headings; if that is too long, return the innermost heading alone."""
     joined = " > ".join(titles[-2:])
     return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
 
@@ -165,8 +165,8 @@ def passage_title(rest: str, following: str) -> str:
         following: The next row.
 
     Returns:
-        The text after "Title:"; or else ``rest``, if it is short, no sentence, and text follows;
-        or else an empty text.
+        The text after "Title:". Without it, ``rest`` if that is short, does not end like a
+        sentence, and another row follows; otherwise an empty text.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

@@ -42,9 +42,10 @@ _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-# Most characters per character of text that may be read as data in vain, so that time is linear.
+# Most characters, per character of the text, that may be parsed as data and turn out not to be
+# data. The limit keeps the time linear.
 _MAX_WASTE = 2
-# Greatest depth of nesting of data in prose that is itself a value in data.
+# Prose in data may have data in it again, and so on: the most levels of data that are parsed.
 _MAX_DEPTH = 2
 
 
@@ -106,7 +107,7 @@ _LIST_KEYS = words("""
 """)
 # Keys of the title of a record, in order of preference.
 _TITLE_KEYS = ("title", "name", "source")
-# Least length of the text of a record that is a passage.
+# A shorter value of a record is not the text of a passage, whatever its key.
 _MIN_TEXT_CHARS = 60
 # A shorter value is not cut into sentences: "Available. Released 2023".
 _MIN_CUT_CHARS = 60
@@ -145,8 +146,8 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
 def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
     """Map the number of each object that has both a title and a text to its title.
 
-    The title becomes the heading of all fields of the object. With different headings they could
-    not share a passage.
+    The title becomes the heading of all fields of the object, because fields with different
+    headings could not share a passage.
     """
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
@@ -198,8 +199,8 @@ def _lines_of_field(
         decoded = decode(text, field.value_start, field.end)
         parts = _prose_lines(decoded.text, depth) if _is_long(decoded.text) else []
         if len(parts) > 1:
-            # The nearest key is enough: the whole path before each sentence of a long text would
-            # take the room of its words.
+            # Each sentence of a long text is labelled with the nearest key alone. The whole path
+            # would leave less room for the words of the sentence.
             label = [shortened(key) for key in path[-1:]]
             for i, part in enumerate(parts):
                 yield Line(

@@ -1,11 +1,11 @@
-"""Shortens prompts for the models that classify prompts.
+"""Prepares prompts for the models that classify them: shortens long ones, adds context to short.
 
 The detector does not use this module: it reads the whole question.
 """
 
 #: Characters of a prompt that the models read, half of them at each end.
 MAX_CHARS = 4_000
-# Most words of a question that may refer to the previous one: "Thanks! And the second one?"
+# A question of at most this many words may refer to the previous question: "And the second one?"
 _FEW_WORDS = 6
 
 

@@ -46,7 +46,7 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
         while first <= last and end - tokens[first][0] > width:
             found -= hits[first]
             first += 1
-        # Of the windows with the same hits take the earliest, which shows the text before them.
+        # Of several windows with the same hits, take the earliest: it shows more text before them.
         if first <= last and found > best[0]:
             best = (found, tokens[first][0], end)
     _, start, _ = best

@@ -39,8 +39,8 @@ _ESCAPE = re.compile(
     r"|(?P<one>.))",
     re.DOTALL,
 )
-# The one-letter escapes of JSON and of Python. Every escape that one of them writes means the same
-# in the other or does not exist there, so one table serves both.
+# The one-letter escapes of JSON and of Python. One table serves both, because no escape has one
+# meaning in JSON and another in Python.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
 _SPACE = re.compile(r"\s*+")
 _QUOTE = re.compile(r"\s*+[\"']")
@@ -52,8 +52,9 @@ _IDENTIFIER = re.compile(r"[\w.\-]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: Most keys of its path that a leaf keeps, and most characters of each key but its own. Without
-#: these limits every leaf in deep nesting would repeat a long path, at quadratic cost.
+#: A leaf keeps at most this many keys of its path, and at most this many characters of each key but
+#: its own. Without these limits every leaf in deep nesting would repeat a long path, which costs
+#: quadratic time and memory.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
@@ -189,8 +190,8 @@ def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
     """Read the one object or list that begins at a place in a text.
 
     Returns:
-        The leaves of the object or list, and the offset after it. If the text there is no data: no
-        leaves, and the offset up to which it was read to find that out.
+        The leaves of the object or list, and the offset after it. If the text there is no data, the
+        list is empty, and the offset says up to where the text was read.
     """
     scan = _Scan(text)
     try:
@@ -206,7 +207,7 @@ def _after_space(text: str, position: int) -> int:
 
 
 class _NotDataError(Exception):
-    """A text is no data; ``position`` is the offset up to which it was read to find that out."""
+    """A text is not data; ``position`` is the offset up to which the text was read."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -228,7 +229,7 @@ class _Frame:
     is_item: bool
     lists: int = 0  # number of this list if it is a numbered list (see DataField.listing), else 0
     is_used: bool = False  # whether the container has elements
-    key: str | None = None  # key that has been read while its value has not
+    key: str | None = None  # key whose value has not been read yet
     key_start: int = 0
 
 

@@ -24,7 +24,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line, safe to print as by :func:`visible`."""
+    """Write a text on one line, and make it safe to print with :func:`visible`."""
     return visible(" ".join(text.split()))
 
 

@@ -24,7 +24,7 @@ def _pairs(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """Map each word of some pairs to its opposites."""
+    """Return a map from each word in pairs of opposites to the opposites of the word."""
     found: dict[str, set[str]] = {}
     for one, other in pairs:
         found.setdefault(one, set()).add(other)

@@ -40,7 +40,7 @@ _COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*(.+?)\s*(?:\*/|-->)?$")
 
 
 class AsideFinder:
-    """Finds the asides of one answer while it arrives."""
+    """Finds the asides of one answer while it arrives: the parts that claim nothing."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
         """Make a finder for one answer.
@@ -210,7 +210,7 @@ class AsideFinder:
         return url in self._links or self._known.writes(url)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id is that of a given source, or its position, such as S0 or 1."""
+        """Return whether each id names a given source, by its id or its position (S0, 1)."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))

@@ -35,13 +35,11 @@ class KnownWords:
         return bool(self._places(word))
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether some words are known.
-
-        They are if the question has them all, or if one source has all that the question lacks.
+        """Return whether all words are in the question, or the others are all in one source.
 
         Args:
             found: The words, in lower case.
-            in_question: Whether the sources do not count: the question must have all words.
+            in_question: Whether the question must have all words, so that no source counts.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
         if not places:
@@ -53,9 +51,10 @@ class KnownWords:
         return any(text.casefold() in each for each in self.texts)
 
     def lacks(self, found: Sequence[Word]) -> bool:
-        """Return whether the sources have none of the content words among some words, in any form.
+        """Return whether no source has any of the content words among ``found``, in any form.
 
-        It is false in doubt.
+        It is false if there is no content word, if a word is a negation, or if the sources are too
+        long to be searched in full.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
@@ -97,7 +96,7 @@ def _forms(word: str) -> set[str]:
 
 
 def has_form(word: str, among: Collection[str]) -> bool:
-    """Return whether a word, or a word of which it is a form, is among others."""
+    """Return whether ``among`` has a word, or a word of which it may be a form."""
     return any(form in among or (len(form) > 3 and f"{form}s" in among) for form in _forms(word))
 
 

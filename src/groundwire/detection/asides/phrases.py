@@ -21,7 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Most words that a title with a question may have which are neither in the sources nor asked for.
+#: Most words of a title with a question mark that are neither in the sources nor in the question.
 _MAX_FREE = 2
 #: Verbs that a question begins with, or that stand behind its subject.
 _AUXILIARY = words(
@@ -57,7 +57,7 @@ _OBJECT = re.compile(
 
 
 def _phrases(name: str) -> re.Pattern[str]:
-    """Return the pattern of a list of phrases; its groups match the free words, ``~`` in a list."""
+    """Return the pattern of a list of phrases. Its groups are the free words, ``~`` in the list."""
     text = re.sub(r"\n\s+", "", LISTS[name])
     for each in ("names", "thing"):
         text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
@@ -80,16 +80,16 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 class Phrases:
     """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
 
-    Their other words must be general words, or words of the sources or the question.
+    The free words in a phrase must be general words, or words of the sources or the question.
     """
 
     def __init__(self, known: KnownWords) -> None:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of aside of a text, which is that of its last clause.
+        """Return the kind of aside of the last clause of a text.
 
-        ``None`` if a clause is neither a listed phrase nor an intro.
+        Return ``None`` if any clause of the text is neither a listed phrase nor an intro.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
@@ -151,7 +151,7 @@ class Phrases:
             return False
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
-            left.remove(last[1])  # the subject of the text after it, which no source need name
+            left.remove(last[1])  # the subject of the text below, which no source has to name
         return not any(map(asserts, left)) and all(
             is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
         )
@@ -182,8 +182,8 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS:
             return False
-        # Do not test the first word: "Costs" may begin a title, while in "Pro costs" it may be a
-        # verb.
+        # Do not test a first word that is common in titles: "Costs" begins a title, but in "Pro
+        # costs" it may be a verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
             return False

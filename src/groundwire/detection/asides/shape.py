@@ -12,13 +12,13 @@ _NEXT_LINE, _NEXT_ITEM = (
     re.compile(r"\n([ \t]*)[^\s]*\s*$"),
     re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$"),
 )
-#: Characters at each end of the text between two segments that are read.
+#: Number of characters that are read at each end of the text between two segments.
 _SEEN_CHARS = 300
 BOLD = re.compile(r"[*_]{1,3}[^*]+[*_]{1,3}[:.]?")
 
 
 class Shape:
-    """The form of a segment.
+    """The form of a segment: whether it looks like a title, an intro, a list item or a table row.
 
     Attributes:
         text: Text of the segment.
@@ -52,8 +52,8 @@ class Shape:
         bare = text.strip(" ")
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
-        # A bold item of a list is a title only if a deeper list or an empty line follows. One of
-        # several bold items is itself an answer.
+        # A bold item of a list is a title only if a deeper list or an empty line follows.
+        # Otherwise it is one of several items that make up the answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after

@@ -45,7 +45,7 @@ class ComparedText:
 
     @cached_property
     def telling(self) -> list[Word]:
-        """The content words except numbers, which show what a place in the text is about."""
+        """The content words without the numbers; they show what a place in the text is about."""
         return telling(self.words)
 
     def near(self, start: int, end: int) -> dict[str, int]:
@@ -116,7 +116,7 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with texts that several spans share, so that they are read once.
+        """Put a span together with texts that several spans share, so that each is read once.
 
         A span that does not lie in the claim is replaced by the whole claim.
         """

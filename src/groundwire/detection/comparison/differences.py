@@ -14,7 +14,8 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 20
-#: How far the exact number may lie from the stated one, in units of its last digit that is not 0.
+#: Kind of hedge → range in which the exact number may lie, relative to the stated number, in units
+#: of the stated number's last digit that is not 0.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 

@@ -24,7 +24,7 @@ _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|d
 _STEM_CHARS = 5
 #: Number of content words on each side of a place that count as near it.
 _NEAR = 4
-#: Number of content words after a "not" or a "may" to which it applies.
+#: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
 _SCOPE_WORDS = 12  # most words after a "not" that are read, function words included
 _BEFORE_CHARS = 20
@@ -80,7 +80,7 @@ def content_of(words: Iterable[Word]) -> frozenset[str]:
 
 
 def telling(words: Iterable[Word]) -> list[Word]:
-    """Return the content words except numbers, which show what a place in a text is about."""
+    """Return the content words without the numbers; they show what a place in a text is about."""
     return [word for word in words if word.is_content and not word.text[0].isdigit()]
 
 

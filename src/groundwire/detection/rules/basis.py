@@ -22,14 +22,14 @@ _FIGURES = re.compile(r"\d[\d.,:]*")
 _ENGLISH = words("the of is are and")
 #: Characters before and after a sentence that are no part of it.
 _OUTER = " \t\r\n."
-#: Letters at the beginning that two words of one stem share: "Italy", "Italian".
+#: Two long words count as alike if they share this many first letters: "Italy", "Italian".
 _ROOT = 4
 #: Words with fewer letters than this are compared whole.
 _MIN_ROOTED = 6
 #: The most lines that a claim is compared with.
 MAX_LINES = 8
-#: The most names, numbers or words of a claim or a line that a rule looks at. No sentence has more,
-#: and the cost of each grows with the length of the lines.
+#: The most names, numbers or words of a claim or a line that a rule looks at. The limit bounds the
+#: time; ordinary sentences do not reach it.
 MAX_PLACES = 64
 #: Kinds of agreement that mean that one text states the quantity of another.
 STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})

@@ -18,7 +18,7 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: Number of words after the name of a thing that may have its "is": "sign-in by code is on".
+#: An "is" belongs to a thing if it is among this many words after it: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Values of fields that only say yes or no.
@@ -143,7 +143,7 @@ def _singulars(switch: Switch) -> frozenset[str]:
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
-    """Return the columns that a claim names without the cell that the row has in them."""
+    """Return the columns that a claim names, while it lacks the row's own cell in the column."""
     asked = (
         column
         for column, cell in row.items()

@@ -17,13 +17,14 @@ from groundwire.text.vocabulary import (
     words,
 )
 
-#: Number of content words after a "not" to which it applies.
+#: A "not" applies to at most this many content words after it.
 _SCOPE = 3
 #: Number of words of the shortest statement: "It is safe."
 _STATEMENT = 3
-#: Content words that two clauses must share if that of the line is shorter than a statement.
+#: Content words that two clauses must share if the line's clause is shorter than a statement.
 _MIN_COMMON = 2
-#: Words after a "no" or "not" within which a "than" makes it a limit: "no later than".
+#: A "than" within this many words after a "no" or "not" shows that they state a limit: "no later
+#: than", "not more than".
 _UNTIL_THAN = 6
 #: Number of letters of a stem.
 _STEM_CHARS = 5
@@ -94,7 +95,7 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation, and denies the one before: "most rooms do not"."""
+        """Whether the clause ends in a negation: "most rooms do not" denies the clause before."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:

@@ -32,8 +32,8 @@ class Conflict:
     """Words of a claim that a rule finds wrong, with label and probability.
 
     Attributes:
-        start: Offset of the first character in the claim, or in the answer where a detector says
-            so, in Python characters.
+        start: Offset of the first character, in Python characters. It counts in the claim, or in
+            the answer after :meth:`.find.RuleFindings.moved`.
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.

@@ -35,8 +35,9 @@ RULES: tuple[Rule, ...] = (
 #: P(not supported) of the words of a finding: the share of findings, in answers held out of
 #: training, whose words people have marked as well.
 PROBABILITY = 0.6
-#: Least P(not supported) by the model for findings of words that the evidence merely lacks. They
-#: may still be right, so the model has to doubt them as well.
+#: Words that the evidence merely lacks may be right. So a finding of such words counts only if the
+#: model's P(not supported) for them is at least this: the first number for values, names, items and
+#: addresses, the second for other words.
 _DOUBT, _MORE_DOUBT = 0.12, 0.15
 _FLOORS = {
     ConflictKind.NUMBER: _DOUBT,
@@ -51,7 +52,7 @@ _UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE, ConflictKin
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim, with offsets in it.
+    """The findings of the rules about a claim. Offsets count in the claim.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
@@ -64,7 +65,10 @@ class RuleFindings:
     is_line: bool = False
 
     def moved(self, places: Sequence[int]) -> "RuleFindings":
-        """Convert the offsets to another text; ``places`` has each character's offset there."""
+        """Convert the offsets to those in another text, such as the answer.
+
+        ``places`` has, for each character of the claim, its offset in the other text.
+        """
         return RuleFindings(
             tuple(
                 replace(each, start=places[each.start], end=places[each.end - 1] + 1)
@@ -76,7 +80,7 @@ class RuleFindings:
 
 
 def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
-    """Apply all rules to a claim. A claim that is a line of the evidence follows from it.
+    """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
     Args:
         claim: The claim.

@@ -83,7 +83,7 @@ def _is_day(lower: str) -> bool:
 
 
 def _begins(text: str, name: Word) -> bool:
-    """Return whether a single word has its capital letter because of a colon: "Soil: Use ..."."""
+    """Return whether a name is one word after a colon, which may begin a text: "Soil: Use ..."."""
     return " " not in name.text and text[: name.start].rstrip().endswith(":")
 
 

@@ -36,9 +36,9 @@ _SKIPPED = 3
 #: Number of words before a verb among which a "was" makes it passive.
 _BEFORE_VERB = 2
 _LINES = 3
-#: Least likeness of the places of two values, for one to be in the place of the other, and the
-#: bonus for an equal unit.
+#: Least likeness of the places of two values that count as the same place.
 _IN_PLACE = 0.4
+#: Added to the likeness if both values have the same unit.
 _SAME_UNIT = 0.1
 _PRONOUNS = words("he she it they his her its their this these")
 

@@ -13,13 +13,13 @@ from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.detection.rules.names import is_abbreviated, names_in, names_of_line, stems_of
 from groundwire.text.vocabulary import FUNCTION_WORDS
 
-#: Least likeness of the places of two names, for one to be in the place of the other. It takes an
-#: equal word right beside both names, and more equal words near them.
+#: Least likeness of the places of two names that count as the same place. To reach it, both names
+#: need an equal word right beside them, and more equal words near them.
 _IN_PLACE = 0.45
 #: Least number of content words of a claim besides the replaced word.
 _MIN_REST = 3
-#: Most content words of a claim that the evidence may lack. With more, they are not one replaced
-#: word.
+#: Most content words of a claim that the evidence may lack. With more, the claim does not differ
+#: from the evidence in one word.
 _MOST_ABSENT = 2
 #: Least number of content words that a claim says about a name. Fewer may fit many names.
 _MIN_SAID = 2
@@ -68,7 +68,7 @@ def names(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def subjects(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find names about which a claim says what a line says, in the same words, of another name."""
+    """Find names of which a claim says, in the same words, what a line says of another name."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
         said = claim.content - own
@@ -177,8 +177,8 @@ def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> boo
 def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
     """Return whether two places have the same words right before and right after them.
 
-    At the beginning or end of the claim, where only one neighbour exists, that one is enough. It
-    has to be a content word if the line does not begin or end there too: "the" is beside many
+    A place at the beginning or end of the claim has only one neighbour, which is enough. It has to
+    be a content word unless the other place is at the same end of its line: "the" is beside many
     words.
     """
     before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))

@@ -30,8 +30,9 @@ def contained(claim: ComparedText, lines: Lines, _: Basis) -> tuple[tuple[int, i
     """Return the range of a claim, if a line has all its words and states all its quantities.
 
     "The tower is 330 metres tall" states "It is 330 m tall". In validation answers, people had
-    marked 2 % of 696 such claims in which no rule finds a mistake. Later conditions exclude more
-    claims: words in another order, a "before" for an "after", and another number between the words.
+    marked 2 % of 696 such claims in which no rule finds a mistake. Further conditions were added
+    after this count: the order of words, a "before" for an "after", and another number between the
+    words.
     """
     stated = quantities_in(claim)
     said = frozenset(
@@ -52,8 +53,8 @@ def contained(claim: ComparedText, lines: Lines, _: Basis) -> tuple[tuple[int, i
 def _turns(claim: ComparedText, line: ComparedText) -> bool:
     """Return whether a line that has all words of a claim may still say something else.
 
-    One of them has a word such as "before" or "may" that the other lacks, or their words stand in
-    another order where order matters.
+    This holds if the claim or the line has a word such as "before" or "may" that the other lacks,
+    or if their words stand in another order where the order matters.
     """
     has_others = (claim.lowers & _TURNING) - line.lowers or (line.lowers & _HEDGES) - claim.lowers
     if has_others:

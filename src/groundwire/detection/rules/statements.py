@@ -15,15 +15,17 @@ from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of
 LIKENESS = 0.6
 #: Clauses count as the most similar ones if their likeness is at least this share of the highest.
 _SHARE = 0.9
-#: Least share of a claim's content words in a line that is about the same thing, and in a line that
-#: is nearly equal.
+#: Least share of a claim's content words that a line must have to be about the same thing, and to
+#: say nearly the same.
 _ABOUT = 0.6
 _CLOSELY = 0.7
-#: Content words that two clauses must share, or a claim must have besides an opposite.
+#: Least number of content words that two clauses must share for one to contradict the other, and
+#: that a claim must have besides the word whose opposite a line has.
 _MIN_WORDS = 2
 #: Numbers of best lines that are compared by clauses, by quantifiers, and by one word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: How many words after an "all" may name what is counted, and how many names are used.
+#: Number of words after an "all" in which the things that are counted are sought, and number of
+#: these things that are used.
 _AFTER_ALL, _MOST_THINGS = 4, 2
 #: How many words before the name of a thing may hold its quantifier.
 _BEFORE_THING = 4
@@ -172,7 +174,7 @@ def _is_enough(own: Clause, clause: Clause) -> bool:
 
 
 def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
-    """Return the words of a claim that are on a list, each after its index."""
+    """Return the index and the word for each word of a claim that is on a list."""
     said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
     return islice(said, MAX_PLACES)
 
@@ -185,7 +187,7 @@ def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
 
 
 def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """Yield the words before each mention of some things in a line; a quantifier may be there."""
+    """Yield the few words before each mention of some things in a line, for their quantifier."""
     for index, word in enumerate(line.words):
         if word.stem in things:
             yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}

@@ -15,8 +15,8 @@ from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 _STATED = STATED | {Match.UNIT_MISSING}
-#: Least likeness of the places of two values, for one to be in the place of the other. A neighbour
-#: that both share counts 0.5.
+#: Least likeness of the places of two values that count as the same place. A neighbour that both
+#: share counts 0.5.
 _IN_PLACE = 0.6
 #: Bonus if all words around one of the values are around the other too. In "It was built in 1950.",
 #: "built" is the only such word.
@@ -27,8 +27,8 @@ _SAME_UNIT = 0.1
 _NEAR_MISS = 0.6
 #: Least likeness of the places of two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: Least number of digits of two numbers with the same digits in another order. With fewer digits,
-#: the same digits are often chance.
+#: Numbers with the same digits in another order count as a slip only if they have at least this
+#: many digits. In shorter numbers the same digits are often chance.
 _FIGURES = 3
 #: Words of claims that compare or compute. Only in such claims are numbers of the lines operands.
 _COMPARES = re.compile(
@@ -36,7 +36,7 @@ _COMPARES = re.compile(
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Most operands. Of more numbers, some two give almost any result.
+#: Most numbers that are used as operands. Among more numbers, some pair gives almost any result.
 _MOST_OPERANDS = 12
 #: Number of best lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
@@ -49,9 +49,9 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A different time, or a number with another unit, is always a finding. A number or date that the
-    evidence lacks is a finding if a line has another in its place, but not if it can be computed
-    from the evidence.
+    A time that the evidence lacks, or a number that it has with another unit, is a finding by
+    itself. Another number or date that the evidence lacks is a finding if a line has a different
+    one in its place, but not if it can be computed from the evidence.
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)

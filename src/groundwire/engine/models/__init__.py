@@ -18,7 +18,7 @@ from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
 #: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. ``reader``
-#: means the second if it is installed, or else the first.
+#: means ``reader-base`` if it is installed, otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
 #: The environment variable that changes what ``reader`` means: ``reader-small``, ``reader-base``
@@ -39,7 +39,7 @@ _ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """SHA-256 in lower-case hexadecimal digits, and size, that a model file must have."""
+    """The SHA-256, in lower-case hexadecimal, and the size that a model file must have."""
 
     sha256: str
     bytes: int

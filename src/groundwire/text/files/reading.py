@@ -24,14 +24,15 @@ STDIN = Path("-")
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-#: Numbers of rows and of bytes at which a block is complete. They bound the memory that is used.
+#: Number of rows at which a block is complete.
 MAX_BLOCK_ROWS = 256
 
 
+#: Number of bytes at which a block is complete, even with fewer rows. This bounds the memory.
 MAX_BLOCK_BYTES = 16 * 2**20
 
 
-#: Byte order marks of other encodings; longer ones first, since they begin with shorter ones.
+#: Byte order mark → encoding. UTF-32 comes first, because one of its marks begins like UTF-16's.
 _MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -91,7 +92,7 @@ def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
-        NotUtf8Error: If the bytes are not UTF-8; has the offset of the first wrong byte.
+        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is the place of the first wrong byte.
         InputError: If the bytes are a file of a known kind that is no text, such as a PDF.
     """
     if what := no_text(data):
@@ -137,12 +138,12 @@ def fingerprint(line: bytes) -> str:
 
 
 def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T]]:
-    """Group rows, so that memory stays bounded however long the file is.
+    """Group rows into blocks of bounded size, so that memory does not grow with the file.
 
     Args:
         rows: The rows. If reading them raises an ``InputError``, the rows read before are yielded
             first.
-        size: Returns about how many bytes a row holds.
+        size: Function that returns the approximate number of bytes of a row.
     """
     block: list[_T] = []
     n_bytes = 0
@@ -163,7 +164,7 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # for ``peek``
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # has ``peek``
     if stream.peek(2)[:2] == _GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

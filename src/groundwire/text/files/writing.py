@@ -33,7 +33,7 @@ class WrittenError(InputError):
 
 
 def not_results(path: Path, line: int, problem: str) -> WrittenError:
-    """Make the error for an output file that cannot be continued, as a line of it is no result."""
+    """Make the error for an output file that has a line that is no result."""
     text = (
         f"this is no result ({problem}), so the file cannot be continued. Name another --output, "
         "or replace this one with --force."
@@ -70,9 +70,11 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def to_json(data: object, *, indent: int | None = None) -> str:
-    """Write data as JSON in ASCII, which cannot hide text on a terminal, and in which all readers
-    of JSON Lines find the same line ends (some of them take U+2028 or U+0085 for one).
-    """  # noqa: D205
+    """Write data as JSON in ASCII.
+
+    ASCII text cannot hide anything on a terminal. It also has no U+2028 and U+0085, which some
+    readers of JSON Lines take for the end of a line.
+    """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
 
@@ -145,8 +147,8 @@ def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
 
 def _repack(path: Path, n_bytes: int) -> None:
     # A truncated gzip member cannot be appended to, so its readable part is packed again. The new
-    # file is in the same folder, so that it can be renamed in one step, and has a random name,
-    # because a file of the user may have a fixed one.
+    # file is in the same folder, so that it can be renamed in one step. Its name is random, so that
+    # no file of the user is overwritten.
     number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     fresh = Path(name)
     try:

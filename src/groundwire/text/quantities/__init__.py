@@ -26,8 +26,8 @@ Two quantities are equal in these cases:
 * times, if they are the same minute of the day;
 * dates, if every part that the answer states is the same.
 
-A numeric date that can be read in two ways has the month first ("03/04/1945"), or the day if it is
-written with dots ("03.04.1945"). So the same literal always equals itself.
+In a numeric date that can be read in two ways, the month is first ("03/04/1945"); if it is written
+with dots, the day is first ("03.04.1945"). So equal digits are always read as equal dates.
 """
 
 from groundwire.text.quantities.index import Match, QuantityIndex

@@ -76,7 +76,7 @@ def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a date with the year last: first is the month in "3/31/2015", the day in "31.3.2015"."""
+    """Read a date with the year last. With dots the day is first, otherwise usually the month."""
     del text
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))

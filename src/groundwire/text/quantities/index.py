@@ -13,7 +13,7 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: Most numbers of the evidence from which others are computed. Of more numbers, some two give
+#: From more numbers than this, no other numbers are computed: among many numbers, some pair gives
 #: almost any result.
 _FEW = 12
 
@@ -101,10 +101,10 @@ class QuantityIndex:
 
     @cached_property
     def _degrees(self) -> dict[str, frozenset[float]]:
-        """Numbers of degrees in the evidence, by the unit in the answer to which they are equal.
+        """Map from a unit in the answer to numbers of degrees in the evidence that it may equal.
 
-        "°" in the answer is equal to degrees of any scale, "°C" (which is the base unit of all
-        scales) is also equal to degrees without a scale.
+        "°" in the answer may equal degrees of any scale. "°C", the base unit of all scales, may
+        also equal degrees without a scale.
         """
         scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
         bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
@@ -151,9 +151,10 @@ class QuantityIndex:
 
     @cached_property
     def _derived(self) -> list[float]:
-        """Results of computing with two of the numbers and years, ascending; empty if many.
+        """Numbers that can be computed from any two numbers or years of the evidence, ascending.
 
-        These are sums, differences, products, ratios, shares and changes in per cent.
+        These are sums, differences, products, ratios, shares and changes in per cent. The list is
+        empty if the evidence has more than ``_FEW`` numbers.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

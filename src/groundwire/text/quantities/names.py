@@ -1,6 +1,6 @@
-"""Expressions for digits that are no quantity: they name something or are part of an idiom.
+"""Patterns of digits that are no quantity: they name something or are part of an idiom.
 
-They are parts of the regular expression of :mod:`.scan`, in verbose form; matches are skipped.
+The patterns are parts of the regular expression of :mod:`.scan`, which skips what they match.
 """
 
 from groundwire.text.quantities.reading import SPACE

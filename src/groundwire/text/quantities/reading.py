@@ -1,4 +1,4 @@
-"""Results of the functions that read numbers, times and dates, and their pattern of a space."""
+"""Types that the readers of numbers, times and dates return, and their pattern of a space."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class FoundQuantity:
 
 @dataclass(frozen=True, slots=True)
 class QuantityReading:
-    """The quantities ``found`` at one place, often none, and the offset ``end`` to go on from."""
+    """The quantities ``found`` at one place, often none; reading goes on at the offset ``end``."""
 
     end: int
     found: tuple[FoundQuantity, ...] = ()

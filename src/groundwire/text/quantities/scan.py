@@ -30,9 +30,9 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
 def _expression() -> re.Pattern[str]:
     """Return the expression that matches the beginning of a quantity, or digits to skip.
 
-    Of its alternatives the first that matches counts. Repetitions are bounded, or possessive and
-    consumed once, so that time is linear. The expression is compiled on first use, because that
-    takes longer than importing the package.
+    The first alternative that matches counts. Repetitions are bounded, or possessive and consumed
+    once, so that time is linear. The expression is compiled on first use, because compiling takes
+    longer than importing the package.
     """
     return re.compile(
         rf"""
@@ -57,7 +57,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Find the numbers, times and dates of a text.
 
     Args:
-        text: Any text; nothing in it raises. Time is linear in its length.
+        text: Any text; no text raises an error. Time is linear in its length.
 
     Returns:
         The quantities in reading order. They never overlap.

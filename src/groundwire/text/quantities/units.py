@@ -45,7 +45,7 @@ def _read_table() -> dict[str, Unit]:
         name, *_ = names = aliases.split()
         unit = Unit(base, name, float(factor), float(offset[0]) if offset else 0.0)
         units |= {alias.replace("_", " "): unit for alias in names}
-    # For "KM", "Litres" and "MPH"; single letters have no second alias, as "M" is no metre.
+    # Accept "KM", "Litres" and "MPH" too, but no single letter in the other case: "M" is no metre.
     lowered = {alias.lower(): unit for alias, unit in reversed(units.items()) if len(alias) > 1}
     return lowered | units
 
@@ -61,7 +61,7 @@ _AFTER_INCHES = re.compile(r"\.?\)|\. [a-z]")
 
 @cache
 def _written_unit() -> re.Pattern[str]:
-    """Return the expression for text that may be a unit, compiled on first use as that is slow."""
+    """Return the pattern of text that may be a unit; it is compiled at the first use."""
     word = r"[^\W\d_]{1,16}"
     return re.compile(
         rf"(?P<gap>\+?(?:{SPACE}|-)?)(?P<text>"

@@ -79,7 +79,7 @@ class _Count:
 
 
 def read_words(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a number in letters with what belongs to it: "thirds", "o'clock" or a unit."""
+    """Read a number in letters, with the "thirds", "o'clock" or unit after it."""
     words = list(_LETTERS.finditer(text, match.start(), match.end()))
     has_article = words[0][0].lower() in ("a", "an")
     first = words[1 if has_article else 0]
@@ -103,7 +103,7 @@ def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityRe
 
 
 def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
-    """Return the longest number that begins the words, and the offset after it in the text."""
+    """Add up as many of the words as make one number; return it and the offset after it."""
     names = [word[0].lower() for word in words]
     first = names[0]
     count = _Count(_SMALL.get(first, 1.0), room=10.0 if first in _TENS else 0.0)

@@ -11,6 +11,7 @@ STRONG = "。！？｡।॥؟۔"
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
-# These patterns match at every position, perhaps an empty text, and their length is limited.
+# Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
+# so that a long run of blanks or backticks cannot delay a decision for ever.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -49,7 +49,8 @@ class Citation:
 def round_ids(ids: Collection[str]) -> frozenset[str]:
     """Return the ids by which sources can be cited in round brackets.
 
-    They have a letter, because ``(1)`` is a number: the source ``2`` is cited as ``(S2)``.
+    An id that is a number gets an "S": the source ``2`` is cited as ``(S2)``, because ``(2)`` may
+    be an ordinary number in brackets.
 
     >>> sorted(round_ids(["S0", "2"]))
     ['S0', 'S2']

@@ -32,7 +32,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:
-    """Return the end of the citations of the next line; ``None`` if it does not consist of them."""
+    """Return the end of the next line's citations; ``None`` if the line is not citations alone."""
     line = _next_line(view, line_break)
     if view.at(line) not in ("[", "("):
         return None
@@ -66,7 +66,7 @@ def _next_line(view: View, position: int) -> int:
 
 
 def _is_item(view: View, position: int) -> bool:
-    """Return whether a line with a word first is a list item or a record: ``a) b``, ``a: b``."""
+    """Return whether a line is a list item or a record: ``a) b``, ``name: b``, ``name | b``."""
     stop = view.run(_KEY, position)
     char = view.at(stop)
     divider = view.at(view.run(BLANKS, stop))

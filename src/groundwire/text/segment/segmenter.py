@@ -64,7 +64,8 @@ class Segmenter:
     def __init__(self, known: Collection[str] = ()) -> None:
         self._parts: list[str] = []
         self._is_final = False
-        # The part of the text that is not divided yet; ``_cursor`` and ``_start`` count in it.
+        # The part of the text that is not divided yet; ``_cursor`` and ``_start`` are offsets in
+        # this part.
         self._view = View(known=round_ids(known))
         self._base = 0  # offset in the whole text at which this part begins
         self._cursor = 0  # offset up to which this part has been read
@@ -135,7 +136,7 @@ class Segmenter:
             self._start = self._cursor
 
     def _read_piece(self, start: int) -> Segment | None:
-        """Read on to the next place where the open piece may end; return it if it ends there."""
+        """Read on to the next place where the open piece may end; if it ends, return the piece."""
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK
         event = events.search(text, self._cursor, min(len(text), limit))

@@ -17,7 +17,8 @@ TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
-# These patterns match at every position, perhaps an empty text, and their length is limited.
+# Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
+# so that a long run of marks or blanks cannot delay a decision for ever.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 # After a CJK full stop, “ and ‘ open the next sentence: 。“
