@@ -193,7 +193,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write the prompt that the model was trained on; several prompts if one would be too long."""
+    """Write the prompt in the form that the model was trained on; several if one is too long."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:

@@ -45,6 +45,7 @@ class CheckResult:
         return cls(failure=type(error).__name__)
 
 
+#: A function that makes the result for an answer from the result of the detector.
 Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
 
 

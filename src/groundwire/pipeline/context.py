@@ -14,7 +14,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """Whether an answer is checked, and if not, why. This is known before the answer exists."""
+    """Says whether an answer is checked, and if not, why. It is known before the answer exists."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
@@ -27,7 +27,7 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Whether the gate was asked about a request, and if not, why."""
+    """Says whether the gate was asked about a request, and if not, why."""
 
     ASKED = "asked"
     BYPASSED = "bypassed"  # the request has evidence, so its answer is checked in any case
@@ -119,7 +119,7 @@ class RequestContext:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the context as JSON data, the ``request`` of ``checked.schema.json``."""
+        """Return the context as JSON data, in the form of ``request`` in checked.schema.json."""
         conversation, decision = self.conversation, self.choice.decision
         return {
             "path": str(self.path),

@@ -174,7 +174,8 @@ def _explainer(
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
     If explanations can be wanted only after a change of a tenant's settings, the explainer is
-    loaded when it is first needed; at once if it shares the weights of the detector.
+    loaded when it is first needed. But if it shares the weights of the detector, it costs nothing
+    and is loaded at once.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)

@@ -54,7 +54,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """Whether a rule holds, and the conditions that decided this.
+    """The result of a rule: whether it holds, and the conditions that decided this.
 
     ``because`` names conditions that hold (``keyword:urgent``), that do not hold
     (``not language:de``), and that are unknown, with the reason

@@ -141,7 +141,7 @@ class Gate:
                 installed.
             ModelError: If the model cannot be used, or was trained on another encoder.
         """
-        # `not` lets NaN fail as well.
+        # Written with `not`, so that NaN is refused as well.
         if not 0 < threshold <= 1:
             raise SettingError("threshold", threshold, "above 0 and at most 1")
         if threads is not None:

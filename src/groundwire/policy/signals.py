@@ -247,13 +247,14 @@ class Signals:
 
         Args:
             rules: The rules of the configuration.
-            embed: Returns embeddings of texts; ``None`` makes all domains and embeddings unknown.
+            embed: Returns embeddings of texts; with ``None``, all signals that need embeddings are
+                unknown.
             identify: Returns the language of a text.
         """
         self.rules = rules
         self._embed, self._identify = embed, identify
-        # Embeddings of descriptions and examples. Without a lock: if two threads compute the same
-        # embeddings, the results are equal.
+        # Embeddings of descriptions and examples. No lock is needed: if two threads compute the
+        # same embeddings, the results are equal.
         self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
 
     def open(self, request: SignalRequest) -> "SignalValues":

@@ -30,7 +30,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
     Args:
         settings: Settings of the verification.
-        scope: Tenant of the claims, and when to stop.
+        scope: Tenant of the claims, and whether the caller has given up.
 
     Raises:
         NotVerifiedError: If the endpoint has no usable key, or its URL is not allowed.

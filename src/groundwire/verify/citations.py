@@ -191,7 +191,7 @@ def _decorative(
     """Return the cited spans that add nothing to the others and do not support the claim alone.
 
     Two spans that both state the claim add nothing to each other, but each supports it alone, so
-    neither is decorative. If all cited spans would be decorative, none of them is called so.
+    neither is decorative. If this rule would return all cited spans, none is returned.
     """
     idle = tuple(
         sid

@@ -142,7 +142,10 @@ class CitationCase:
         )
 
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
-        """Return the finding: ``unchecked`` if the verifier failed, unless an id is unknown."""
+        """Return the finding; its status is ``unchecked`` if the verifier failed.
+
+        If the claim cites an unknown id, the status is ``fabricated_id`` in any case.
+        """
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
             return CitationFinding(

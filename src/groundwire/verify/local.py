@@ -119,7 +119,7 @@ class LocalVerifier:
         Args:
             reader: The reader.
             claim_map: The map from its scores to probabilities.
-            scope: Tenant of the claims, and when to stop.
+            scope: Tenant of the claims, and whether the caller has given up.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.

@@ -150,7 +150,7 @@ class VerificationReport:
         unscored: Claims beyond ``max_claims``, which flag the report.
         has_unscored: Whether a service did not report on some claims.
         n_lost: Number of claims that should have been scored and have no report.
-        lost: Failures of the verifier for such claims; each counts as a call.
+        lost: Failures of the verifier about claims that have no report; each counts as a call.
         citations: Findings about the citations, which never flag the report; ``None`` if the call
             did not ask for them.
         error: Why nothing was verified; ``details`` is then empty. ``None`` without an error.

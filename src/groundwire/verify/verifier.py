@@ -210,7 +210,7 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The tenant of a verification, and when to stop.
+    """The tenant of a verification, and whether the caller has given up.
 
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for

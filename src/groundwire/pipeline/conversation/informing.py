@@ -30,7 +30,8 @@ _BETWEEN_PIECES = "\n\n"
 #: The least number of words that unmarked sentences need to count as evidence: in a system message
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The least number of words of such sentences in a user's message if the question is about them.
+#: The least number of words of unmarked sentences in a user's message if the question is about
+#: what these sentences state.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: The place at which a JSON object begins a line.

@@ -14,11 +14,12 @@ from groundwire.pipeline.conversation.wording import (
 #: The most characters of an aside, a short question or order at the edge of a section.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
-#: The least number of words of a paragraph that only states something, for it to be evidence.
+#: The least number of words of a paragraph of statements, for it to be evidence.
 _OWN_WORDS = 8
-#: The least number of words of such a paragraph if it has a figure.
+#: The least number of words of a paragraph of statements with a figure, for it to be evidence.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The least number of words of such a paragraph if it stands below a heading that a user wrote.
+#: The least number of words of a paragraph of statements for it to be evidence, if a heading, label
+#: or tag in a user's message stands before it.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 

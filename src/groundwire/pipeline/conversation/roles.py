@@ -170,7 +170,10 @@ class Names:
         return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
-        """Yield the role of the first word that names one; with ``stops``, in one clause only."""
+        """Yield the role of the first word that names a role, if any does.
+
+        With ``stops``, only the words up to the end of the first clause are read.
+        """
         for word in words:
             role = self._roles.get(word.strip(".,:;()*_'\"`").lower())
             if role is not None and role is not Role.ANSWER:
