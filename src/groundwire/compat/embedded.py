@@ -44,7 +44,7 @@ class EmbeddedReader:
         self._judge, self._threshold = detector.judge, threshold
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge an answer by one text; errors are those of :meth:`read_sources`."""
+        """Judge an answer by one text; raise the errors of :meth:`read_sources`."""
         return self.read_sources([context], question, answer)
 
     def read_sources(

@@ -32,8 +32,8 @@ def load_stages(
 
     Args:
         config: The configuration.
-        tenants: The own settings of tenants by id, if these may change later; ``None``: those of
-            the configuration.
+        tenants: The own settings of tenants by id, if they may change later; ``None``: the tenants
+            of the configuration, whose settings do not change.
 
     Returns:
         The arguments of :class:`groundwire.Pipeline` by name.

@@ -125,12 +125,12 @@ class Pipeline:
     def load(
         cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
     ) -> Self:
-        """Load the stages of a configuration; without one, those of the default configuration.
+        """Load the stages that a configuration describes, by default the default configuration.
 
         Args:
             config: The configuration.
-            tenants: The own settings of tenants, in place of those of the configuration, if they
-                may change while the pipeline is in use.
+            tenants: The own settings of tenants by id, if they may change while the pipeline is in
+                use. They replace the tenants of the configuration.
 
         Raises:
             ConfigError: If a setting does not suit its model; the error names its line.
@@ -207,7 +207,8 @@ class Pipeline:
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
             tenant: The tenant of the request.
-            overrides: The tenant's own settings; ``None``: those in ``tenants`` of the pipeline.
+            overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of
+                the pipeline.
             request: Settings that the request asks for; they count where they are stricter than
                 the policy.
 

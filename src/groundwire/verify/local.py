@@ -12,10 +12,10 @@ it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its
 be low, because no claim follows from nothing.
 
 The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
-finds a conflict with the evidence, the answer is NO, whatever the model says. Some rules need the
-model to doubt the same words, or their conflicts do not count. If a line of the evidence states the
-claim word for word, the answer is YES. Words that the evidence does not have are no conflict: the
-map weighs the model's doubts about them, since a right claim may use names from elsewhere.
+finds a conflict with the evidence, the answer is NO, whatever the model says. Conflicts of some
+rules count only if the model doubts the same words. If a line of the evidence states the claim word
+for word, the answer is YES. Words that the evidence does not have are no conflict: the map weighs
+the model's doubts about them, since a right claim may use names from elsewhere.
 """
 
 from collections import deque

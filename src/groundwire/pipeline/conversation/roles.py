@@ -64,7 +64,7 @@ def _roles_of_words() -> dict[str, Role]:
 
 
 class Names:
-    """Tells the roles of parts by their names: names in ``words.txt``, and names that are added."""
+    """Tells the role of a part by its name. It knows the names in ``words.txt``, and added ones."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Add names of evidence to the built-in ones.

@@ -115,7 +115,7 @@ def is_judged(text: str, following: str) -> bool:
 
 
 def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
-    """Return what a sentence does, by its wording; ``None`` if it has no words.
+    """Return whether a sentence asks, instructs or informs, by its wording; ``None`` without words.
 
     Args:
         sentence: One sentence, or one line.
@@ -210,7 +210,7 @@ def is_imperative(words: list[str]) -> bool:
 
 
 def informs_as_block(text: str) -> bool:
-    """Return whether a text within marks informs, and does not instruct the model.
+    """Return whether the text of a block informs, and does not instruct the model.
 
     Orders and "you" alone do not make a text an instruction to the model: a manual has them too.
     """
