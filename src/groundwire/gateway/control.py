@@ -47,8 +47,8 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: Seconds that the start waits for the database. Without it the gateway then starts, but is not
-#: ready.
+#: Seconds that the start waits for the database. After that, the gateway starts without it, but is
+#: not ready.
 _FIRST_S = 5.0
 
 #: Seconds between two times at which counts of failed logins and of answers are stored.
@@ -132,7 +132,7 @@ class ControlPlane:
         """Wait until tenants and keys are known, however long that takes.
 
         Raises:
-            GroundwireError: If the database cannot be used, and to wait would not help.
+            GroundwireError: If the database cannot be used, and waiting would not help.
         """
         assert self._opening is not None, "it was not begun"
         await asyncio.shield(self._opening)
@@ -304,7 +304,7 @@ class ControlPlane:
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Count a request without a valid admin key.
 
-        It is recorded at once, or later in one event with other failures from the same address.
+        The failure is recorded at once, or later in one event with others from the same address.
         """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))

@@ -33,7 +33,7 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
 
     Args:
         upstreams: All upstreams.
-        ask: The request that each of them gets.
+        ask: The request that each upstream gets.
 
     Raises:
         Problem: 502, if no upstream gives a list.

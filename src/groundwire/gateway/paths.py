@@ -118,7 +118,7 @@ def target_of(raw_path: bytes) -> RequestTarget:
 
     Raises:
         Problem: 400 if servers could read the path as different endpoints; 404 if it does not begin
-            with ``/v1/``, spelled so, or names nothing below.
+            with exactly ``/v1/``, or names nothing below it.
     """
     if not raw_path.startswith(PREFIX):
         raise _nothing()

@@ -119,7 +119,7 @@ async def _read(
 async def _allow(
     request: Request, target: RequestTarget, services: Services, *, model: str | None
 ) -> None:
-    """Let a request to an unchecked endpoint pass or refuse it, and record which was done."""
+    """Let a request to an unchecked endpoint pass or refuse it, and record the decision."""
     caller = state.caller(request)
     decision = unchecked.decision_for(caller.overrides, services.config)
     event = unchecked_endpoint_event(

@@ -49,7 +49,7 @@ class Telemetry:
     """Makes spans of requests and checks, and sends them to a collector."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Make spans with a provider, which is closed together with this object."""
+        """Take over a provider that makes the spans; :meth:`close` closes it."""
         from opentelemetry import trace
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -196,7 +196,7 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider that uses the trace id of response and log as the id of a new trace."""
+    """Return a provider whose new traces have the trace id that the response and the log have."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator

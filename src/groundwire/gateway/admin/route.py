@@ -52,7 +52,7 @@ BODY = (408, 413, 415)
 class AdminRoute(NativeRoute):
     """A route of the admin plane. It has a time limit, and refuses unknown query parameters.
 
-    If its operation has a body, it is read as the native routes read theirs.
+    A body is read strictly as JSON, as in :class:`.NativeRoute`.
     """
 
     # Few requests are served at a time, so a slow sender must not keep others from being served.
@@ -170,7 +170,7 @@ async def _after(
     """Read from a cursor the id of the last entry of the page before.
 
     Raises:
-        InvalidCursorError: If the cursor is not one that a page came with.
+        InvalidCursorError: If the cursor is not the ``next`` of a page.
     """
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
@@ -178,8 +178,8 @@ async def _after(
 #: The control plane that serves a request, and the builder of its audit events.
 Control = Annotated[ControlPlane, Depends(_control)]
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version that a change requires: ``"*"``: any version of a stored tenant; ``None``: no
-#: requirement.
+#: The version of the tenant that a change requires: ``"*"`` for any version of a stored tenant,
+#: ``None`` for no requirement.
 Version = Annotated[IfVersion | None, Depends(_version)]
 #: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]

@@ -74,7 +74,10 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a response as it may be sent before its answer has passed: it keeps no other value."""
+    """Return a response with only the values that may be sent before its answer has passed.
+
+    Its other known fields get an empty value, mostly ``null``.
+    """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
     return {

@@ -1,8 +1,8 @@
-"""Endpoints with the contracts of other systems, so that these can ask Groundwire for a verdict.
+"""Endpoints with the APIs that other systems call, so that these can ask Groundwire for a verdict.
 
-Each file has the contract of one system, named at its top with the version it was read in.
-``host_checks`` checks for all of them: a host asks for ``block``, so what has to be withheld is
-decided by the policy as in the gateway. ``routes`` joins the routers.
+Each file has the API of one system (a host), whose name and version are at its top. ``host_checks``
+runs the checks of all hosts, with the action ``block``: the verdict is whether the policy withholds
+the answer. ``routes`` joins the routers.
 """
 
 from groundwire.gateway.integrations.routes import PATHS, router

@@ -33,10 +33,10 @@ class GroundednessRequest(HostModel):
 
     Attributes:
         text: The text to check.
-        sources: What it may rest on.
+        sources: The texts that the text may rest on.
         qna: The question, if there is one.
         task: The kind of the text; it changes nothing here.
-        reasoning: Whether each finding has a reason.
+        reasoning: Whether the response gives a reason for each finding.
     """
 
     text: str
@@ -74,9 +74,9 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 
 
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
-    """Return start, end and reason of what the sources do not support or could not be checked.
+    """Return start, end and reason of each unsupported or unchecked stretch of a text.
 
-    The contract has no word for "not checked", and silence would be a pass.
+    Azure's API cannot say that a text was not checked, and without findings it would pass.
     """
     if checked.detection is None:
         return []

@@ -51,7 +51,8 @@ class GuardrailRequest(HostModel):
     """The content to guard, with the question and the sources.
 
     Attributes:
-        source: Whether the content goes to a model or comes from one; only the latter is checked.
+        source: ``INPUT`` for content that goes to a model, ``OUTPUT`` for content from a model;
+            only the latter is checked.
         content: Texts by use.
     """
 
@@ -59,14 +60,14 @@ class GuardrailRequest(HostModel):
     content: list[ContentBlock]
 
     def texts(self, use: str) -> list[str]:
-        """Return the texts of a use."""
+        """Return the texts that have a use, one of the qualifiers."""
         texts = [each.text for each in self.content if each.text is not None]
         return [each.text for each in texts if use in (each.qualifiers or ["guard_content"])]
 
 
 @router.post(PATH)
 async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
-    """Check content against its grounding sources. All identifiers of guardrails are one here."""
+    """Check content against its grounding sources; identifier and version are ignored."""
     answer = "\n".join(body.texts("guard_content"))
     if body.source == "INPUT" or not answer:
         return json_response(to_json(_reply(answer, None)))
@@ -113,7 +114,7 @@ def _unchecked(checked: Checked) -> str:
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:
-    """Return the filter of grounding; without one, the content was not checked."""
+    """Return an assessment with a grounding filter; it is empty if content was not checked."""
     threshold = None if checked.detection is None else checked.detection.detector.threshold
     if threshold is None or not is_checked([checked]):
         return {}

@@ -16,8 +16,8 @@ from groundwire.gateway.native.running import while_there
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action, Request
 
-#: A host asks for a verdict, so an answer that does not hold is to be withheld; the policy says
-#: whether one that was not checked is.
+#: The change to the policy for checks of hosts: hallucinated answers are withheld. Whether answers
+#: that could not be checked are withheld is left to the policy.
 _BLOCKS = Request(action=Action.BLOCK)
 
 #: Outcomes of answers that were checked in full, or claim nothing.
@@ -25,7 +25,7 @@ _CHECKED = frozenset({Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.SKIPPED})
 
 
 class HostModel(BaseModel):
-    """A body of another system, or a part of one; fields that nothing here reads are ignored."""
+    """Base class of models of bodies that other systems send; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -90,7 +90,7 @@ def is_withheld(answers: Sequence[Checked]) -> bool:
 
 
 def refusal(answers: Sequence[Checked]) -> str:
-    """Return why answers are withheld, without a word of theirs; empty if none is."""
+    """Return why answers are withheld, without quoting them; empty if no answer is withheld."""
     return blocked(answers).message if is_withheld(answers) else ""
 
 
@@ -100,7 +100,10 @@ def is_checked(answers: Sequence[Checked]) -> bool:
 
 
 def doubt(checked: Checked) -> float:
-    """Return P(not supported) of an answer, in [0, 1]; 1 if nothing of it was checked."""
+    """Return P(not supported) of an answer, in [0, 1].
+
+    Without a probability, the result is 0 for a grounded or skipped answer, and 1 for others.
+    """
     probability = None if checked.detection is None else checked.detection.probability
     if probability is None:
         return float(checked.outcome not in (Outcome.GROUNDED, Outcome.SKIPPED))

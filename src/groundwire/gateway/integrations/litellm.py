@@ -1,7 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
-A call before the model brings the messages, one after it the answers; ``litellm_call_id`` joins
-them. So the guardrail needs both modes, ``pre_call`` and ``post_call``, and one process here.
+LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
+two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
+``post_call``. The messages are kept in memory, so both calls must reach the same process.
 """
 
 import json
@@ -28,13 +29,14 @@ from groundwire.text.segment import segment
 
 PATH = "/beta/litellm_basic_guardrail_api"
 
-#: Requests are kept until their answers come: this long, and in so many bytes together.
+#: The most seconds that messages are kept until their answers come, and the most bytes of all kept
+#: messages.
 _KEPT_S, _KEPT_BYTES = 600.0, 64 * 2**20
-#: LiteLLM puts this in place of a long text; what it stood for cannot be checked.
+#: LiteLLM's replacement for a long text; messages that have it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
-#: The action where the policy lets an answer pass that was not checked in full.
+#: The action in the reply if answers pass that were not checked in full.
 NOT_CHECKED = "NOT_CHECKED"
-#: The end of a complete sentence.
+#: Pattern of the end of a complete sentence.
 _ENDS = re.compile(r"[.!?…][)\]\"'’”*_]*\s*$")
 
 router = APIRouter(route_class=NativeRoute, include_in_schema=False)
@@ -55,8 +57,8 @@ class GuardrailCall(HostModel):
     """A call of LiteLLM.
 
     Attributes:
-        stage: Whether it is about a request or a response.
-        call_id: The id that both have.
+        stage: Whether the call comes before the model (``request``) or after it (``response``).
+        call_id: The id that the calls before and after the model have in common.
         messages: The messages of a request.
         texts: The texts of a response.
         settings: Settings of the guardrail.
@@ -76,7 +78,7 @@ class KeptRequests:
         self._kept: TTLCache[tuple[str, str], bytes] = TTLCache(_KEPT_BYTES, _KEPT_S, getsizeof=len)
 
     def keep(self, tenant: str, call_id: str, messages: list[dict[str, Any]]) -> None:
-        """Keep messages; if they are larger than all that may be kept, nothing is."""
+        """Keep the messages of a call, unless they alone exceed the limit of bytes."""
         written = to_json(messages)
         if len(written) <= _KEPT_BYTES:
             self._kept[tenant, call_id] = written
@@ -115,7 +117,7 @@ def _kept(request: Request) -> KeptRequests:
 
 
 def _complete(text: str) -> str:
-    """Return a text without a last sentence that has not ended."""
+    """Return a text without its last sentence if this sentence has not ended."""
     found = segment(text)
     return text if not found or _ENDS.search(text) else text[: found[-1].start]
 

@@ -1,7 +1,7 @@
 """NeMo Guardrails: the endpoint of its rail ``alignscore check facts``, as in 0.24.
 
-NeMo reads an error as a pass (unless it falls back to checking itself), so there is none: the score
-of an answer that could not be checked is 0.
+NeMo takes an error for a pass, unless it falls back to a check of its own. So this endpoint returns
+no error for an answer that could not be checked, but the score 0.
 """
 
 from fastapi import APIRouter, Request, Response

@@ -1,7 +1,7 @@
 """Portkey: the webhook of its gateway's guardrails.
 
-The hook after the request brings request and response. Portkey counts an error as a pass unless the
-check has ``failOnError``.
+The call ``afterRequestHook`` has the request and the response. Portkey takes an error for a pass,
+unless the check has ``failOnError``.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ class WebhookRequest(HostModel):
 
     Attributes:
         request: The request to the model.
-        response: Its response; empty before there is one.
-        event: Whether the response is there.
+        response: The response of the model; empty in ``beforeRequestHook``.
+        event: Whether Portkey calls before the request to the model or after it.
     """
 
     request: HookedBody = HookedBody()
@@ -49,7 +49,7 @@ class WebhookRequest(HostModel):
 
 @router.post(PATH)
 async def webhook(request: Request, body: WebhookRequest) -> Response:
-    """Return whether a response may pass; before there is one, everything may."""
+    """Return the verdict, whether a response may pass; a call before the request always passes."""
     if body.event == "beforeRequestHook":
         return json_response(to_json({"verdict": True, "data": {"outcome": "not_checked"}}))
     asked = body.request.body or {}
@@ -65,7 +65,7 @@ def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _texts(response: HookedBody) -> list[str]:
-    """Return the answers of a response; Portkey joins those of other APIs in its text."""
+    """Return the answers of a chat completion; for other APIs, the text that Portkey made."""
     choices = (response.body or {}).get("choices")
     texts = []
     for choice in choices if isinstance(choices, list) else ():

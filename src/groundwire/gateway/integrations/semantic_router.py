@@ -1,7 +1,8 @@
 """vLLM Semantic Router: a detector behind ``http_classify`` with the contract ``token_spans.v1``.
 
-Offsets count code points of the answer. A scan that stopped early says where (``truncated_at``),
-which the router takes for an error, never for a clean answer.
+Offsets count code points of the answer. If parts of the answer were not checked, ``truncated_at``
+is where the first of them begins; the router takes such a response for an error, never for a clean
+answer.
 """
 
 from typing import Any

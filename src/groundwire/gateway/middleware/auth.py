@@ -102,7 +102,8 @@ class Authentication(Guard):
 def candidates(scope: Scope) -> Iterator[bytes]:
     """Yield the credentials that may be a gateway key.
 
-    If ``X-Groundwire-Key`` was sent, it is the only one: the others are for the upstream.
+    If ``X-Groundwire-Key`` was sent, only its value is yielded: other credentials are for the
+    upstream.
     """
     if own := values(scope, OWN_HEADER):
         yield own[0]
@@ -151,7 +152,7 @@ def bearers(scope: Scope) -> list[bytes]:
 
 
 def _passwords(scope: Scope) -> Iterator[bytes]:
-    """Yield the passwords of ``Authorization: Basic``, all that a URL can carry."""
+    """Yield the passwords of ``Authorization: Basic``, in which clients send a key from a URL."""
     for value in values(scope, b"authorization"):
         if value[: len(_BASIC)].lower() == _BASIC:
             with suppress(ValueError):

@@ -20,7 +20,7 @@ async def readyz(request: Request) -> Response:
     """Tell whether requests can be answered, with the state of models and upstreams.
 
     If all upstreams are down, the status is ``degraded``, but the gateway counts as ready: its
-    error then tells a client more than a load balancer without any gateway could. The same holds
+    errors tell clients more than those of a load balancer that has no gateway left. The same holds
     for a database that is down: requests are answered with the tenants and keys that are known.
     """
     readiness: Readiness = request.app.state.readiness

@@ -21,7 +21,8 @@ _LARGE_BYTES = 65_536
 
 JSON = "application/json"
 
-#: Tags of the models of a body, see :mod:`groundwire.gateway.native.models`.
+#: Tags by which pydantic tells the models of a body apart, see
+#: :mod:`groundwire.gateway.native.models`.
 SHAPES = ("<answer and sources>", "<request and response>", "<messages>")
 
 
@@ -82,7 +83,7 @@ class NativeRoute(APIRoute):
 
 
 def require_content_type(request: Request, known: Sequence[str]) -> str:
-    """Return the content type of a request, one of those that are accepted.
+    """Return the content type of a request, if it is accepted.
 
     A request without a content type, or with that of a form, is refused: pages of any website can
     make a browser send such requests.
@@ -114,7 +115,7 @@ def require_content_type(request: Request, known: Sequence[str]) -> str:
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
-    """Return a validation error whose place has no tags of models, which pydantic adds to it."""
+    """Return a validation error without the tags of models that pydantic adds to its place."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
 

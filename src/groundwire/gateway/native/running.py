@@ -53,7 +53,7 @@ async def submitted(threads: Executor, work: Callable[[], T]) -> T:
 
 
 async def bounded(own: Services, work: Callable[[], T]) -> T:
-    """Run work in a thread for checks.
+    """Run work in a thread for checks, and return its result.
 
     Raises:
         CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the

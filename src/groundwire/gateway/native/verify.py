@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=NativeRoute)
 
-#: Type of a verification error because of an invalid request → the field that is wrong.
+#: Type of a verification error that an invalid request causes → the invalid field.
 _OF_THE_REQUEST: dict[str, str | None] = {
     "no_spans": "spans",
     "malformed_spans": "spans",
@@ -41,7 +41,7 @@ _OF_THE_REQUEST: dict[str, str | None] = {
     "invalid_argument": None,
     "unreadable": None,
 }
-#: Type of a verification error of the backend → the status of the response; otherwise 502.
+#: Type of a verification error of the backend → the status of the response; 502 for other types.
 _OF_THE_BACKEND = {
     "verifier_error": 500,
     "missing_api_key": 503,
@@ -161,7 +161,7 @@ def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
     """Refuse evidence beyond the limits of the tenant.
 
-    A check leaves out such evidence. Here that would be wrong: claims that cite it would seem to
+    A check leaves out such evidence. A verification must not: the claims that cite it would seem to
     cite nothing.
 
     Raises:

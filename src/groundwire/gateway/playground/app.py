@@ -33,7 +33,7 @@ from groundwire.render.html import render
 
 #: The most bytes that the body of a request may have.
 MAX_BODY_BYTES = 4_000_000
-#: The largest number of examples whose scores are kept, so that a new threshold costs no reading.
+#: The most examples whose scores are kept, so that the model need not run for a new threshold.
 _KEPT_EXAMPLES = 16
 
 

@@ -45,7 +45,7 @@ class KeptScores:
     without that look are kept.
 
     Attributes:
-        first: The session of the first looks.
+        first: The scoring session that looks at the evidence of each claim only once.
     """
 
     def __init__(self, judge: ScoringBackend, example: Example) -> None:
