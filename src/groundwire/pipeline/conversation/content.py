@@ -55,7 +55,7 @@ class Skipped(StrEnum):
     PART = "part"  # a part of a message with sound, or of an unknown type
     DOCUMENT = "document"  # an image, file or document without text in a message: unread evidence
     RESULT_PART = "result_part"  # a part of a tool result without text: unread evidence
-    SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
+    SOURCE = "source"  # a source or document that the request lists, of a wrong type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
