@@ -1,4 +1,4 @@
-"""Writes annotations, which a CI service shows beside the changed lines or its log."""
+"""Writes annotations, which a CI service shows beside the changed lines or in its log."""
 
 import os
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ def wants_github(choice: str) -> bool:
     """Return whether to write annotations for GitHub.
 
     Args:
-        choice: ``github``, ``none``, or ``auto``: if a runner of GitHub has set its variable.
+        choice: ``github``, ``none``, or ``auto``: for GitHub if it runs the command.
     """
     is_there = os.environ.get("GITHUB_ACTIONS") == "true"
     return choice == "github" or (choice == "auto" and is_there)

@@ -183,7 +183,7 @@ def check_example(setup: Setup) -> Checkup:
 
 
 def look_at_extras() -> Iterator[Checkup]:
-    """Say of each extra for users whether it is installed, by the metadata of the package."""
+    """Check for each extra, except those for developers, whether all its packages are installed."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
         if sys.platform == "win32" and _NOT_WINDOWS.search(requirement):

@@ -1,4 +1,4 @@
-"""Gives commands judged answers: they judge labelled data, or read results of an earlier run."""
+"""Provides commands with results: of labelled data that are judged now, or of an earlier run."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

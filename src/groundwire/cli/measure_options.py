@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class OrNone(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
-    """Click type of a number with a lower limit, or ``none``: the endpoint uses its default."""
+    """Click type of a number with a lower limit, or of ``none`` for the endpoint's default."""
 
     name = "number"
 

@@ -162,7 +162,7 @@ def names_of(options: type) -> tuple[str, ...]:
 
 
 def given_settings(options: object) -> dict[str, Any]:
-    """Return the settings that given options win over: path of a setting → value of its option."""
+    """Return the settings for which options were given: path of a setting → value of its option."""
     values = {
         declared.setting: getattr(options, name)
         for name, declared, _ in _declared(type(options))

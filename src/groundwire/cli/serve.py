@@ -320,7 +320,7 @@ def _checks(config: "Config") -> str:
 
 
 def _decisions(config: "Config") -> str:
-    """Return the decisions with a policy, by name, with their actions."""
+    """Describe in one line the decisions that have a policy: name and action of each."""
     plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
     said = (f"{name} ({own.action if own.enabled else 'off'})" for name, own in plugins.items())
     return ", ".join(said)

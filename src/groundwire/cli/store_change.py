@@ -81,7 +81,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
 
 
 def _signing_keys(config: "Config") -> Sequence[bytes]:
-    """Return the keys of the gateways, to sign the record with; none if there will be no record.
+    """Return the keys of the gateways, to sign a record with; empty if nothing will be recorded.
 
     A new key is never made: to those who verify, a record signed with it would look forged.
     """

@@ -31,7 +31,7 @@ MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 #: Time from the sign-in to the end of a session.
 SESSION = timedelta(hours=12)
 
-#: Most passwords that are hashed at the same time: each takes a processor and 64 MB meanwhile.
+#: Most passwords that are hashed at the same time; hashing one takes a processor and 64 MB.
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -69,8 +69,8 @@ class SavedAccount:
 
     Attributes:
         account: The account as it is now.
-        role_before: Its role before; ``None`` if the account is new.
-        has_new_password: Whether its password was set.
+        role_before: The role of the account before; ``None`` if the account is new.
+        has_new_password: Whether the account got a new password.
     """
 
     account: Account
@@ -170,7 +170,7 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether a password is right for an account. An unknown name takes as long."""
+        """Return whether a password is right for an account, after an equal time for any name."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(
@@ -187,7 +187,7 @@ class Accounts:
         token, moment = secrets.token_urlsafe(32), now()
         async with self._store.writing() as connection:
             row = (await connection.execute(select(accounts).where(_is(name)))).first()
-            if row is None:  # removed a moment ago
+            if row is None:  # the account was removed a moment ago
                 return None
             await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
             session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}

@@ -31,8 +31,8 @@ KEPT_S = 400 * 86_400
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
-#: Times are counted in ranges. The first range ends at the first number (in milliseconds); the end
-#: of each further range is the end of the one before it, times the second number.
+#: Times are counted in ranges. These are the end of the first range in milliseconds, and the factor
+#: from the end of a range to the end of the next one.
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
@@ -40,7 +40,7 @@ _Key: TypeAlias = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCount:
-    """A number of answers of the same stretch of time, tenant, model, outcome and action.
+    """The number of answers with the same stretch of time, tenant, model, outcome and action.
 
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
@@ -66,8 +66,8 @@ class StageTimes:
     Attributes:
         stage: Name of the stage.
         n: The number of times that were counted.
-        p50_ms: The median in milliseconds, right to about an eighth.
-        p99_ms: The 99th percentile in milliseconds, right to about an eighth.
+        p50_ms: The median in milliseconds, with an error of up to about an eighth.
+        p99_ms: The 99th percentile in milliseconds, with an error of up to about an eighth.
     """
 
     stage: str
@@ -79,7 +79,7 @@ class StageTimes:
 class Activity:
     """Counts the answers and times of one process, and reads the counts of all processes.
 
-    One event loop uses it.
+    All calls come from one event loop.
     """
 
     def __init__(self, store: Store) -> None:

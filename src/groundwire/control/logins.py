@@ -7,7 +7,8 @@ from cachetools import LRUCache
 #: Seconds after which another use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
 
-#: Seconds between two events about failed logins from one address; an event has their number.
+#: Seconds between two events about failed logins from one address. An event gives the number of
+#: failures since the event before.
 FAILURE_S = 60.0
 
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
@@ -35,7 +36,8 @@ class Logins:
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
         """Note the use of a key; return whether it makes an event.
 
-        It does unless the key was used from this address in the last :data:`LOGIN_S` seconds.
+        The use makes an event unless the key was used from the same address, with an event, in the
+        last :data:`LOGIN_S` seconds.
         """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
@@ -46,7 +48,7 @@ class Logins:
     def failed(self, address: str, *, now: float) -> bool:
         """Note a failed login; return whether it makes an event now.
 
-        If not, :meth:`due` counts it later.
+        If it makes none, :meth:`due` returns it later, in a number of failures.
         """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS

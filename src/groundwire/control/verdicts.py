@@ -13,16 +13,19 @@ from groundwire.detection.values import Label
 
 
 class Verdict(StrEnum):
-    """What a reviewer says about a stretch of an answer."""
+    """A reviewer's verdict on the detector, for a stretch of an answer."""
 
-    RIGHT = "right"  # a finding, and the sources do not support it
-    WRONG = "wrong"  # a finding, but the sources support it: a false alarm
-    MISSED = "missed"  # no finding, although the sources do not support it
+    RIGHT = "right"  # a finding, and the sources do not support the stretch
+    WRONG = "wrong"  # a finding, but the sources support the stretch: a false alarm
+    MISSED = "missed"  # no finding, although the sources do not support the stretch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A reviewer's verdict on a stretch of an answer; offsets count in the text that is kept."""
+    """A stretch of an answer with a reviewer's verdict.
+
+    ``start`` and ``end`` are offsets in the text of the answer that the audit trail keeps.
+    """
 
     start: int
     end: int
@@ -31,7 +34,7 @@ class Mark:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where the stretch begins and ends."""
+        """Start and end of the stretch."""
         return self.start, self.end
 
 
@@ -89,10 +92,11 @@ class Agreement:
     """How far two reviewers agree on the findings that both have judged.
 
     Attributes:
-        reviewers: Their names.
-        n: The number of these findings.
-        n_same: The number on which they agree.
-        kappa: Cohen's kappa; ``None`` if it is not defined, as both gave all the same verdict.
+        reviewers: The names of the two reviewers.
+        n: The number of findings that both have judged.
+        n_same: The number of these findings on which they agree.
+        kappa: Cohen's kappa; ``None`` if both gave one and the same verdict on all findings, where
+            it is not defined.
     """
 
     reviewers: tuple[str, str]
@@ -102,7 +106,13 @@ class Agreement:
 
     @classmethod
     def of(cls, reviewers: tuple[str, str], verdicts: Sequence[tuple[bool, bool]]) -> Self:
-        """Compare verdicts in pairs, of which there is at least one; true stands for right."""
+        """Compute the agreement of two reviewers.
+
+        Args:
+            reviewers: Their names.
+            verdicts: For each finding that both have judged, whether the first and whether the
+                second reviewer called it right; at least one pair.
+        """
         n, n_same = len(verdicts), sum(one is other for one, other in verdicts)
         first, second = (sum(each) / n for each in zip(*verdicts, strict=True))
         by_chance = first * second + (1 - first) * (1 - second)
@@ -112,12 +122,12 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What reviewers have done so far, by the latest labels.
+    """The progress of all reviewers, computed from their latest labels.
 
     Attributes:
         n_answers: The number of labelled answers.
-        n_disputed: The number of those about which their reviewers disagree.
-        agreements: The agreement of each two reviewers with findings in common.
+        n_disputed: The number of labelled answers about which the reviewers disagree.
+        agreements: The agreement of each pair of reviewers who have judged a finding in common.
     """
 
     n_answers: int
@@ -126,7 +136,7 @@ class Progress:
 
     @classmethod
     def of(cls, reviews: Iterable[Review]) -> Self:
-        """Compare the labels of each answer."""
+        """Compute the progress from the labels of all reviewers."""
         answers = by_answer(reviews)
         pairs: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
         for of_answer in answers.values():
@@ -155,8 +165,8 @@ def by_answer(reviews: Iterable[Review]) -> dict[str, list[Review]]:
 def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
     """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
 
-    They disagree if they judge a finding differently, or if only some say that words were missed.
-    Which words were missed is a matter of taste: all that somebody names are taken.
+    Reviewers disagree if they judge a finding differently, or if only some of them say that words
+    were missed. They need not name the same missed words: all words that anybody names are taken.
     """
     first = reviews[0]
     for each in reviews[1:]:

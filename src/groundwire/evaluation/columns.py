@@ -57,8 +57,8 @@ class Columns:
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
-        claims: Number of claims that neither the detector nor people marked, and number of claims
-            that people did not mark, shape ``(n, 2)``.
+        claims: Number of judged claims that neither the detector nor people marked, and number of
+            all claims that people did not mark, shape ``(n, 2)``.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
             it gives none.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.

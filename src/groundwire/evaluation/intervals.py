@@ -226,9 +226,9 @@ class Replicates:
     def interval(self, level: float = 0.95) -> ScoreInterval:
         """Compute the interval in which the share ``level`` of the resampled scores lies.
 
-        If the score is a share, such as precision, and is 0 or 1, the interval is Wilson's instead.
-        Otherwise there is none, and the ends are ``nan``, if all resamples have the same score, or
-        there are fewer contexts than :data:`MIN_CONTEXTS`.
+        A share, such as precision, that is 0 or 1 gets Wilson's interval instead. Any other score
+        has no interval, so the ends are ``nan``, if all resamples have the same score, or there are
+        fewer contexts than :data:`MIN_CONTEXTS`.
 
         Args:
             level: The share of resamples in the interval, in (0, 1).

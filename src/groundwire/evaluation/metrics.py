@@ -285,7 +285,7 @@ def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> N
     """Refuse two arrays unless they are one-dimensional and of equal length.
 
     Raises:
-        ValueError: If they are not.
+        ValueError: If an array is not one-dimensional, or the lengths differ.
     """
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(

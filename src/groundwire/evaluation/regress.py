@@ -67,7 +67,7 @@ class RegressionCheck:
             the per cent of answers that may be hallucinated, for a count its highest value.
         ci95: 95 % interval of ``worse``, from paired resamples of contexts; ``None`` unless the
             baseline is a file of results.
-        told: The check as a sentence.
+        told: The result of the check as a sentence.
         note: A warning about answers that were not fully checked, or empty.
     """
 

@@ -22,21 +22,21 @@ _KEY = b"groundwire audit key 1"
 
 
 class Chain:
-    """The chain of one writer: of the audit log of one process, from its start to its end."""
+    """The chain of all records that the audit log of one process writes, from start to end."""
 
     def __init__(self, writer: str, key: bytes) -> None:
         """Begin a chain.
 
         Args:
-            writer: 32 hexadecimal digits that no other chain has.
-            key: The key that signs its records.
+            writer: The id of the chain: 32 hexadecimal digits that no other chain has.
+            key: The key that signs the records of the chain.
         """
         self._key = key
         self.head = Head(writer=writer, seq=0, mac=NOTHING)
 
     @classmethod
     def new(cls, key: bytes) -> "Chain":
-        """Begin a chain with a new writer."""
+        """Begin a chain with a random id."""
         return cls(uuid4().hex, key)
 
     @property

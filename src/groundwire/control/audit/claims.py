@@ -38,7 +38,7 @@ class Claims:
         self.details_before: datetime | None = None
 
     def learn(self, record: AuditRecord) -> None:
-        """Add the statements of a record, if one of the keys has signed it."""
+        """Add what a record states about the trail, if one of the keys has signed the record."""
         if signer(record, self._keys) is None:
             return
         payload = json.loads(record.line)["payload"]
@@ -49,7 +49,7 @@ class Claims:
             self._apply(payload)
 
     def is_removed(self, writer: str, seq: int) -> bool:
-        """Return whether retention removed a record of a chain, according to the statements."""
+        """Return whether a signed record states that retention removed a record of a chain."""
         found = self.removed.get(writer)
         return found is not None and found.seq >= seq
 

@@ -120,7 +120,7 @@ class ControlEvents:
         return self._event(EventType.ACCOUNT_REMOVED, None, payload)
 
     def answer_labelled(self, review: Review) -> AuditEvent:
-        """Return the event of a reviewer's labels for a recorded answer, without its words."""
+        """Return the event of a reviewer's labels for a recorded answer, not the labelled words."""
         marks = [
             {"start": each.start, "end": each.end, "verdict": str(each.verdict)}
             for each in review.marks

@@ -25,8 +25,8 @@ class ForeignTrailError(StoreUnusableError):
 def refuses_foreign(config: Config) -> bool:
     """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
-    It does so with a key that it made itself, which may be the wrong one. A configured key was
-    chosen on purpose, perhaps because the old key is lost.
+    A gateway refuses if it made its key itself, since this may be the wrong one. A configured key
+    was chosen on purpose, perhaps because the old key is lost, so it is always accepted.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None

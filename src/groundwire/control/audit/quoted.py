@@ -58,7 +58,7 @@ class Keeping:
 
 
 class Quotes:
-    """Quotes as much of texts as the settings keep, up to a number of characters together.
+    """Quotes texts as the settings say, up to a number of characters of all texts together.
 
     Beyond that number, texts are cut even with ``full``, so that a record can still be read.
     """

@@ -20,7 +20,10 @@ NONE = "none"
 
 
 class RedactionKind(StrEnum):
-    """The kinds of text that can be redacted. Where two overlap, the first one gives the marker."""
+    """The kinds of text that can be redacted.
+
+    Where texts of two kinds overlap, the kind that is listed first gives the marker.
+    """
 
     SECRET = "secret"
     EMAIL = "email"
@@ -103,7 +106,7 @@ class Redaction:
 
 
 class RedactedText:
-    """A text that gives out its parts only after redaction."""
+    """A text with its ranges to redact; parts of it can be read in redacted form."""
 
     def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
         """Keep a text and its ranges to redact, as :meth:`Redaction.read` finds them."""

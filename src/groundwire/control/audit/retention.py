@@ -31,7 +31,8 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and the seconds after it in which others can write.
+#: Most rows that one transaction removes, and seconds of the pause after each transaction, in which
+#: others can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
 EVERY_S, JITTER = 3600.0, 0.1

@@ -1,4 +1,7 @@
-"""Reads recorded answers: whether people can judge them, how doubtful they are, their labels."""
+"""Computes the doubt about recorded answers, and makes labelled rows of them.
+
+The queue of a reviewer is sorted by the doubt, and an export consists of the rows.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,24 +12,26 @@ from groundwire.control.verdicts import Review, agreed_spans
 
 #: An answer with more findings is not queued: nobody judges so many in one go.
 MAX_FINDINGS = 90
-#: What a detail may leave out and still be judged.
+#: Parts of a detail that people do not need to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 
 
 def doubt_of(detail: Mapping[str, Any] | None) -> float | None:
-    """Return how far the statement of an answer nearest to its threshold is away from it.
+    """Return the smallest distance of a claim's score from the threshold of the detector.
 
     Args:
-        detail: The findings, as the audit trail keeps them; ``None`` if it does not.
+        detail: The findings about an answer, as the audit trail keeps them; ``None`` if it does
+            not keep them.
 
     Returns:
-        A number of which the smallest means the most doubt. ``None`` if nobody can judge the
-        answer: nothing was judged, or its text or that of a source is not kept in full.
+        The distance; the smaller it is, the greater is the doubt. ``None`` if people cannot judge
+        the answer: the detector judged nothing, there are more than :data:`MAX_FINDINGS`, or the
+        text of the answer or of a source is not kept in full.
     """
     try:
         return None if detail is None else _doubt_of(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # somebody has changed it
+        return None  # somebody has changed the detail
 
 
 def _doubt_of(detail: Mapping[str, Any]) -> float | None:

@@ -12,11 +12,11 @@ from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, labels
 from groundwire.control.verdicts import Progress, Review, by_answer
 
-#: Answers that a queue is made of: the latest ones.
+#: Number of the latest answers from which a queue is made.
 QUEUE = 200
 #: Answers that an export reads at a time.
 _PIECE = 100
-#: The latest labels of which the agreement is computed.
+#: Number of the latest reviews from which the agreement is computed.
 COMPARED = 1_000
 
 # Events about other things than answers have no details.
@@ -30,7 +30,7 @@ _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
 
 
 class Labels:
-    """Reads and stores labels. If the database fails, it raises StoreError."""
+    """Reads and stores labels. Any method may raise StoreError."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -54,12 +54,12 @@ class Labels:
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 
     async def progress(self) -> Progress:
-        """Compare the latest :data:`COMPARED` labels."""
+        """Return the progress of all reviewers, by the latest :data:`COMPARED` reviews."""
         latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
     async def waiting(self, account: str, *, tenant: str | None) -> list[FoundRecord]:
-        """Return the latest answers that a reviewer has not labelled, with all findings."""
+        """Return the latest answers that a reviewer has not labelled, each with its detail."""
         done = select(labels.c.event_id).where(
             labels.c.account == account, labels.c.event_id == audit_records.c.event_id
         )
@@ -72,8 +72,7 @@ class Labels:
     async def export(self, *, tenant: str | None = None) -> AsyncIterator[bytes]:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
-        Answers are left out about which their reviewers disagree, or whose texts are not kept any
-        more.
+        An answer is left out if its reviewers disagree, or if its texts are not kept any more.
         """
         after = ""
         while True:

@@ -19,8 +19,8 @@ _FIRST_S, _LONGEST_S = 0.1, 5.0
 async def existing_store(config: Config) -> AsyncIterator[Store]:
     """Open the database of a configuration for a command, without making or migrating it.
 
-    Only the start of a gateway and ``groundwire store migrate`` do that, since older gateways
-    cannot start after a migration.
+    Only the start of a gateway and ``groundwire store migrate`` make or migrate a database, since
+    older gateways cannot start after a migration.
 
     Raises:
         StoreError: If the database does not exist, is not up to date, or cannot be used.

@@ -105,7 +105,7 @@ labels = Table(
     Column("account", String(64), primary_key=True),
     Column("tenant", String(TENANT_CHARS), nullable=False),
     Column("labelled_at", Moment, nullable=False),
-    # A list of marks: see groundwire.control.labels.Mark.
+    # A list of marks: see groundwire.control.verdicts.Mark.
     Column("marks", JSON, nullable=False),
     Index(None, "account", "labelled_at"),
     Index(None, "tenant", "event_id"),

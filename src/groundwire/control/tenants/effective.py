@@ -58,7 +58,7 @@ def setting_of(name: str) -> str:
 
 
 def _possible(own: Overrides) -> None:
-    """Accept all overrides."""
+    """Accept any overrides: the default of ``check``."""
 
 
 def effective(

@@ -68,10 +68,10 @@ class TenantExistsError(_OfTenantError):
 
 
 class VersionMismatchError(TenantError):
-    """A tenant has another version than the one that a change is for.
+    """A change was refused, because the tenant does not have the version that the change expects.
 
-    ``found`` is the version of the tenant, or 0 if it is not stored. ``expected`` is the wanted
-    version, or ``"*"`` for any version of a stored tenant.
+    ``found`` is the version of the tenant, or 0 if it is not stored. ``expected`` is the version
+    that the change expects, or ``"*"`` for any version of a stored tenant.
     """
 
     def __init__(self, tenant: str, expected: int | str, found: int) -> None:

@@ -115,7 +115,8 @@ class KeyRecord:
         created_at: The moment when the key was made; ``None`` for a configured key.
         expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
-        last_used_at: The moment when the key was used last, right to half a minute.
+        last_used_at: The moment when the key was used last; uses of the last half a minute may be
+            missing.
         is_configured: Whether the key is in the configuration, where it must be removed.
     """
 

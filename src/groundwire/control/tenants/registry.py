@@ -33,7 +33,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _possible(overrides: Overrides) -> None:
-    """Accept all overrides."""
+    """Accept any overrides: the default of ``check``."""
 
 
 class Registry(StoredKeys):

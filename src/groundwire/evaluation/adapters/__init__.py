@@ -1,1 +1,1 @@
-"""Detectors of other projects behind this project's interface, so that one code scores all."""
+"""Detectors of other projects behind this project's interface, so that the same code scores all."""

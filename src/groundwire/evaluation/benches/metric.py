@@ -149,8 +149,8 @@ def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute F1 of hallucinated characters, over all answers together.
 
-    Characters are counted as LettuceDetect's evaluator does, which published scores come from; see
-    :func:`.metrics.count_pairs`.
+    Characters are counted as by LettuceDetect's evaluator, with which published scores were
+    computed; see :func:`.metrics.count_pairs`.
     """
     return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 

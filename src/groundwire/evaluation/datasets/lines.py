@@ -203,7 +203,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
 
 
 def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the number of the first line, that of the last line, and the fields of each record.
+    """Yield for each record the number of its first line, that of its last line, and its fields.
 
     Records without fields are left out.
 

@@ -57,7 +57,7 @@ _GROUNDED = (
     *("supported", "supports", "entailed", "entailment"),
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
-#: A label in lower case → whether the answer is hallucinated, if yes means hallucinated.
+#: A label in lower case → whether the answer is hallucinated, where a bare yes means hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
@@ -260,7 +260,7 @@ class ColumnMapping:
         return row[self._column(row, name)]
 
     def _require(self, row: Mapping[str, Any], *names: str) -> None:
-        """Raise one error that names all of these fields for which a row has no column."""
+        """Raise one error that names all given fields for which a row has no column."""
         problems = []
         for name in names:
             column = self._column(row, name)
@@ -300,7 +300,7 @@ def _known(spans: tuple[GoldSpan, ...] | None, is_hallucinated: bool | None) -> 
 
 
 def _name(value: object, name: str) -> str | None:
-    """Read a value that serves as a name, which may be a text or a number; ``None`` stays."""
+    """Read a value that serves as a name: a text or a number; ``None`` if there is no value."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -96,10 +96,11 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
 
 
 def _above(ranking: Ranking) -> tuple[Floats, Floats]:
-    """Count hallucinated and grounded answers that score at least each distinct score.
+    """Count, for each distinct score, the answers that have at least this score.
 
     Returns:
-        The two counts for each distinct score, from the highest score to the lowest.
+        The counts of hallucinated answers and those of grounded answers, from the highest score to
+        the lowest.
     """
     wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
     n = np.append(ranking.starts[1:], ranking.order.size)

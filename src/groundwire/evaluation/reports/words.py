@@ -59,7 +59,7 @@ def cut(
         (False, True): alone,
         (False, False): None,
     }
-    # Place → changes there in the numbers of open gold ranges and of open predicted ranges.
+    # Position → changes, at this position, of the numbers of open gold and open predicted ranges.
     steps: dict[int, list[int]] = {}
     for side, ranges in enumerate((gold, predicted)):
         for start, end in _trimmed(answer, ranges):

@@ -94,8 +94,8 @@ def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
 def _cluster(n_workers: int | None) -> Iterator[None]:
     """Connect to a Ray cluster, unless this process is connected to one already.
 
-    The cluster is that of ``RAY_ADDRESS``, or else a new one on this machine. At the end a
-    connection that was made here is closed, and with it a new cluster.
+    The cluster is that of ``RAY_ADDRESS``, or else a new one on this machine. A connection that was
+    made here is closed at the end of the block, which also stops a new cluster.
     """
     ray = _ray()
     if ray.is_initialized():

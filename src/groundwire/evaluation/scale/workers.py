@@ -36,7 +36,8 @@ class Recipe:
         choice: Options of the detector.
         info: Name, revision and threshold that the loaded detector must have: one results file
             must not mix two detectors.
-        version: The version of Groundwire that a worker must have, for the same reason.
+        version: The version of Groundwire that a worker must have: one results file must not mix
+            two versions either.
     """
 
     load: Callable[[DetectorChoice], AnyDetector]

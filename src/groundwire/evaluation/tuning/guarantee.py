@@ -61,7 +61,7 @@ class Guarantee:
         index: Index of the threshold; ``None`` if nothing can be guaranteed.
         n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
             Contexts that choose the first threshold are included.
-        n: Number of trials at the threshold; if there is none, where the tests began.
+        n: Number of trials at the threshold; without a guarantee, at the first threshold tested.
         n_losses: Number of these trials that are losses: a grounded answer is flagged or, for
             recall, a hallucinated answer is not flagged.
         n_available: The most trials at any threshold, counted like ``n_needed``.

@@ -72,7 +72,7 @@ class Tuned:
 
     Attributes:
         group: Name of the group.
-        counts: Counts of the group's answers; none counts as flagged.
+        counts: Counts of the group's answers without a threshold, so that no answer is flagged.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
         threshold: The threshold to use; ``None`` if no threshold has a guarantee or, for ``f1``,
