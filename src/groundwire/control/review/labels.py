@@ -19,7 +19,7 @@ _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
 COMPARED = 1_000
 
-# Events about other things than answers have no details.
+# Selects recorded answers with their details: only events about answers have details.
 _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
     audit_details,
     and_(
