@@ -74,8 +74,9 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged. Later text does not change the verdicts
             on the text before it.
-        clear_to: Offset up to which the spans are final. :meth:`Stream.finish` may still take back
-            the spans after it, if ``min_pieces`` is not reached; otherwise it is ``judged_to``.
+        clear_to: Offset up to which the spans are final. After it are spans that
+            :meth:`Stream.finish` takes back if ``min_pieces`` is not reached. Without such spans it
+            equals ``judged_to``.
     """
 
     detection: Detection

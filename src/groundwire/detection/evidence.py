@@ -150,7 +150,7 @@ class Evidence:
         )
 
     def rank(self, query: "Query") -> NDArray[np.intp]:
-        """Rank all passages: their indices, best first, ties ascending, shape ``(n_passages,)``."""
+        """Return the indices of all passages, best first; equally good ones in ascending order."""
         return self.ranked(query)[0]
 
     def ranked(self, query: "Query") -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -243,7 +243,10 @@ class Evidence:
         return ((index, line) for _, index, line in found)
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
-        """Count the passages from rank ``start`` on that fit into a budget, at least one if any."""
+        """Count the passages from rank ``start`` on that fit into a budget; the first always fits.
+
+        The result is 0 if there is no passage of this rank.
+        """
         total = 0
         for n, index in enumerate(order[start:]):
             total += self.passages[index].n_read
@@ -253,7 +256,7 @@ class Evidence:
 
 
 def _n_above(scores: NDArray[np.float64], floor: float) -> int:
-    """Count the descending scores that are at least ``floor`` times the first; at least one."""
+    """Count the descending scores that are at least ``floor`` times the first score."""
     return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 

@@ -56,7 +56,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
-    except ValueError as error:  # Python's own message advises to lift a limit
+    except ValueError as error:  # Python's message would advise to raise its limit of digits
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
 
 
@@ -108,7 +108,7 @@ def key_of(data: Mapping[str, Any], field: str) -> str | None:
 
 
 def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
-    """Return the key of a row that is a wanted name, in any case; ``None`` if there is none."""
+    """Return the first wanted key that a row has, in any case; ``None`` if it has none."""
     exact = next((key for key in wanted if key in data), None)
     if exact is not None:
         return exact

@@ -46,7 +46,7 @@ class EncodedTexts:
         self._counter = counter
 
     def encode(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        """Return the keys and values of a text, cached or computed on an answer's turn."""
+        """Return the keys and values of a text, from the cache or computed in an answer's turn."""
 
         def compute() -> KeysValues:
             with self._turns.answer():

@@ -35,7 +35,7 @@ class AnswerCalibration:
     offset: float
 
     def probability(self, highest: float) -> float:
-        """Return ``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
+        """Return P(the answer is hallucinated): ``sigmoid(scale * log-odds(highest) + offset)``."""
         p = min(max(highest, 1e-6), 1 - 1e-6)
         # A sigmoid in a form that does not overflow for steep maps.
         return (1 + tanh((self.scale * log(p / (1 - p)) + self.offset) / 2)) / 2
@@ -218,7 +218,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Raise P(not supported) of word pieces to at least a probability, and give it to one label."""
+    """Raise P(not supported) of word pieces to at least ``probability``, all for one label."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

@@ -264,7 +264,7 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
 def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
     """Return whether a line shares a content word with the claim outside the span.
 
-    True too if there is no line, or no content word outside the span.
+    It is also true if there is no line, or if the claim has no content word outside the span.
     """
     if line is None or not held.rest_content:
         return True

@@ -232,15 +232,15 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Find words of an answer as a page shows it, without its Markdown; white space is ignored.
+    """Find words in an answer as a page shows it: without Markdown. White space is ignored.
 
     Args:
         detection: The detection, with the answer.
-        words: The words.
-        nth: The number of the occurrence, from 1.
+        words: The words, as the page shows them.
+        nth: Number of the occurrence to find, counted from 1.
 
     Returns:
-        Their range in the answer; ``None`` if they are not there so often.
+        The range of the words in the answer; ``None`` if they occur fewer times.
     """
     letters: list[Piece] = []
     for piece in _laid_out(detection):

@@ -112,9 +112,9 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Return whether a text spells the number ``figure`` in words, in a language but English.
+    """Return whether a text spells a number in words of another language than English.
 
-    Numbers from 2 to 20 and the tens up to 100 are recognised.
+    ``figure`` is the number in digits. It must be 2 to 20, or a ten up to 100.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True

@@ -45,7 +45,7 @@ _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
 # Most characters, per character of the text, that may be parsed as data and turn out not to be
 # data. The limit keeps the time linear.
 _MAX_WASTE = 2
-# Prose in data may have data in it again, and so on: the most levels of data that are parsed.
+# Greatest number of levels of data that are parsed: prose in data may contain data again.
 _MAX_DEPTH = 2
 
 
@@ -250,8 +250,8 @@ class _Walk:
         self.heading = ""
         self.group = 0
         self.fence = ""
-        self.fence_start = 0  # offset of the code after the opening fence
-        self.n_wasted = 0  # characters that were parsed as data and turned out not to be data
+        self.fence_start = 0  # offset after the row of the opening fence
+        self.n_wasted = 0  # number of characters that were parsed as data in vain
 
     def run(self) -> list[Line]:
         i = 0

@@ -1,4 +1,4 @@
-"""Prepares prompts for the models that classify them: shortens long ones, adds context to short.
+"""Prepares prompts for the models that classify them: shortens them, or adds the previous question.
 
 The detector does not use this module: it reads the whole question.
 """

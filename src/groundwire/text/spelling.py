@@ -1,4 +1,4 @@
-"""Guesses which known word a mistyped one stands for."""
+"""Guesses which known word a mistyped word stands for."""
 
 from collections.abc import Collection
 from difflib import get_close_matches

@@ -54,7 +54,7 @@ class AsideFinder:
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
         self._open: Segment | None = None
-        self._end = 0  # end of the segment before
+        self._end = 0  # offset after the previous segment
         self._is_code = self._is_source_list = self._is_signed = self._has_claim = False
         self._is_in_table = False
         self._links: set[str] = set()

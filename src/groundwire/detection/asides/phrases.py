@@ -23,7 +23,7 @@ _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
 #: Most words of a title with a question mark that are neither in the sources nor in the question.
 _MAX_FREE = 2
-#: Verbs that a question begins with, or that stand behind its subject.
+#: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
     "is are was were can could would will shall should do does did have has may might"
 )

@@ -1,4 +1,4 @@
-"""Rules that find plain mistakes of a claim which a small model overlooks.
+"""Rules that find plain mistakes in a claim, which a small model overlooks.
 
 A rule compares a claim with the lines of its evidence that have most in common with it. It finds
 words in whose place the evidence has other words ("Berlin" for "Paris", 42 miles for 42 km), a

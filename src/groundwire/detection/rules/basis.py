@@ -31,7 +31,7 @@ MAX_LINES = 8
 #: The most names, numbers or words of a claim or a line that a rule looks at. The limit bounds the
 #: time; ordinary sentences do not reach it.
 MAX_PLACES = 64
-#: Kinds of agreement that mean that one text states the quantity of another.
+#: Results of a comparison that mean that one text states a quantity of the other text.
 STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 
 

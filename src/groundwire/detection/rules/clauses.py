@@ -57,7 +57,7 @@ _BASES = dict(PASTS)
 _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
 
 
-#: First words of the pairs of opposites that are left out, because they have other uses as well.
+#: Pairs of opposites that begin with these words are not used: the words have too many meanings.
 _LOOSEST = frozenset(("before", "first", "up", "over"))
 _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
 # "Some" counts as an opposite of "all" and "every": what holds for some need not hold for all.
@@ -114,7 +114,8 @@ class Clause:
         """Return the words of this clause that another clause contradicts."""
         is_turned = bool(self.negations) != bool(other.negations)
         opposite = self._opposite(other)
-        # "Did not rise" and "fell" may both be true, "not all have" and "some have not" too.
+        # A negated word does not contradict its opposite: "did not rise" and "fell" may both be
+        # true, and so may "not all have" and "some have".
         if is_turned:
             return () if opposite else self._turned(other)
         return () if self.negations else opposite

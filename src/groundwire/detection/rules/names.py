@@ -48,7 +48,7 @@ def names_of_line(line: ComparedText) -> list[Word]:
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
-    """Return whether the evidence has the long form of a short name, or the short of a long one.
+    """Return whether the evidence has the short form of a long name, or the reverse.
 
     "EU" is the short form of "European Union".
     """

@@ -22,8 +22,8 @@ from groundwire.detection.rules.names import is_name, names_in, names_of_line, s
 from groundwire.text.quantities import Quantity
 from groundwire.text.vocabulary import words
 
-#: Verbs of acts that both sides do to each other, and words that join names. Names around these may
-#: be swapped.
+#: Verbs of acts that both sides do to each other, and words that join names. Names around these
+#: words may be swapped without a change of meaning.
 _MUTUAL = words("""
     met meet meets married marries marry faced faces played plays play joined merged tied drew and
     with between starred stars starring featured features

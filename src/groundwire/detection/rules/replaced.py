@@ -190,7 +190,7 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
 
 
 def _is_incomparable(claim: ComparedText, place: Word) -> bool:
-    """Return whether words are an adverb, or a number, for which there are other rules."""
+    """Return whether words are an adverb, or a number, which other rules compare."""
     if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)

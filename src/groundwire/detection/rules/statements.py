@@ -27,7 +27,7 @@ _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
 #: Number of words after an "all" in which the things that are counted are sought, and number of
 #: these things that are used.
 _AFTER_ALL, _MOST_THINGS = 4, 2
-#: How many words before the name of a thing may hold its quantifier.
+#: The quantifier of a thing is sought in this many words before the thing.
 _BEFORE_THING = 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "

@@ -30,7 +30,8 @@ _DAY_IN_PLACE = 0.3
 #: Numbers with the same digits in another order count as a slip only if they have at least this
 #: many digits. In shorter numbers the same digits are often chance.
 _FIGURES = 3
-#: Words of claims that compare or compute. Only in such claims are numbers of the lines operands.
+#: Words that show that a claim compares or computes. Only such a claim may use numbers of the lines
+#: as operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",

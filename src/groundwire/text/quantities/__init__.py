@@ -27,7 +27,7 @@ Two quantities are equal in these cases:
 * dates, if every part that the answer states is the same.
 
 In a numeric date that can be read in two ways, the month is first ("03/04/1945"); if it is written
-with dots, the day is first ("03.04.1945"). So equal digits are always read as equal dates.
+with dots, the day is first ("03.04.1945"). So the same text is always read as the same date.
 """
 
 from groundwire.text.quantities.index import Match, QuantityIndex

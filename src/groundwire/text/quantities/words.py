@@ -103,7 +103,7 @@ def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityRe
 
 
 def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
-    """Add up as many of the words as make one number; return it and the offset after it."""
+    """Add up as many of the words as make one number; return the number and the offset after it."""
     names = [word[0].lower() for word in words]
     first = names[0]
     count = _Count(_SMALL.get(first, 1.0), room=10.0 if first in _TENS else 0.0)

@@ -45,7 +45,7 @@ class Stop(Enum):
 
 
 def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
-    """Return the condition for an end of the sentence at the marks in ``[position, run_end)``.
+    """Return the condition under which a sentence ends at the marks in ``[position, run_end)``.
 
     The sentence begins at ``start``.
     """
@@ -122,7 +122,7 @@ def _stop_after_number(number: str, rest: str, *, is_first: bool) -> Stop:
 
 
 def _is_unit(token: str, rest: str) -> bool:
-    """Return whether a single letter is a unit, as in ``350 °F`` and ``12 m``, and no initial."""
+    """Return whether a letter is a unit, as in ``350 °F`` and ``12 m``, and not an initial."""
     if len(token) > 1:
         return False
     before = rest.rstrip()[-1:]
