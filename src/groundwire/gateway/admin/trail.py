@@ -148,12 +148,12 @@ async def export_events(control: Control, events: Events, asked: Asked) -> Respo
 async def download(
     control: ControlPlane, lines: AsyncIterator[bytes], event: AuditEvent, *, name: str
 ) -> Response:
-    """Make the response with an export of lines, and record the export.
+    """Return the response that sends lines as a file, and record the export.
 
     Args:
         control: The control plane.
-        lines: The lines.
-        event: The event of the export.
+        lines: The lines of the file.
+        event: The audit event of the export.
         name: The name of the file.
     """
     # The first line is read before the response begins, so that a database that fails at once leads

@@ -1,4 +1,4 @@
-"""Reads the chunks of a streamed chat completion, and what each adds to which answer."""
+"""Reads the chunks of a streamed chat completion, divided by the answers that they add to."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -95,8 +95,8 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off and text is not withheld; also an error
-                of ``UNREADABLE`` if its bytes cannot be read.
+            UpstreamBrokenError: If the upstream breaks off and text is not withheld. If its bytes
+            cannot be read, one of the errors in ``UNREADABLE`` is raised likewise.
         """
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
@@ -359,7 +359,7 @@ class ReleasedStream:
         try:
             # This task is cancelled if the client leaves; the shield lets the record be written.
             if not await asyncio.shield(self._record(is_client_gone=False)):
-                self._passed.clear()  # the ends of all answers are still held
+                self._passed.clear()  # the client has not got the end of any answer yet
                 last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
         except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
             log.error("A stream could not be recorded: %s", type(error).__name__)

@@ -13,7 +13,8 @@ from typing import Any
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Pattern of a name, a string that is no prose: an id, a version, an enumeration, short base64.
+#: Pattern of a name, a string that is no prose: an id, a version, a value of an enumeration, short
+#: Pattern of a name, base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
 #: Fields of an error body. Their strings may be prose: they are messages, and no answers.
@@ -91,7 +92,7 @@ def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, 
 
 
 def is_error_body(data: object, known: Collection[str] = ()) -> bool:
-    """Return whether JSON data are an error of an upstream, without an answer beside it.
+    """Return whether JSON data have an error of an upstream, and no answer beside the error.
 
     Args:
         data: The body of a response, or the data of an event.

@@ -31,7 +31,7 @@ __all__ = [
 
 _TRUE = "true"
 
-#: Request header with which a client asks where in its request evidence was found.
+#: Request header by which a client asks for the places in its request where evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
 
 

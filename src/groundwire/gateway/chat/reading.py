@@ -68,7 +68,7 @@ class ChunkReader:
             EventTooLargeError: If an event has more than ``MAX_EVENT_BYTES``.
         """
         decoded = self._decoder.feed(data)
-        # In slices, since a few compressed bytes can hold millions of events.
+        # Events are found slice by slice, since a few compressed bytes can hold millions of them.
         for start in range(0, len(decoded), _SLICE_BYTES):
             yield from map(self._read, self._splitter.feed(decoded[start : start + _SLICE_BYTES]))
 

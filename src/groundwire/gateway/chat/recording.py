@@ -78,7 +78,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Return whether a request that needs an audit record may go on; if not, count it."""
+        """Return whether a request that needs an audit record may go on; count it if not."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False

@@ -48,7 +48,7 @@ class AdminPlane:
         self._console = Counting(app, began=lambda: None, ended=metrics.admin_request_ended)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Pass one request on to the app that its path belongs to."""
         app: ASGIApp = self._api
         path = scope.get("path", "")
         if path == HOME or path.startswith(f"{HOME}/"):

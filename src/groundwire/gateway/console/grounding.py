@@ -77,7 +77,8 @@ def form_of(
     fields = [
         FormField(
             name=each.name,
-            # Without what null means: for null in the configuration, a tenant writes 0, or nothing.
+            # The part about null is left out: where the configuration has null, a tenant writes 0,
+            # or nothing.
             text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
             value=(own if sent is None else sent).get(each.name, own[each.name]),
             inherited=each,

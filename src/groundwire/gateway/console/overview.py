@@ -76,7 +76,7 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    with suppress(StoreError):  # the page shows the counts that are already stored
+    with suppress(StoreError):  # then the page has the counts stored before
         await activity.write()
     found = await activity.answers(since, step_s=step_s)
     mine = [each for each in found if _matches(each, asked)]

@@ -25,7 +25,7 @@ class Throttle:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
 
     def is_over(self, name: str, address: str) -> bool:
-        """Count a try, and return whether there are too many, so that no password may be checked.
+        """Count a try, and return whether it is over a limit, so that it must be refused.
 
         A try is counted before its password is checked, so that tries at the same time count too.
         """

@@ -13,8 +13,8 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
 
     The offsets in a detail refer to the original texts, but the stored texts may be cut or
     redacted. So each text is searched for in the stored ones, which gives its new offsets. If the
-    whole answer is not stored, its claims stand one after another in its place; for a source, these
-    are the lines that serve as evidence.
+    whole answer is not stored, its claims stand one after another in its place; in place of a
+    source, its lines that are evidence.
     """
     try:
         return _view(detail)
@@ -48,7 +48,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _sources(
     sources: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
-    """Yield the sources; one whose text is not stored has the lines that are evidence of claims."""
+    """Yield the sources; if a text is not stored, its lines that are evidence stand for it."""
     places = [place for claim in claims for place in claim["evidence"]]
     for number, each in enumerate(sources):
         lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)

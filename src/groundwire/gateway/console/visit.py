@@ -84,7 +84,7 @@ class Visit:
 
     @property
     def events(self) -> ControlEvents:
-        """The builder of events about what this person does."""
+        """The builder of audit events about the actions of this person."""
         assert self.person is not None
         return self.control.events(self.person.actor, trace_id=trace_id(self.request))
 

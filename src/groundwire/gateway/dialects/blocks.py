@@ -150,7 +150,7 @@ def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the fields of an object that may be sent while its answer is held back.
+    """Return the named fields of an object that may be sent while its answer is held back.
 
     Args:
         data: The object.

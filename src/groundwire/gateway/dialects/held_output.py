@@ -28,7 +28,7 @@ class HeldOutput(HeldBlocks):
     _said: Told = field(default_factory=Told)  # the sent text of the open part
     _n_events: int = 0  # the sequence number of the next event
     _n_more: int = 0  # the number of events that the gateway added
-    _put_in: tuple[int, Mapping[str, Any]] | None = None  # the item of a warning, and its number
+    _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of a warning
 
     number = "output_index"
 

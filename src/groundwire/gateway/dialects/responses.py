@@ -267,8 +267,8 @@ class _Reader(BlockReader):
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
         """Read the event that ends a response.
 
-        It repeats the whole output, and some clients read no other event. So it is checked that the
-        output agrees with the events before it.
+        It repeats the whole output, and some clients read no other event. So this method makes sure
+        that the output agrees with the events before it.
         """
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):

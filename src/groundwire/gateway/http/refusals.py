@@ -89,7 +89,7 @@ _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usa
 
 
 def refused(code: RefusalCode) -> Problem:
-    """Return the refusal with a code; its message gives no number of claims."""
+    """Return the refusal with a code. Its message has no number, unlike that of :func:`blocked`."""
     message, next_step = _TEXTS[code]
     if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
         return Problem(503, str(code), message=message, next_step=next_step)

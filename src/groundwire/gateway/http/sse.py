@@ -91,7 +91,7 @@ class EventSplitter:
     """Divides a stream of bytes into events, wherever the pieces that arrive begin and end."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
-        """Begin a stream.
+        """Prepare to divide one stream.
 
         Args:
             max_event_bytes: The most bytes that an event may have.

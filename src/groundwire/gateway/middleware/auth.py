@@ -152,7 +152,10 @@ def bearers(scope: Scope) -> list[bytes]:
 
 
 def _passwords(scope: Scope) -> Iterator[bytes]:
-    """Yield the passwords of ``Authorization: Basic``, in which clients send a key from a URL."""
+    """Yield the passwords of ``Authorization: Basic``.
+
+    Clients that take nothing but a URL send the key in it: ``http://user:KEY@host``.
+    """
     for value in values(scope, b"authorization"):
         if value[: len(_BASIC)].lower() == _BASIC:
             with suppress(ValueError):

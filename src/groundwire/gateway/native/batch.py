@@ -1,4 +1,4 @@
-"""``POST /v1/check/batch`` checks many answers, and sends each result when it is next in order."""
+"""``POST /v1/check/batch`` checks many answers, and sends results in order as they get ready."""
 
 import asyncio
 import logging

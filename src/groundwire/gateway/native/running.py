@@ -104,7 +104,7 @@ def to_json(data: object) -> bytes:
 
 
 def json_response(body: bytes) -> Response:
-    """Return a response whose body is JSON that was encoded before."""
+    """Return a response with a body that is already encoded as JSON."""
     return Response(body, media_type=JSON)
 
 

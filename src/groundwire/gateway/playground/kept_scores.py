@@ -12,7 +12,7 @@ from groundwire.engine.scores import ClaimScores
 from groundwire.stream import ScoringSession
 from groundwire.text.segment import Segment
 
-#: The lowest threshold that scores are kept for.
+#: The lowest threshold for which kept scores can be used.
 LOWEST_THRESHOLD = 0.05
 
 

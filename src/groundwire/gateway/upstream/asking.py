@@ -95,7 +95,7 @@ class UpstreamRequest:
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
-        """Return the headers that carry the key of an upstream; Anthropic's API has its own."""
+        """Return the names of headers for the key of an upstream; Anthropic's API has its own."""
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):

@@ -34,7 +34,7 @@ class Observer(Protocol):
     """Receives the responses and failures of upstreams. The gateway's metrics implement this."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """Record that the headers of a response came, some seconds after the request."""
+        """Record the seconds that an upstream took to send the headers of a response."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
         """Record a failure: connect, timeout, invalid, status, reset or incomplete."""

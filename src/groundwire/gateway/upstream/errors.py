@@ -60,7 +60,7 @@ class UnansweredError(GroundwireError):
 
     @property
     def may_try_others(self) -> bool:
-        """Whether another upstream may be asked instead."""
+        """Whether another upstream may be asked after this error."""
         # After a time-out the first model may still be working: asking another one costs twice.
         return self.kind != "timeout"
 
@@ -101,7 +101,7 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
 
 
 def no_upstream() -> Problem:
-    """Return the error of a gateway without any upstream."""
+    """Return the error for a request to a gateway that has no upstream."""
     return Problem(
         503,
         "no_upstream",
@@ -111,7 +111,7 @@ def no_upstream() -> Problem:
 
 
 def no_such_model(model: str) -> Problem:
-    """Return the error of a model that none of the upstreams serves."""
+    """Return the error for a request whose model none of the upstreams serves."""
     shown = model if len(model) <= 100 else model[:100] + "..."
     return Problem(
         404,

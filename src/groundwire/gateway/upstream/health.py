@@ -1,4 +1,4 @@
-"""The health of an upstream: a state machine over times that are handed in.
+"""The health of an upstream: immutable states, whose methods return the next state.
 
 An upstream that fails ``max_failures`` times in a row counts as down. It gets no requests for
 ``cooldown_s`` seconds. Then one request tries the upstream. If this request has not succeeded after

@@ -10,7 +10,7 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: Seconds within which a request fails if the server had already closed the connection.
+#: The most seconds until a request fails on a connection that the server had already closed.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
