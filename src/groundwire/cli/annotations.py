@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterable
 
-#: Character → its escape, for characters that would end a line or a property for GitHub.
+#: Character → its escape in a command for GitHub: in the text, and in a property such as the title.
+#: Without escapes, these characters would end the text or the property.
 _IN_TEXT = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_TEXT, ":": "%3A", ",": "%2C"}
 
@@ -12,7 +13,7 @@ def wants_github(choice: str) -> bool:
     """Return whether to write annotations for GitHub.
 
     Args:
-        choice: ``github``, ``none``, or ``auto``: for GitHub if it runs the command.
+        choice: ``github`` (always), ``none`` (never), or ``auto`` (if the command runs on GitHub).
     """
     is_there = os.environ.get("GITHUB_ACTIONS") == "true"
     return choice == "github" or (choice == "auto" and is_there)

@@ -37,7 +37,7 @@ def measure() -> None:
 
     Exit status of generate, evaluate and run:
         0  all rows were read, answered and judged
-        1  some rows failed: they are told, and in no rate
+        1  some rows failed: they are reported, and count in no rate
         2  nothing was measured, or the command was wrong
     """
 
@@ -113,7 +113,7 @@ def compare_command(
 ) -> None:
     """Compare two models on the same questions: the difference, and whether it is chance.
 
-    FILES is one --output of evaluate, with both models, or two, the first and the second.
+    FILES is one --output of evaluate with both models, or two: one for each model.
 
     Args:
         models: The two models, first and second, where a file has several.

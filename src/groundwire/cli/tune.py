@@ -54,7 +54,7 @@ def tune(
     from groundwire.evaluation.tuning.tuning import require_confidence
     from groundwire.evaluation.tuning.tuning import tune as choose
 
-    wanted = TuningTarget.parse(target)  # errors come before anything is judged
+    wanted = TuningTarget.parse(target)  # a wrong target is an error before judging begins
     require_confidence(confidence)
     with labelled.judged(ctx, choice) as path:
         read = read_sample(path, by=by)

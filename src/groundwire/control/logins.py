@@ -79,7 +79,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """Remove and return all failures that have no event yet: addresses, and their numbers."""
+        """Forget all addresses; return those with failures that have no event yet, with numbers."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

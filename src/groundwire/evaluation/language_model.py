@@ -40,7 +40,7 @@ class FinalGenerationError(GenerationError):
 
 
 class EmptyReplyError(GenerationError):
-    """A reply has no text. ``is_cut`` says whether it reached the limit of tokens before a text."""
+    """A reply has no text. ``is_cut`` says whether it was cut off at the limit of tokens."""
 
     def __init__(self, problem: str, *, is_cut: bool) -> None:
         super().__init__(problem)

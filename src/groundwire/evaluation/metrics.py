@@ -56,7 +56,8 @@ def f1_of(sums: ArrayLike) -> Floats:
     """Compute F1 from counts: shape ``(..., 3)`` in, ``(...)`` out.
 
     Args:
-        sums: On the last axis the counts of both, of predicted and of gold.
+        sums: Three counts on the last axis: of items that are both predicted and gold, of predicted
+            ones, and of gold ones.
     """
     both, predicted, gold = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
     return ratios(2 * both, predicted + gold)

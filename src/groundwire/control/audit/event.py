@@ -62,7 +62,7 @@ def moment_text(moment: datetime) -> str:
 def _new_id() -> str:
     """Make a UUID of version 7, which begins with the time.
 
-    An index of such ids grows at its end, while each random id would change another page of it.
+    New ids are added at the end of a database index, while random ids would go to any page of it.
     """
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))

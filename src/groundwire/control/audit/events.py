@@ -33,9 +33,9 @@ _STREAM = "streaming_response"
 class Disposition(StrEnum):
     """The ways in which a stream can end if its text is held back until it is judged."""
 
-    DELIVERED = "delivered"  # sent to the client, to its end
+    DELIVERED = "delivered"  # sent to the client as a whole
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
-    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream; the client got it
+    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client got
     CANCELLED = "cancelled"  # the client left
 
 
@@ -102,7 +102,7 @@ def stream_events(
         trace_id: The id of the request.
         keeping: The settings for how much of the answers' texts is kept.
         model: The model that the client named, already redacted; empty: no model.
-        summary: Summary of a stream whose text was held back; it makes the last event.
+        summary: Summary of a stream whose text was held back, for the last event; else ``None``.
     """
     origin = {"source": _STREAM} | ({"model": model} if model else {})
     events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)

@@ -13,7 +13,7 @@ from typing import Protocol
 from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.errors import SettingError
 
-_BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn each \n into \r\n
+_BINARY: int = getattr(os, "O_BINARY", 0)  # else Windows turns each \n into \r\n
 
 #: Bytes at the end of a file that are read to find the ends of other chains.
 _TAIL_BYTES = 2**20

@@ -16,8 +16,8 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: The first record of a chain names the last records of at most so many other chains, of those that
-#: started last.
+#: Most other chains whose last records are named in the first record of a chain: those that started
+#: last.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)

@@ -97,7 +97,7 @@ sessions = Table(
 )
 
 #: Labels that reviewers gave to recorded answers; one row for each answer and reviewer. They stay
-#: when the account is removed, so ``account`` is no reference.
+#: when the account is removed, so ``account`` is no foreign key.
 labels = Table(
     "labels",
     metadata,

@@ -38,9 +38,9 @@ class Effective:
         value: The value as JSON data.
         origin: Where the value comes from: ``policy`` or ``metadata`` of the tenant,
             ``configuration (groundwire.yaml:3)``, or ``default``.
-        warning: A message about a value of the tenant that is not valid and does not count. For
-            ``detector`` also the message that it cannot judge with the tenant's settings, so that
-            no answer of the tenant can be checked.
+        warning: A message about a value of the tenant that is not valid and does not count. For the
+            field ``detector``, also a message if this detector cannot judge with the tenant's
+            settings, so that no answer of the tenant can be checked.
         decisions: Names of the decision rules that may set another value for a request. It is empty
             if the tenant has a value of its own, which wins over decisions.
     """

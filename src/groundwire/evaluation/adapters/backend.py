@@ -41,7 +41,7 @@ class Tables:
         return Evidence.of(sources, partial(cut_source, pieces=self.pieces, reads=bool), self.words)
 
     def references(self, evidence: Evidence, claim: str) -> tuple[EvidenceRef, ...]:
-        """Find the lines of the evidence that have most to do with a claim."""
+        """Find the lines of the evidence that are most relevant to a claim."""
         query = Query.of(self.pieces.encode(claim).ids)
         return evidence.references(query, evidence.select(query).first)
 
@@ -79,7 +79,7 @@ class AdapterReading:
         is_incremental: Whether claims are judged while the answer is still being written.
         evidence: The indexed sources.
         attended: Indices of the passages of evidence that were read.
-        reasons: Why parts of the evidence could not be read, with counts.
+        reasons: Reason why parts of the evidence could not be read → number of such parts.
     """
 
     is_incremental = True

@@ -28,7 +28,7 @@ class Fetched:
 
     Attributes:
         folder: The folder that holds the files.
-        commit: The commit of the dataset from which the files are.
+        commit: The commit of the dataset at which the files were fetched.
     """
 
     folder: Path

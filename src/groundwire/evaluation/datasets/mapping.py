@@ -244,7 +244,7 @@ class ColumnMapping:
         return find_key(row, COLUMNS[name])
 
     def _used(self, row: Mapping[str, Any]) -> set[str]:
-        """Collect the columns that are fields, except those that results are grouped by."""
+        """Collect the columns that hold fields, except those by which results can be grouped."""
         keeps = ("task", "model", "quality")
         names = (self._column(row, name) for name in COLUMNS if name not in keeps)
         return {name for name in names if name is not None}

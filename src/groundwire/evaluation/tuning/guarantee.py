@@ -206,7 +206,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The chosen one is the last at which the rate over all answers meets the target too.
+    The chosen threshold is the last at which the rate over all answers meets the target too.
 
     Args:
         losses: Number of losses at each threshold.

@@ -292,7 +292,11 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """Return which answers are flagged if each fold uses the threshold that other folds choose."""
+    """Flag the answers of each fold at the threshold with the best F1 on the other folds.
+
+    Returns:
+        Whether each answer is flagged.
+    """
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]
