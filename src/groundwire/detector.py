@@ -550,7 +550,7 @@ class Detector:
 def _embedded(
     name: str, manifest: Manifest | None, shared: SharedResources, min_compared_words: int | None
 ) -> ScoringBackend:
-    """Load the backend of an embedded detector, or of a reader in a folder.
+    """Check the files of an embedded detector, or of a reader in a folder, and load its backend.
 
     Raises:
         CorruptModelError: If a file does not have the hash of its manifest.

@@ -30,7 +30,7 @@ class Detects(Protocol):
         question: str | None = None,
         operating_point: str | float | None = None,
     ) -> "Detection":
-        """Check one answer."""
+        """Check whether the sources support an answer."""
         ...
 
 

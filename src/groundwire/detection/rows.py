@@ -137,7 +137,7 @@ def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collectio
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and infinities, as ``parse_constant`` of :func:`json.loads`.
+    """Refuse NaN and infinities; to be passed to :func:`json.loads` as ``parse_constant``.
 
     Raises:
         ConstantError: Always.

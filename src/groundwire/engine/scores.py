@@ -146,7 +146,7 @@ class ClaimScores:
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
-        """Make the scores of a claim that was not judged: there is only the reason."""
+        """Make the scores of a claim that was not judged: they are empty, but have a reason."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
 
     @property

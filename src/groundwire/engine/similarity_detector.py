@@ -113,7 +113,7 @@ class SimilarityBackend:
 
     @property
     def revision(self) -> str:
-        """Revision of the embedder."""
+        """Revision of the embedder, which is also that of the detector."""
         return self.embedder.revision
 
     @property

@@ -29,7 +29,8 @@ from groundwire.explain.wording import explanation_text
 
 #: HaluGate's threshold of severity: a span whose label has a lower probability is one less severe.
 THRESHOLD = 0.9
-#: HaluGate's threshold of entailment: a span with this P(entailed) or more is a false positive.
+#: HaluGate's threshold of entailment: a span may be a false positive if P(entailed) of its claim is
+#: at least this.
 ENTAILMENT_THRESHOLD = 0.75
 #: A function that judges whether lines of evidence entail a hypothesis, the text of a claim.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]

@@ -166,7 +166,7 @@ def passage_title(rest: str, following: str) -> str:
 
     Returns:
         The text after "Title:". Without it, ``rest`` if that is short, does not end like a
-        sentence, and another row follows; otherwise an empty text.
+        sentence, and the next row is not empty; otherwise an empty text.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

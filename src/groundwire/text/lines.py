@@ -45,7 +45,7 @@ _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
 # Most characters, per character of the text, that may be parsed as data and turn out not to be
 # data. The limit keeps the time linear.
 _MAX_WASTE = 2
-# Greatest number of levels of data that are parsed: prose in data may contain data again.
+# Data in prose may have prose as a value, in which there is data again: levels that are parsed.
 _MAX_DEPTH = 2
 
 

@@ -7,7 +7,7 @@ from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, stems_in
 from groundwire.text.vocabulary import CALENDAR, words
 
-#: Words that are written with a capital letter and are no names.
+#: Words that often have a capital letter and are no names.
 _OTHERS = words("""
     according approximately roughly based answer note question step passage passages source sources
     therefore however additionally overall furthermore moreover finally also yes no once okay

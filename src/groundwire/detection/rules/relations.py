@@ -33,7 +33,7 @@ _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: The most words between a name and its verb.
 _SKIPPED = 3
-#: Number of words before a verb among which a "was" makes it passive.
+#: A "was" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2
 _LINES = 3
 #: Least likeness of the places of two values that count as the same place.

@@ -18,8 +18,8 @@ from groundwire.text.vocabulary import FUNCTION_WORDS
 _IN_PLACE = 0.45
 #: Least number of content words of a claim besides the replaced word.
 _MIN_REST = 3
-#: Most content words of a claim that the evidence may lack. With more, the claim does not differ
-#: from the evidence in one word.
+#: Most content words of a claim that the evidence may lack. If it lacks more, the claim is not a
+#: line with one replaced word.
 _MOST_ABSENT = 2
 #: Least number of content words that a claim says about a name. Fewer may fit many names.
 _MIN_SAID = 2
