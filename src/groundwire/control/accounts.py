@@ -170,7 +170,7 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether a password is right for an account, after an equal time for any name."""
+        """Return whether a password is right; an unknown name takes as long as a wrong password."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(

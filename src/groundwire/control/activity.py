@@ -159,7 +159,7 @@ class Activity:
             )
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return how long each stage took from a moment on, given in seconds since 1970."""
+        """Return how long each stage took since a moment, which is in seconds since 1970."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:

@@ -48,7 +48,7 @@ class Logins:
     def failed(self, address: str, *, now: float) -> bool:
         """Note a failed login; return whether it makes an event now.
 
-        If it makes none, :meth:`due` returns it later, in a number of failures.
+        If it makes none now, :meth:`due` counts it among the failures of a later event.
         """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
@@ -79,7 +79,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """Forget all addresses; return those with failures that have no event yet, with numbers."""
+        """Forget all addresses; return those with failures without an event, and their numbers."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

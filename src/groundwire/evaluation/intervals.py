@@ -201,7 +201,7 @@ class Sums:
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Compute a score that is a share of a count, such as precision.
 
-        If it is 0 or 1, it gets an interval by Wilson's formula, where other scores get none.
+        A share of 0 or 1 gets an interval by Wilson's formula, where other scores get none.
         """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)

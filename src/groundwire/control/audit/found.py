@@ -40,7 +40,7 @@ class FoundRecord:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Self:
-        """Read a row of ``audit_records``, with ``detail`` or ``has_detail`` beside it."""
+        """Read a row of ``audit_records`` with a further column ``detail`` or ``has_detail``."""
         line, detail = _object(row["line"]), row.get("detail")
         is_event = line.keys() >= _FIELDS
         return cls(

@@ -54,7 +54,7 @@ class Labels:
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 
     async def progress(self) -> Progress:
-        """Return the progress of all reviewers, by the latest :data:`COMPARED` reviews."""
+        """Compute the progress of all reviewers from the latest :data:`COMPARED` reviews."""
         latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 

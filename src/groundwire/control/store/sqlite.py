@@ -55,14 +55,14 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
         return
-    folder.chmod(0o700)  # mkdir applies the umask
+    folder.chmod(0o700)  # mkdir applies the umask, chmod does not
 
 
 def _make_file(path: Path) -> None:
     """Make an empty file that only this user can read, unless another process was faster."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        path.chmod(0o600)  # os.open applies the umask
+        path.chmod(0o600)  # os.open applies the umask, chmod does not
 
 
 def _require_access(path: Path) -> None:

@@ -89,7 +89,9 @@ def guarantee(
     alpha: float,
     seed: int,
 ) -> Guarantee:
-    """Find the threshold that flags the most answers (for recall: the fewest) within the target.
+    """Find a threshold that is guaranteed to meet the target.
+
+    Of several such thresholds, it is the one that flags the most answers (for recall: the fewest).
 
     Args:
         sample: The labelled answers.
