@@ -135,7 +135,7 @@ def require_gateway(what: str = "The gateway") -> None:
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """Apply options to a configuration; they win over it, and over a preset that they name.
 
-    An upstream in the options replaces the configured ones. It does not get their key.
+    An upstream in the options replaces the configured ones. It does not get a key of theirs.
     """
     from groundwire.config.tree import PRESETS
 

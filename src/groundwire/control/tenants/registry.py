@@ -232,8 +232,8 @@ class Registry(StoredKeys):
         """Store a tenant, unless nothing changes.
 
         Raises:
-            InvalidTenantError: If the id is not valid in the store, as that of a configured tenant
-                may be.
+            InvalidTenantError: If the id cannot be stored: a configured tenant may have an id of
+                another form.
         """
         read_id(wanted.id)
         if before is not None and wanted == before:
