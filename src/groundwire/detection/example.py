@@ -50,7 +50,7 @@ class Source:
                 before its text, a line each.
 
         Raises:
-            InvalidSourceError: If the value is none of these.
+            InvalidSourceError: If the value is of no accepted kind.
         """
         if isinstance(value, cls):
             return value

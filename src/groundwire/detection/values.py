@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a stretch of the answer: one of three that correspond to NLI, or unchecked."""
+    """The label of a stretch of the answer: one of three, as in NLI, or ``unchecked``."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"

@@ -38,7 +38,7 @@ class EncodedTexts:
             namespace: First part of each cache key: tenant, and versions of weights and rules.
             cache: Cache of encoded texts.
             workers: Threads that encode passages side by side.
-            turns: Limits how many texts the model reads at a time.
+            turns: Scheduler that limits how many texts the model reads at a time.
             counter: Counts the texts and word pieces that the model reads.
         """
         self._graph, self._pieces, self._namespace = graph, pieces, namespace

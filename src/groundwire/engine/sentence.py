@@ -86,7 +86,7 @@ def without_citations(answer: str, segment: Segment) -> str:
 def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """Cut a question into at most two texts of 254 word pieces: its beginning and its end.
 
-    A longer question loses its middle: what it asks is nearly always at one of its ends.
+    A longer question loses its middle, because the request is nearly always at one of its ends.
     """
     if not len(ids):
         return []

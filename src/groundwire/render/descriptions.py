@@ -161,7 +161,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """Yield the unchecked claims, except those that only lack evidence."""
+    """Yield the unchecked claims, except claims that were not checked for lack of evidence."""
     # If there is no evidence, no claim can be checked, and the outcome says so.
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:

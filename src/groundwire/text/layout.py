@@ -1,7 +1,7 @@
 """Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
 
-No Markdown parser is used: prompts are seldom Markdown throughout, so it would often find structure
-where there is none. This module also has to keep exact offsets and lose no text.
+No Markdown parser is used. Prompts are seldom Markdown throughout, so a parser would find structure
+in plain text. This module also has to keep exact offsets and lose no text.
 """
 
 import re

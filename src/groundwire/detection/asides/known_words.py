@@ -35,7 +35,7 @@ class KnownWords:
         return bool(self._places(word))
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether the question has all words, or one source has those that it lacks.
+        """Return whether the question has all words, or one source has all that the question lacks.
 
         Args:
             found: The words, in lower case.

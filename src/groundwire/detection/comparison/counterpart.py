@@ -71,7 +71,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` if one with other words is as good."""
+    """Return the place of the best candidate; ``None`` if another text has the same score."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -130,7 +130,7 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 
 
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
-    """Return whether one quantity may replace the other: both are dates, times, or one measure."""
+    """Return whether two quantities are of one kind: dates, times, or numbers of one measure."""
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)
         for q, t in ((one, one_text), (other, other_text))

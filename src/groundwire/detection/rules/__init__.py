@@ -1,7 +1,7 @@
 """Rules that find plain mistakes in a claim, which a small model overlooks.
 
 A rule compares a claim with the lines of its evidence that have most in common with it. It finds
-words in whose place the evidence has other words ("Berlin" for "Paris", 42 miles for 42 km), a
+words that the evidence replaces by other words ("Berlin" for "Paris", 42 miles for 42 km), a
 "not" in only one of claim and evidence, swapped roles, a value that belongs to another name, or a
 thing that a field denies. In doubt a rule finds nothing, because a finding raises the probability
 that the words are not supported, and nothing lowers it again.

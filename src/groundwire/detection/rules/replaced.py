@@ -1,4 +1,4 @@
-"""Rules for names and words of a claim in whose place the evidence has other ones."""
+"""Rules for names and words of a claim that the evidence replaces by other names and words."""
 
 import re
 from collections.abc import Iterator
