@@ -60,6 +60,7 @@ GUIDES = {
     "groundwire serve": ("Gateway", "gateway.md"),
     "groundwire keys": ("Tenants", "tenants.md"),
     "groundwire accounts": ("Console", "console.md"),
+    "groundwire labels": ("Console", "console.md#review"),
     "groundwire demo": ("Gateway", "gateway.md"),
     "groundwire evaluate": ("Evaluate", "evaluate.md"),
     "groundwire measure": ("Measure a model", "measure.md"),

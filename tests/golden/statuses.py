@@ -77,6 +77,7 @@ COMMANDS = (
     _MIGRATE,
     ("accounts", "list", "--store", "sqlite:///own.db"),
     ("accounts", "remove", "nobody", "--store", "sqlite:///own.db"),
+    ("labels", "--store", "sqlite:///own.db"),
     ("store", "migrate", "--store", "no-such-kind://x"),
     ("keys", "create", "--admin", "--store", "sqlite:///own.db"),
     ("keys", "list", "--admin", "--store", "sqlite:///own.db"),

@@ -28,6 +28,7 @@ LINES = {
     "serve": "Stand before a language model, and check its answers.",
     "keys": "Make, list and revoke keys for the gateway.",
     "accounts": "Say who may sign in to the console.",
+    "labels": "Print the labels that reviewers gave to answers.",
     "demo": "Show the gateway at work; no key, no network.",
     "evaluate": "Score a detector on labelled answers.",
     "measure": "Measure how often language models hallucinate.",
