@@ -310,7 +310,7 @@ class LexicalIndex:
 
     n_passages: int
     idf: NDArray[np.float32]
-    ids: NDArray[np.int64]  # word piece of each posting, ascending
+    ids: NDArray[np.int64]  # id of each posting's word piece, ascending
     passages: NDArray[np.intp]  # index of the passage of each posting
     gains: NDArray[np.float64]  # BM25's saturated count of each posting, in [0, 2.2)
 

@@ -12,7 +12,7 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: Characters of all sources together that are searched.
+#: Most characters of all sources together that are searched.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")

@@ -25,7 +25,7 @@ _MOST_ABSENT = 2
 _MIN_SAID = 2
 #: Share of the claim's other words that lines with the name must have to state the claim.
 _MOSTLY = 0.8
-#: Least number of items in a list that is checked.
+#: A list with fewer items is not checked.
 _MIN_ITEMS = 3
 #: Number of best lines that are compared as a whole: for names, and for words.
 _LINES, _FEWER_LINES = 3, 2

@@ -1,4 +1,4 @@
-"""Cuts claims that grow too long."""
+"""Cuts sentences that are too long to be one claim."""
 
 import unicodedata
 
