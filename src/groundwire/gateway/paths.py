@@ -80,7 +80,7 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether a server may read the path as that of chat completions, below any prefix."""
+        """Whether a server may take the path, below any prefix, for that of chat completions."""
         return self.words[-2:] == ("chat", "completions")
 
     @property

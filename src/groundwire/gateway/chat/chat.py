@@ -157,7 +157,7 @@ class Exchange:
         )
 
     async def _require_no_record(self, pipeline: Pipeline) -> None:
-        """Refuse a request whose check needs an audit record, while none can be written.
+        """Refuse a request whose check needs an audit record, while no records can be written.
 
         Such a request is refused before its upstream is asked.
 

@@ -96,7 +96,7 @@ class ReleasedStream:
 
         Raises:
             UpstreamBrokenError: If the upstream breaks off and text is not withheld. If its bytes
-            cannot be read, one of the errors in ``UNREADABLE`` is raised likewise.
+                cannot be read, one of the errors in ``UNREADABLE`` is raised likewise.
         """
         self._pump = asyncio.create_task(self._read_and_decide())
         try:

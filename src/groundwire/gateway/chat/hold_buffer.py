@@ -115,7 +115,7 @@ class HeldAnswer:
         self.is_finished |= bool(part.finish)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text.
+        """Release text up to an offset.
 
         Args:
             upto: End of the text that may be sent, as an offset in the text of the answer;

@@ -13,8 +13,8 @@ from typing import Any
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Pattern of a name, a string that is no prose: an id, a version, a value of an enumeration, short
-#: Pattern of a name, base64.
+#: Pattern of a name, a string that is no prose: an id, a version, a value of an enumeration, or a
+#: short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
 #: Fields of an error body. Their strings may be prose: they are messages, and no answers.

@@ -24,26 +24,26 @@ from groundwire.render.answer import AnswerView, find_shown
 
 REVIEW = f"{HOME}/review"
 
-#: Words that were missed may end in the number of their occurrence, as in ``1889 #2``.
+#: Pattern of words that the check missed, with the number of their occurrence: ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
 _MAX_MISSED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    """An answer in the queue."""
+    """An answer that waits for review. ``doubt`` is smallest for the most doubtful answer."""
 
     record: FoundRecord
     doubt: float
 
     @property
     def id(self) -> str:
-        """The id of its event."""
+        """The id of the audit event with the answer."""
         return str(self.record.event["id"])
 
     @property
     def detail(self) -> Mapping[str, Any]:
-        """Its findings."""
+        """The detail of the event, which has the findings."""
         assert self.record.detail is not None
         return self.record.detail
 
@@ -58,7 +58,7 @@ async def _queue(visit: Visit) -> list[_Waiting]:
 
 
 def _tenant(visit: Visit) -> dict[str, str]:
-    """Return the part of the query that selects a tenant, if there is one."""
+    """Return the query's parameter ``tenant``; empty if the query names no tenant."""
     tenant = visit.query.get("tenant", "").strip()[:128]
     return {"tenant": tenant} if tenant else {}
 
@@ -83,7 +83,7 @@ async def _next(visit: Visit) -> Response:
 
 
 def _to_next(visit: Visit, queue: list[_Waiting], event_id: str, **told: str) -> Response:
-    """Go to the answer after one in the queue; after the last one, to the first."""
+    """Redirect to the next answer in the queue; after the last answer, to the first."""
     ids = [each.id for each in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
     others = [each for each in ids[at:] + ids[:at] if each != event_id]
@@ -139,7 +139,7 @@ async def _page(
         values=values,
         problems=problems or {},
         is_mine=mine is not None,
-        # What others say is seen by those who have said something themselves.
+        # Reviews of others are shown only after one's own, which they could bias.
         others=[] if mine is None else [*reviews.values()],
         query=urlencode(_tenant(visit)),
         after=urlencode({"after": visit.part("event")} | _tenant(visit)),
@@ -147,7 +147,7 @@ async def _page(
 
 
 def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
-    """Return the fields of the form that stand for labels."""
+    """Return the values of the form's fields for a person's earlier review; empty without one."""
     if review is None:
         return {}
     places = {(span.start, span.end): n for n, span in enumerate(view.detection.spans, 1)}
@@ -161,7 +161,7 @@ def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Write a stretch of the answer as its words, with the number of the occurrence."""
+    """Return the words at a place of the answer; from the second occurrence on, with its number."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
@@ -191,7 +191,7 @@ async def _save(visit: Visit) -> Response:
 
 
 def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Read the verdicts on findings; say which are missing in ``problems``."""
+    """Yield a mark for the verdict on each finding; add missing verdicts to ``problems``."""
     for number, span in enumerate(view.detection.spans, 1):
         name = f"finding-{number}"
         said = visit.form.get(name)
@@ -202,7 +202,7 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Find the words that were missed in the answer; say which are not there in ``problems``."""
+    """Yield a mark for each stretch that the check missed; add unknown words to ``problems``."""
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:
         problems["missed"] = f"At most {_MAX_MISSED} stretches, please."
@@ -226,7 +226,7 @@ async def _export(visit: Visit) -> Response:
 
 
 def _of_stored(handler: Handler) -> Endpoint:
-    """Make the endpoint of a page for reviewers, who need the trail in the database."""
+    """Make the endpoint of a page for reviewers, which needs the audit trail in the database."""
 
     async def answer(visit: Visit) -> Response:
         await trail.require_stored(visit.request)

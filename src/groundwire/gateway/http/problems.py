@@ -173,7 +173,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """Return the problem of an invalid body: it tells places and what is wrong, but no values."""
+    """Return the problem of an invalid body. It says what is wrong where, but quotes no values."""
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()

@@ -57,7 +57,7 @@ class Tracing:
 
 
 def alone(error: Exception) -> Exception:
-    """Return the error within exception groups of one, which some framework versions make."""
+    """Return the error in groups of a single error, which some versions of the framework make."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
