@@ -71,7 +71,7 @@ class Verifications:
     def threads_for(
         self, *, n_spans: int, max_claims: int | None, with_citations: bool
     ) -> ThreadPoolExecutor:
-        """Return the threads that a verification has to run in: the long or the usual ones.
+        """Return the threads for a verification: those for long verifications, or the usual ones.
 
         Args:
             n_spans: Number of spans of the request.

@@ -73,7 +73,7 @@ class ChunkReader:
             yield from map(self._read, self._splitter.feed(decoded[start : start + _SLICE_BYTES]))
 
     def finish(self) -> Iterator[ReadEvent]:
-        """Return the events in the rest of the stream, after its last bytes.
+        """Return the events in the bytes that are left when the stream has ended.
 
         Some servers leave out the blank line that ends the last event.
 

@@ -66,7 +66,7 @@ class Messages:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        A format of the output that it asks for is put in ``response_format``.
+        If the request asks for a format of the output, the format is in ``response_format``.
         """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):

@@ -49,8 +49,8 @@ class Responses:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        ``input`` is always set, since a request that names a stored prompt may have none. A format
-        of the text that the request asks for is put in ``response_format``.
+        ``input`` is always set, since a request that names a stored prompt may have none. If the
+        request asks for a format of the text, the format is in ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -212,7 +212,7 @@ class _Reader(BlockReader):
         )
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
-        """Return the text that an event adds to the arguments of a call."""
+        """Return the piece that an event adds to the arguments of a call."""
         index, said = number_in(data, "output_index"), data.get("delta")
         if not isinstance(said, str):
             raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
@@ -326,7 +326,7 @@ class _Reader(BlockReader):
         return self._texts.get(place, Told())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
-        """Return the end of a part's whole text that no earlier event had."""
+        """Return the new text of a part: the end of its whole text, which no earlier event had."""
         has_more = bool(text) and place not in self._texts
         rest = self._told(place, has_more=has_more).rest(text)
         if rest and place != self._last:
@@ -356,7 +356,7 @@ class _Reader(BlockReader):
 
 
 def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
-    """Return the end of the whole text of a response that no event before its last one had.
+    """Return the end of the whole text of a response, which only the last event has.
 
     Args:
         whole: The text in the event that ends the response; it may be empty.

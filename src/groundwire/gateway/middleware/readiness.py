@@ -65,7 +65,7 @@ class Readiness:
         return self._warnings[1]
 
     async def wait(self) -> None:
-        """Wait some seconds for the start to end.
+        """Wait for the start to end, for at most ``PATIENCE_S`` seconds.
 
         Raises:
             Problem: 503, if the start has failed, or has not ended by then.
