@@ -67,7 +67,10 @@ class GuardrailRequest(HostModel):
 
 @router.post(PATH)
 async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
-    """Check content against its grounding sources; identifier and version are ignored."""
+    """Check content against its grounding sources.
+
+    The identifier and the version of the guardrail in the path are ignored.
+    """
     answer = "\n".join(body.texts("guard_content"))
     if body.source == "INPUT" or not answer:
         return json_response(to_json(_reply(answer, None)))
