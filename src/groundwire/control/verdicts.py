@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
@@ -69,10 +69,6 @@ class Review:
             for each in row["marks"]
         )
         return cls(**{**row, "marks": marks})
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the values of the review's row."""
-        return asdict(self)
 
     @property
     def missed(self) -> frozenset[Mark]:

@@ -1,6 +1,6 @@
-"""Computes the doubt about recorded answers, and makes labelled rows of them.
+"""Computes how near recorded answers are to a threshold, and makes labelled rows of them.
 
-The queue of a reviewer is sorted by the doubt, and an export consists of the rows.
+The queue of a reviewer is sorted by the distance, and an export consists of the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ MAX_FINDINGS = 90
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 
 
-def doubt_of(detail: Mapping[str, Any] | None) -> float | None:
+def distance_of(detail: Mapping[str, Any] | None) -> float | None:
     """Return the smallest distance of a claim's score from the threshold of the detector.
 
     Args:
@@ -29,12 +29,12 @@ def doubt_of(detail: Mapping[str, Any] | None) -> float | None:
         text of the answer or of a source is not kept in full.
     """
     try:
-        return None if detail is None else _doubt_of(detail)
+        return None if detail is None else _distance_of(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
         return None  # somebody has changed the detail
 
 
-def _doubt_of(detail: Mapping[str, Any]) -> float | None:
+def _distance_of(detail: Mapping[str, Any]) -> float | None:
     found, texts = detail["detection"], [detail["answer"], *detail["sources"]]
     if found is None or len(texts) == 1 or detail["omitted"].keys() - _UNIMPORTANT:
         return None
@@ -45,8 +45,8 @@ def _doubt_of(detail: Mapping[str, Any]) -> float | None:
         return None
     detector = found["detector"]
     scores = [claim[detector["score"]] for claim in found["claims"]]
-    doubts = [abs(score - detector["threshold"]) for score in scores if score is not None]
-    return min(doubts, default=None)
+    distances = [abs(score - detector["threshold"]) for score in scores if score is not None]
+    return min(distances, default=None)
 
 
 def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, Any] | None:
@@ -60,7 +60,7 @@ def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, An
         The row; ``None`` if the reviewers disagree or the texts are not kept.
     """
     detail, spans = record.detail, agreed_spans(reviews)
-    if detail is None or spans is None or doubt_of(detail) is None:
+    if detail is None or spans is None or distance_of(detail) is None:
         return None
     columns = ("id", "title", "text")
     return {

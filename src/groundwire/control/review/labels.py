@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Select, and_, delete, insert, select
@@ -40,7 +41,7 @@ class Labels:
         own = and_(labels.c.event_id == review.event_id, labels.c.account == review.account)
         async with self._store.writing() as connection:
             await connection.execute(delete(labels).where(own))
-            await connection.execute(insert(labels).values(review.to_row()))
+            await connection.execute(insert(labels).values(asdict(review)))
         return review
 
     async def of(self, event_id: str) -> dict[str, Review]:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +10,7 @@ from starlette.routing import Route
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import AuditText
-from groundwire.control.review.answers import doubt_of
+from groundwire.control.review.answers import distance_of
 from groundwire.control.review.labels import COMPARED, QUEUE
 from groundwire.control.verdicts import Mark, Review, Verdict
 from groundwire.detection.values import Label
@@ -29,38 +27,24 @@ _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
 _MAX_MISSED = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
-    """An answer that waits for review. ``doubt`` is smallest for the most doubtful answer."""
-
-    record: FoundRecord
-    doubt: float
-
-    @property
-    def id(self) -> str:
-        """The id of the audit event with the answer."""
-        return str(self.record.event["id"])
-
-    @property
-    def detail(self) -> Mapping[str, Any]:
-        """The detail of the event, which has the findings."""
-        assert self.record.detail is not None
-        return self.record.detail
-
-
-async def _queue(visit: Visit) -> list[_Waiting]:
-    """Return the answers that the person has not labelled, the most doubtful first."""
+async def _queue(visit: Visit) -> list[tuple[float, FoundRecord]]:
+    """Return the answers that the person has not labelled; the nearest to a threshold is first."""
     assert visit.person is not None
-    found = await visit.own.labels.waiting(visit.person.name, tenant=_tenant(visit).get("tenant"))
-    doubts = ((record, doubt_of(record.detail)) for record in found)
-    waiting = [_Waiting(record=each, doubt=doubt) for each, doubt in doubts if doubt is not None]
-    return sorted(waiting, key=lambda each: (each.doubt, each.id))
+    tenant = _tenant(visit).get("tenant")
+    found = await visit.own.labels.waiting(visit.person.name, tenant=tenant)
+    distances = ((distance_of(record.detail), record) for record in found)
+    waiting = [(distance, record) for distance, record in distances if distance is not None]
+    return sorted(waiting, key=lambda each: (each[0], _id_of(each[1])))
+
+
+def _id_of(record: FoundRecord) -> str:
+    return str(record.event["id"])
 
 
 def _tenant(visit: Visit) -> dict[str, str]:
     """Return the query's parameter ``tenant``; empty if the query names no tenant."""
     tenant = visit.query.get("tenant", "").strip()[:128]
-    return {"tenant": tenant} if tenant else {}
+    return {"tenant": tenant} if tenant.isprintable() and tenant else {}
 
 
 async def _list(visit: Visit) -> Response:
@@ -82,9 +66,11 @@ async def _next(visit: Visit) -> Response:
     return _to_next(visit, await _queue(visit), visit.query.get("after", ""))
 
 
-def _to_next(visit: Visit, queue: list[_Waiting], event_id: str, **told: str) -> Response:
+def _to_next(
+    visit: Visit, queue: list[tuple[float, FoundRecord]], event_id: str, **told: str
+) -> Response:
     """Redirect to the next answer in the queue; after the last answer, to the first."""
-    ids = [each.id for each in queue]
+    ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
     others = [each for each in ids[at:] + ids[:at] if each != event_id]
     path = f"{REVIEW}/{others[0]}" if others else REVIEW
@@ -107,7 +93,7 @@ async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
     if record is None:
         raise trail.unknown_event()
     detail = record.detail or {}
-    view = None if doubt_of(record.detail) is None else stored_view(detail)
+    view = None if distance_of(record.detail) is None else stored_view(detail)
     if view is None or len(view.detection.spans) != len(detail["detection"]["spans"]):
         raise Problem(
             409,

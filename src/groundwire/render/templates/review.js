@@ -70,6 +70,7 @@
   document.querySelector(".keys").hidden = false;
   const button = document.getElementById("add");
   button.hidden = false;
+  button.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
   button.addEventListener("click", add);
   for (const [n, each] of findings.entries()) each.addEventListener("focusin", () => { at = n; });
   go(Math.max(findings.findIndex(isOpen), 0), { preventScroll: true });
