@@ -152,6 +152,8 @@ class Names:
                 found.update(self._roles_near(words_of(pointer), stops=False))
         # "The handbook says:", but not what the model itself said.
         says = pointers[-1] in listed("says") and not {"you", "i"}.intersection(pointers)
+        # "Extract the following fields:" lists what the answer shall have.
+        is_transformed &= listed("parts of an answer").isdisjoint(pointers)
         if not found and has_colon and (is_transformed or says):
             found.add(Role.INFORM)
         if not found and has_colon and not points:

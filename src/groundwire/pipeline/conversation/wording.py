@@ -59,6 +59,14 @@ _ENDS_QUOTING = re2.compile(
     r"(?:[:：]|\b(?:said|says|wrote|writes|texted|replied|answered|reads|states|told me))"
     r"[ \t,]*[\"“„«][^\"”“»]{20,}[\"”“»][\s.!]*$"
 )
+#: A short sentence that says only how to answer: "Just the number, no explanation."
+_ON_THE_FORM = re2.compile(
+    r"(?i)\W*(?:(?:just|only) (?:the|a|one) \w+(?: \w+)?"
+    r"(?:,? (?:no|without|please|nothing)\b.{0,40})?"
+    r"|no (?:explanations?|preambles?|prose|markdown|other text)\b.{0,30}"
+    r"|(?:bullet points?|one (?:word|sentence|line|paragraph)|yes or no|plain text|json)"
+    r"(?:,? (?:only|please))+)\W*"
+)
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
 #: The place where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
@@ -71,6 +79,7 @@ _ASKING_CLAUSE = re.compile(
 #: The most characters of a sentence that is divided at a clause, and the least characters of a line
 #: after which a sentence may go on in the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
+_MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
 #: Words that may precede the verb of an order, in questions and wishes: "could you", "I want to".
@@ -144,6 +153,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         or _orders_in_a_clause(sentence, words)
         or not listed("model").isdisjoint(words)
         or any(map(sentence.__contains__, listed("orders without spaces")))
+        or (is_user and len(words) <= _MOST_FORM_WORDS and _ON_THE_FORM.fullmatch(sentence.strip()))
     ):
         return Wording.INSTRUCTS
     if _concerns_the_task(sentence, words):
