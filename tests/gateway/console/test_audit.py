@@ -51,6 +51,7 @@ def traces(anna: Desk, query: str) -> list[str]:
         ("?when=yesterday", []),
         ("?since=2020-01-01T00:00&until=2020-01-02T00:00", []),
         ("?tenant=globex", ["t3", "t2"]),
+        ("?tenant=%00globex", ["t3", "t2"]),
         ("?outcome=hallucinated", ["t2", "t1"]),
         ("?outcome=unverified", ["t3"]),
         ("?outcome=unavailable", []),

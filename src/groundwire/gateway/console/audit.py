@@ -41,7 +41,8 @@ _FIELDS = (
 
 async def _list(visit: Visit) -> Response:
     await trail.require_stored(visit.request)
-    asked = {name: visit.query.get(name, "").strip()[:200] for name in _FIELDS}
+    # Not every database takes a NUL.
+    asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
     page = await visit.control.trail.page(
         _filter(asked), cursor=visit.query.get("cursor"), limit=50
     )
@@ -150,7 +151,8 @@ async def _show(visit: Visit) -> Response:
 
 async def _export(visit: Visit) -> Response:
     await trail.require_stored(visit.request)
-    asked = {name: visit.query.get(name, "").strip()[:200] for name in _FIELDS}
+    # Not every database takes a NUL.
+    asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
     return await trail.export_events(visit.control, visit.events, _filter(asked))
 
 
