@@ -243,7 +243,8 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
             yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
 
 
-#: Name in a file, as a path with dots → its alias; ``None`` for a name without effect.
+#: Name that a file may use, as a path with dots → the setting that it stands for; ``None`` if the
+#: name is accepted without effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),

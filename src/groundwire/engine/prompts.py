@@ -62,7 +62,10 @@ class PromptFeatures:
 
 
 def prompt_features(text: str) -> PromptFeatures:
-    """Count the words, parts of words, and cues of a prompt."""
+    """Return hashed counts of a prompt's words, parts of words, and cues.
+
+    Cues are words that hint at the kind of request, such as "who".
+    """
     folded = plain(text.strip())
     if len(folded) > 2 * EDGE_CHARS:
         folded = f"{folded[:EDGE_CHARS]} \n {folded[-EDGE_CHARS:]}"

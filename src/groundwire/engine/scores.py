@@ -1,4 +1,7 @@
-"""Scores of answers and claims, before they become spans, and their calibrations."""
+"""Scores of a detector for word pieces and claims, from which spans are made.
+
+Also their calibration, and how findings of rules change them.
+"""
 
 from dataclasses import dataclass, replace
 from math import log, tanh

@@ -143,7 +143,10 @@ def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[i
 
 
 def _in_order(content: str, source: str, at: int) -> list[int]:
-    """Return the source offsets of a table cell's characters, which may have markup between."""
+    """Return the source offset of each character of a table cell, searched from ``at`` on.
+
+    The offsets may have gaps: the parser has removed the backslash before a bar in a cell.
+    """
     places = []
     for letter in content:
         at = source.find(letter, at)

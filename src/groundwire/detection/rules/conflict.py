@@ -19,7 +19,7 @@ class ConflictKind(StrEnum):
     NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
-    ROLES = "roles"  # the evidence has the two names of an action swapped
+    ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
     ENTITY = "entity"  # a statement that the evidence makes about another entity
     FIELD = "field"  # a field or a cell that says otherwise
     REFERENCE = "reference"  # a web or mail address that the evidence does not have

@@ -190,7 +190,11 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
 
 
 def _is_incomparable(claim: ComparedText, place: Word) -> bool:
-    """Return whether words are an adverb, or a number, which other rules compare."""
+    """Return whether this rule skips words: adverbs, titles such as "Mr", and numbers.
+
+    Adverbs and titles replace no other word, and other rules compare numbers. Sizes such as "30GB"
+    are not skipped.
+    """
     if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)

@@ -117,7 +117,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # At least 0: if all checks failed, no answer is scored.
+        # At least 0: if all checks failed, n is 0, but hallucinated answers count as missed.
         RowKind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
     }
 

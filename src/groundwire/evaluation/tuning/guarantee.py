@@ -211,12 +211,12 @@ def _test(
     The chosen threshold is the last at which the rate over all answers meets the target too.
 
     Args:
-        losses: Number of losses at each threshold.
-        trials: Number of trials at each threshold.
+        losses: Number of trials at each threshold that are losses, as :class:`Guarantee` has them.
+        trials: Number of trials at each threshold, one for each context.
         answers_lost: Share of losses over all answers at each threshold.
         order: Indices of the thresholds, in the order of the tests.
-        target: The target.
-        alpha: How often the guarantee may be wrong.
+        target: The rate to guarantee.
+        alpha: Highest probability that the guarantee is wrong.
     """
     assert target.value is not None
     rate = target.value if target.aim is Aim.FPR else 1 - target.value

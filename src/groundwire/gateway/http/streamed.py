@@ -98,9 +98,9 @@ class Streamed(Response):
             await self._until_over(sending, watching)
         finally:
             watching.cancel()
-            # The task closes the iterator even if it is cancelled, and that may take a moment.
-            is_complete = sending.done()
+            is_complete = sending.done()  # asked first: a cancelled task is done, too
             sending.cancel()
+            # The cancelled task still has to close the iterator, which may take a moment.
             await asyncio.wait({sending, watching})
             if self._ended is not None:
                 await self._ended()

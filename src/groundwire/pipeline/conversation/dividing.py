@@ -62,7 +62,7 @@ from groundwire.pipeline.conversation.wording import (
     states_something,
 )
 
-#: The number of characters after a paragraph in which a question may ask whether it is true.
+#: Characters after a paragraph in which a question such as "Is that true?" is looked for.
 _JUDGED_CHARS = 40
 #: How lines of JSON begin. They have colons, but these end no labels.
 _JSON = ('{"', '[{"', '["')
