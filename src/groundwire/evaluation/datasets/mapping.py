@@ -257,7 +257,7 @@ class ColumnMapping:
 
     def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
         self._require(row, name)
-        return row[self._column(row, name)]
+        return row[self._column(row, name) or name]
 
     def _require(self, row: Mapping[str, Any], *names: str) -> None:
         """Raise one error that names all given fields for which a row has no column."""
