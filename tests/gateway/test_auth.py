@@ -1,6 +1,7 @@
 """Whose request it is, and who is not let in."""
 
 import logging
+from base64 import b64encode
 
 import pytest
 
@@ -75,6 +76,16 @@ def test_nor_does_one_that_was_put_where_the_upstreams_goes(
     misplaced = {name: f"{scheme}{KEY}"}
     assert whose(fetch(f"{url}/v1/a", headers={"X-Groundwire-Key": KEY} | misplaced))[1] is False
     assert whose(fetch(f"{demo}/v1/a", headers=misplaced))[1] is False
+
+
+@pytest.mark.parametrize("login", ["{}:any", "any:{}"])
+def test_nor_does_one_within_a_login(url: str, demo: str, login: str) -> None:
+    encoded = b64encode(login.format(KEY).encode()).decode()
+    misplaced = {"Authorization": f"Basic {encoded}"}
+    assert whose(fetch(f"{url}/v1/a", headers={"X-Groundwire-Key": KEY} | misplaced))[1] is False
+    assert whose(fetch(f"{demo}/v1/a", headers=misplaced))[1] is False
+    other = {"Authorization": "Basic " + b64encode(b"me:sk-upstream").decode()}
+    assert whose(fetch(f"{url}/v1/a", headers={"X-Groundwire-Key": KEY} | other))[1] is True
 
 
 @pytest.mark.parametrize("around", ["a b c d {}", "Basic,{}", 'Digest key="{}"', "a={};b=c"])

@@ -105,3 +105,8 @@ def test_the_semantic_router_never_takes_a_partial_scan_for_clean(post: Post) ->
     assert "truncated_at" in found
     reply = post(ROUTER, {"inputs": WRONG, "parameters": {"context": []}})
     assert reply.status_code == 503 or "truncated_at" in reply.json()
+
+
+def test_an_answer_that_claims_nothing_is_clean(post: Post) -> None:
+    assert post(ROUTER, {"inputs": " ", "parameters": {"context": RIGHT}}).json() == {"spans": []}
+    assert answer(post, None)["action"] == "NONE"  # a response of tool calls has no texts

@@ -45,7 +45,9 @@ def test_azure_passes_a_grounded_answer(post: Post) -> None:
 def test_azure_never_passes_what_was_not_checked(post: Post) -> None:
     reply = post(AZURE, azure("Это верно. Здесь всё сказано правильно.", "It is right."))
     assert reply.json()["ungroundedDetected"] is True
+    assert post(AZURE, azure("It is right.", "")).json()["ungroundedDetected"] is True
     assert post(AZURE, azure("It is right.")).status_code == 422  # without any source
+    assert post(AZURE, azure("", "It is right.")).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class GroundednessRequest(HostModel):
         reasoning: Whether the response gives a reason for each finding.
     """
 
-    text: str
+    text: str = Field(min_length=1)
     sources: list[str] = Field(alias="groundingSources", min_length=1)
     qna: Question | None = None
     task: Literal["QnA", "Summarization"] = "Summarization"
@@ -64,7 +64,7 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
         to_json(
             {
                 "ungroundedDetected": bool(found),
-                "ungroundedPercentage": n_chars / len(body.text),
+                "ungroundedPercentage": min(n_chars / len(body.text), 1.0),
                 "ungroundedDetails": [
                     _detail(body.text, *each, has_reason=body.reasoning) for each in found
                 ],
@@ -78,9 +78,7 @@ def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
 
     Azure's API cannot say that a text was not checked, and without findings it would pass.
     """
-    if checked.detection is None:
-        return []
-    spans = checked.detection.spans
+    spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)
     found = [(span.start, span.end, reason) for span, reason in zip(spans, reasons, strict=True)]
     found += [

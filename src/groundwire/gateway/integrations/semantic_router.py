@@ -47,7 +47,7 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
     checked = await check_answer(
         request, body.inputs, sources=sources, question=body.parameters.question
     )
-    if checked.detection is None:
+    if checked.detection is None and not is_checked([checked]):
         raise Problem(
             503,
             "check_failed",
@@ -58,7 +58,6 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
 
 
 def _reply(checked: Checked) -> dict[str, Any]:
-    assert checked.detection is not None
     spans = [
         {
             "start": each.start,
@@ -67,7 +66,7 @@ def _reply(checked: Checked) -> dict[str, Any]:
             "label": "HALLUCINATED",
             "score": each.probability,
         }
-        for each in checked.detection.spans
+        for each in (checked.detection.spans if checked.detection else ())
     ]
     if is_checked([checked]):
         return {"spans": spans}

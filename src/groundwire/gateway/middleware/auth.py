@@ -112,7 +112,7 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from values(scope, b"x-api-key")
     yield from values(scope, b"api-key")
     yield from values(scope, b"ocp-apim-subscription-key")
-    yield from _passwords(scope)
+    yield from (password for _, password in _logins(scope))  # all that a URL can carry
 
 
 def first_known(given: list[bytes], keyring: Directory) -> Key | None:
@@ -134,6 +134,7 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
         # all separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
+    words.update(word for login in _logins(scope) for word in login)
     return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))
 
 
@@ -151,15 +152,13 @@ def bearers(scope: Scope) -> list[bytes]:
     ]
 
 
-def _passwords(scope: Scope) -> Iterator[bytes]:
-    """Yield the passwords of ``Authorization: Basic``.
-
-    Clients that take nothing but a URL send the key in it: ``http://user:KEY@host``.
-    """
+def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
+    """Yield name and password of each ``Authorization: Basic``."""
     for value in values(scope, b"authorization"):
         if value[: len(_BASIC)].lower() == _BASIC:
             with suppress(ValueError):
-                yield b64decode(value[len(_BASIC) :], validate=True).partition(b":")[2]
+                name, _, password = b64decode(value[len(_BASIC) :]).partition(b":")
+                yield name, password
 
 
 def check_is_local(scope: Scope) -> None:
