@@ -14,6 +14,7 @@ from groundwire.control.store.moments import now
 from groundwire.control.store.tables import accounts as accounts_table
 from groundwire.control.store.tables import sessions
 from tests.control.tenants.conftest import migrated_file, store, store_url
+from tests.gateway.console.desk import CHEAP
 
 __all__ = ["migrated_file", "store", "store_url"]
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.asyncio
 
 
 async def test_a_session_lasts_until_it_ends_or_the_account_changes(store: Store) -> None:
-    accounts = Accounts(store)
+    accounts = Accounts(store, hasher=CHEAP)
     saved = await accounts.save("Anna", role=AccountRole.ADMIN, password=PASSWORD)
     assert (saved.account.name, saved.role_before, saved.has_new_password) == ("anna", None, True)
     assert await accounts.sign_in("anna", "wrong") is None
@@ -49,7 +50,7 @@ async def test_a_session_lasts_until_it_ends_or_the_account_changes(store: Store
 
 
 async def test_a_removed_account_takes_its_sessions_along(store: Store) -> None:
-    accounts = Accounts(store)
+    accounts = Accounts(store, hasher=CHEAP)
     await accounts.save("anna", password=PASSWORD)
     assert await accounts.sign_in("anna", PASSWORD) is not None
     await accounts.remove("anna")
@@ -61,7 +62,7 @@ async def test_a_removed_account_takes_its_sessions_along(store: Store) -> None:
 
 
 async def test_passwords_and_tokens_are_kept_as_hashes(store: Store) -> None:
-    accounts = Accounts(store)
+    accounts = Accounts(store, hasher=CHEAP)
     await accounts.save("anna", password=PASSWORD)
     signed_in = await accounts.sign_in("anna", PASSWORD)
     assert signed_in is not None
@@ -76,4 +77,4 @@ async def test_passwords_and_tokens_are_kept_as_hashes(store: Store) -> None:
 @pytest.mark.parametrize("password", ["short", "x" * 201, "anna@example.com"])
 async def test_some_passwords_are_none(store: Store, password: str) -> None:
     with pytest.raises(InvalidAccountError):
-        await Accounts(store).save("anna@example.com", password=password)
+        await Accounts(store, hasher=CHEAP).save("anna@example.com", password=password)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
+from groundwire.config.findings import findings
 from groundwire.control.audit import (
     AuditEvent,
     AuditText,
@@ -133,6 +134,45 @@ def test_the_documented_fields() -> None:
 def test_a_grounded_answer_writes_nothing() -> None:
     assert response_events(checked(RIGHT), **OF) == ()
     assert stream_events(checked(RIGHT), **OF) == ()
+
+
+def test_a_drawn_answer_has_an_event_more_whatever_was_found() -> None:
+    keeping = Keeping(text=AuditText.FULL, sample=1.0)
+    (right,) = response_events(checked(RIGHT), **OF, keeping=keeping)
+    assert (right.type, right.payload["outcome"]) == ("ANSWER_SAMPLED", "grounded")
+    assert right.payload["sample"] == 1.0
+    assert right.detail is not None
+    assert right.detail["answer"]["text"] == RIGHT
+    found, drawn = response_events(checked(), **OF, keeping=keeping)
+    assert (found.type, drawn.type) == ("HALLUCINATION_DETECTED", "ANSWER_SAMPLED")
+    (silent,) = response_events(checked(policy=policy_of("none")), **OF, keeping=keeping)
+    assert (silent.type, silent.payload["outcome"]) == ("ANSWER_SAMPLED", "hallucinated")
+    assert [each.type for each in response_events(unavailable(), **OF, keeping=keeping)] == [
+        "CHECK_INCOMPLETE"  # nothing was checked, so there is nothing to judge
+    ]
+
+
+def test_answers_are_drawn_with_the_probability_that_is_set() -> None:
+    answers, keeping = checked(RIGHT), Keeping(text=AuditText.FULL, sample=0.25)
+    n_drawn = sum(len(response_events(answers, **OF, keeping=keeping)) for _ in range(800))
+    assert 120 < n_drawn < 280  # six standard deviations
+
+
+@pytest.mark.parametrize(
+    ("yaml", "sample"),
+    [
+        ("{text: full, sample: 0.5}", 0.5),
+        ("{sample: 0.5}", 0.0),
+        ("{text: full, sample: 0.5, detail_days: 0}", 0.0),
+    ],
+)
+def test_a_sample_that_nobody_could_judge_is_not_kept_and_that_is_said(
+    yaml: str, sample: float
+) -> None:
+    config = parse(f"audit: {yaml}", name="test.yaml", environ={})
+    assert Keeping.of(config.audit).sample == sample
+    said = [each.message for each in findings(config) if "audit.sample" in each.message]
+    assert len(said) == (0 if sample else 1)
 
 
 def test_block_and_ungrounded_is_written() -> None:

@@ -65,6 +65,7 @@ def findings(
         *_passing_unchecked(config, tenants),
         *_high_thresholds(config),
         *_unused_settings(config, tenants),
+        *_useless_sample(config),
     )
 
 
@@ -236,6 +237,18 @@ def _unused_settings(config: Config, tenants: Mapping[str, Overrides]) -> Iterat
             where=_where(config, path),
             message=f"nothing in the check of answers reads {path}: the detector is "
             f"{config.detector.name}.",
+        )
+
+
+def _useless_sample(config: Config) -> Iterator[Finding]:
+    """Find a sample of answers that is not kept, because its texts would not be kept."""
+    own = config.audit
+    if own.sample and (own.text != "full" or own.detail_days == 0):
+        yield Finding(
+            code="unused_setting",
+            where=_where(config, "audit.sample"),
+            message=f"audit.sample = {own.sample:g} keeps no answers: people judge them by their "
+            "texts. Set audit.text: full, and leave audit.detail_days above 0.",
         )
 
 

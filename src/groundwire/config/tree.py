@@ -391,6 +391,8 @@ class Audit:
         retention_days: How long records are kept; null: forever.
         detail_days: How long the findings of an answer are kept with its record; 0: not at all;
             null: as long as the record.
+        sample: The share of checked answers that are drawn at random and recorded although nothing
+            was found in them, for review; it takes text: full.
         queue_size: How many events may wait to be written.
     """
 
@@ -403,6 +405,7 @@ class Audit:
     key: SecretText | None = None
     retention_days: Days | None = None
     detail_days: Annotated[float, Number(ge=0, unit="days")] | None = 30.0
+    sample: Probability = 0.0
     queue_size: Positive = 10_000
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache
+from functools import cached_property
 from typing import Any, TypeVar
 
 from argon2 import PasswordHasher
@@ -95,8 +95,15 @@ class UnknownAccountError(GroundwireError):
 class Accounts:
     """Reads and changes accounts and sessions in a store. Any method may raise StoreError."""
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._hashing = store, asyncio.Semaphore(_MAX_HASHING)
+    def __init__(self, store: Store, *, hasher: PasswordHasher = _HASHER) -> None:
+        """Take the store; nothing is read yet.
+
+        Args:
+            store: The store.
+            hasher: Hashes new passwords. A stored hash has the parameters it was made with.
+        """
+        self._store, self._hasher = store, hasher
+        self._hashing = asyncio.Semaphore(_MAX_HASHING)
 
     async def all(self) -> tuple[Account, ...]:
         """Return all accounts, sorted by name."""
@@ -131,7 +138,9 @@ class Accounts:
         name = read_name(name)
         hashed = None
         if password is not None:
-            hashed = await self._in_thread(lambda: _HASHER.hash(_read_password(password, name)))
+            hashed = await self._in_thread(
+                lambda: self._hasher.hash(_read_password(password, name))
+            )
         async with self._store.writing() as connection:
             row = (await connection.execute(select(accounts).where(_is(name)))).first()
             before = None if row is None else _account(row)
@@ -174,7 +183,7 @@ class Accounts:
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(
-            lambda: _matches(stored or _nobodys(), password[:MAX_PASSWORD_CHARS])
+            lambda: self._matches(stored or self._nobodys, password[:MAX_PASSWORD_CHARS])
         )
 
     async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
@@ -209,6 +218,17 @@ class Accounts:
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
 
+    @cached_property
+    def _nobodys(self) -> str:
+        """A hash of no account: comparing with it makes an unknown name take as long."""
+        return self._hasher.hash(secrets.token_urlsafe(32))
+
+    def _matches(self, hashed: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(hashed, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         async with self._hashing:
             return await asyncio.to_thread(work)
@@ -242,19 +262,6 @@ def _read_password(password: str, name: str) -> str:
     if password.lower() == name:
         raise InvalidAccountError("The password must not be the name")
     return password
-
-
-@cache
-def _nobodys() -> str:
-    """Return a hash of no account: comparing with it makes an unknown name take as long."""
-    return _HASHER.hash(secrets.token_urlsafe(32))
-
-
-def _matches(hashed: str, password: str) -> bool:
-    try:
-        return _HASHER.verify(hashed, password)
-    except (VerificationError, InvalidHashError):
-        return False
 
 
 async def _known(connection: AsyncConnection, name: str) -> Account:

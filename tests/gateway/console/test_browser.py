@@ -17,7 +17,7 @@ from tests.browser import browser as browser
 from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import WRONG
-from tests.gateway.console.desk import PASSWORD
+from tests.gateway.console.desk import CHEAP, PASSWORD
 from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def people(url: str) -> None:
         async with store.writing() as connection:
             await connection.execute(tables.activity.insert(), list(day()))
         for name, role in (("anna", AccountRole.ADMIN), ("vic", AccountRole.VIEWER)):
-            await Accounts(store).save(name, role=role, password=PASSWORD)
+            await Accounts(store, hasher=CHEAP).save(name, role=role, password=PASSWORD)
 
 
 def sign_in(page: "Page", name: str = "anna") -> None:

@@ -17,7 +17,7 @@ from tests.cli.conftest import invoke
 from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import checked, partial, unverified
 from tests.gateway.console.desk import Desk, desk
-from tests.pipeline.chats import FACTS, QUESTION, WRONG
+from tests.pipeline.chats import FACTS, QUESTION, RIGHT, WRONG
 
 FULL = Keeping(text=AuditText.FULL)
 
@@ -70,6 +70,27 @@ def test_the_queue_has_what_can_be_judged_the_most_doubtful_first(rita: Desk) ->
     assert rita.get("/review/next").headers["location"].endswith(event[0].id)
     skipped = rita.get(f"/review/next?after={event[0].id}&tenant=globex").headers["location"]
     assert skipped == f"/console/review/{incomplete}?tenant=globex"
+
+
+def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
+    assert queued(rita, "?view=sample") == []
+    assert "audit.sample" in rita.get("/review?view=sample").text
+    keeping = Keeping(text=AuditText.FULL, sample=1.0)
+    drawn = [
+        *response_events(checked(RIGHT), tenant="acme", trace_id="s1", keeping=keeping),
+        *response_events(checked(), tenant="globex", trace_id="s2", keeping=keeping),
+    ]
+    rita.run(rita.control.audit.settle(drawn))
+    right, found, wrong = (each.id for each in drawn)
+    assert set(queued(rita, "?view=sample")) == {right, wrong}
+    assert queued(rita, "?view=sample&tenant=acme") == [right]
+    assert found in queued(rita)
+    assert not {right, wrong} & set(queued(rita))
+    after = rita.get(f"/review/next?view=sample&tenant=acme&after={wrong}").headers["location"]
+    assert after == f"/console/review/{right}?tenant=acme&view=sample"
+    assert labelled(rita, right) == 303  # nothing was missed
+    assert labelled(rita, found, f1="right", f2="right") == 303
+    assert {each["id"]: each["sample"] for each in exported(rita)} == {right: 1.0, found: None}
 
 
 def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:

@@ -31,6 +31,7 @@ class EventType(StrEnum):
     GROUNDING_UNAVAILABLE = "GROUNDING_UNAVAILABLE"
     STREAMING_ENFORCEMENT_SUMMARY = "STREAMING_ENFORCEMENT_SUMMARY"
     CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
+    ANSWER_SAMPLED = "ANSWER_SAMPLED"  # a checked answer, drawn at random for review
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
     AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response was withheld: its record was not written
 

@@ -1,9 +1,12 @@
 """Builds the events about answers and requests.
 
 An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
-(``none``). Every other answer makes exactly one event.
+(``none``). Every other answer makes exactly one event. Beside these events, each checked answer is
+drawn with the probability ``audit.sample``, whatever was found in it, and then makes the event
+ANSWER_SAMPLED.
 """
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -185,32 +188,44 @@ def _events(
 ) -> tuple[AuditEvent, ...]:
     events = []
     for answer in answers:
-        if answer.action is Action.NONE:
-            continue
+        found = [_finding(answer, keeping, is_streamed="source" in origin), _drawn(answer, keeping)]
         choice = {"choice": answer.answer.index} if len(answers) > 1 else {}
         common = {"workspace_id": tenant, **origin, **choice, "action": str(answer.action)}
-        if answer.outcome is Outcome.HALLUCINATED and answer.detection is not None:
-            is_streamed = "source" in origin
-            payload = _found_payload(answer, answer.detection, keeping, is_streamed=is_streamed)
-            type_ = (
-                EventType.HALLUCINATION_DETECTED_STREAMING
-                if is_streamed
-                else EventType.HALLUCINATION_DETECTED
-            )
-        elif answer.outcome in _INCOMPLETE:
-            type_, payload = EventType.CHECK_INCOMPLETE, _incomplete_payload(answer)
-        else:
-            continue
-        events.append(
+        detail = detail_of(answer, keeping) if any(found) and keeping.keeps_detail else None
+        events += [
             AuditEvent(
                 type=type_,
                 tenant=tenant,
                 trace_id=trace_id,
                 payload=common | payload,
-                detail=detail_of(answer, keeping) if keeping.keeps_detail else None,
+                detail=detail,
             )
-        )
+            for type_, payload in filter(None, found)
+        ]
     return tuple(events)
+
+
+def _finding(
+    answer: Checked, keeping: Keeping, *, is_streamed: bool
+) -> tuple[EventType, dict[str, Any]] | None:
+    """Return type and payload of the event that reports an answer's outcome, if one does."""
+    if answer.action is Action.NONE:
+        return None
+    if answer.outcome in _INCOMPLETE:
+        return EventType.CHECK_INCOMPLETE, _outcome_payload(answer)
+    if answer.outcome is not Outcome.HALLUCINATED or answer.detection is None:
+        return None
+    payload = _found_payload(answer, answer.detection, keeping, is_streamed=is_streamed)
+    if is_streamed:
+        return EventType.HALLUCINATION_DETECTED_STREAMING, payload
+    return EventType.HALLUCINATION_DETECTED, payload
+
+
+def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
+    """Draw a checked answer for the sample, or not; return type and payload of its event."""
+    if answer.detection is None or random.random() >= keeping.sample:
+        return None
+    return EventType.ANSWER_SAMPLED, {"sample": keeping.sample, **_outcome_payload(answer)}
 
 
 def _found_payload(
@@ -254,7 +269,7 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
     }
 
 
-def _incomplete_payload(answer: Checked) -> dict[str, Any]:
+def _outcome_payload(answer: Checked) -> dict[str, Any]:
     detection = answer.detection
     reasons: Mapping[Reason, int] = {} if detection is None else detection.coverage.reasons
     counts = Counter({str(reason): count for reason, count in sorted(reasons.items())})

@@ -37,11 +37,13 @@ class Keeping:
         text: How much of the texts is kept.
         redaction: The kinds of text that are redacted before the rest is kept.
         keeps_detail: Whether all findings are kept, as a detail beside the event.
+        sample: The probability that a checked answer is recorded although nothing was found in it.
     """
 
     text: AuditText = AuditText.CUT
     redaction: Redaction = field(default_factory=Redaction)
     keeps_detail: bool = True
+    sample: float = 0.0
 
     @classmethod
     def of(cls, settings: Audit) -> Self:
@@ -50,10 +52,13 @@ class Keeping:
         Raises:
             ConfigError: If ``audit.redact`` names something that cannot be redacted.
         """
+        keeps_answers = settings.text == AuditText.FULL and settings.detail_days != 0
         return cls(
             text=AuditText(settings.text),
             redaction=Redaction.of(settings.redact),
             keeps_detail=settings.detail_days != 0,
+            # People cannot judge an answer whose texts are cut, so there would be no use in it.
+            sample=settings.sample if keeps_answers else 0.0,
         )
 
 

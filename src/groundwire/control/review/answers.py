@@ -67,6 +67,8 @@ def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, An
         "id": record.event["id"],
         "tenant": record.event["tenant"],
         "model": record.event["payload"].get("model"),
+        # The probability with which the answer was drawn; null if it was not drawn at random.
+        "sample": record.event["payload"].get("sample"),
         "question": detail["request"]["question"],
         "sources": [{name: each[name] for name in columns} for each in detail["sources"]],
         "answer": detail["answer"]["text"],

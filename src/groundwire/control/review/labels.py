@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_, delete, insert, select
 
+from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
@@ -59,12 +60,22 @@ class Labels:
         latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
-    async def waiting(self, account: str, *, tenant: str | None) -> list[FoundRecord]:
-        """Return the latest answers that a reviewer has not labelled, each with its detail."""
+    async def waiting(
+        self, account: str, *, tenant: str | None, is_sample: bool = False
+    ) -> list[FoundRecord]:
+        """Return the latest answers that a reviewer has not labelled, each with its detail.
+
+        Args:
+            account: The name of the reviewer.
+            tenant: The tenant of the answers; ``None``: any.
+            is_sample: Whether to return answers of the random sample, in place of those that were
+                recorded because of what was found.
+        """
         done = select(labels.c.event_id).where(
             labels.c.account == account, labels.c.event_id == audit_records.c.event_id
         )
-        query = _WITH_DETAILS.where(~done.exists())
+        is_drawn = audit_records.c.type == EventType.ANSWER_SAMPLED
+        query = _WITH_DETAILS.where(~done.exists(), is_drawn if is_sample else ~is_drawn)
         if tenant is not None:
             query = query.where(audit_records.c.tenant == tenant)
         query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)

@@ -1,4 +1,4 @@
-"""Review: people judge the findings in recorded answers, the most doubtful answers first."""
+"""Review: people judge recorded answers, the most doubtful ones first or a random sample."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,14 +26,26 @@ REVIEW = f"{HOME}/review"
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
 _MAX_MISSED = 50
 
+#: The value of ``view`` in the query that asks for the random sample.
+_SAMPLE = "sample"
+
 
 async def _queue(visit: Visit) -> list[tuple[float, FoundRecord]]:
-    """Return the answers that the person has not labelled; the nearest to a threshold is first."""
+    """Return the answers that the person has not labelled.
+
+    The nearest to a threshold is first; those of the sample are in random order, so that whoever
+    labels some of them has labelled a random sample.
+    """
     assert visit.person is not None
-    tenant = _tenant(visit).get("tenant")
-    found = await visit.own.labels.waiting(visit.person.name, tenant=tenant)
+    asked = _asked(visit)
+    is_sample = asked.get("view") == _SAMPLE
+    found = await visit.own.labels.waiting(
+        visit.person.name, tenant=asked.get("tenant"), is_sample=is_sample
+    )
     distances = ((distance_of(record.detail), record) for record in found)
     waiting = [(distance, record) for distance, record in distances if distance is not None]
+    if is_sample:
+        return sorted(waiting, key=lambda each: _id_of(each[1])[::-1])  # an id ends in random bits
     return sorted(waiting, key=lambda each: (each[0], _id_of(each[1])))
 
 
@@ -41,10 +53,11 @@ def _id_of(record: FoundRecord) -> str:
     return str(record.event["id"])
 
 
-def _tenant(visit: Visit) -> dict[str, str]:
-    """Return the query's parameter ``tenant``; empty if the query names no tenant."""
+def _asked(visit: Visit) -> dict[str, str]:
+    """Return the query's parameters ``tenant`` and ``view``, each if it is given and valid."""
     tenant = visit.query.get("tenant", "").strip()[:128]
-    return {"tenant": tenant} if tenant.isprintable() and tenant else {}
+    asked = {"tenant": tenant} if tenant.isprintable() and tenant else {}
+    return asked | ({"view": _SAMPLE} if visit.query.get("view") == _SAMPLE else {})
 
 
 async def _list(visit: Visit) -> Response:
@@ -52,13 +65,14 @@ async def _list(visit: Visit) -> Response:
     settings = visit.control.config.audit
     return visit.page(
         "review",
-        asked=_tenant(visit),
+        asked=_asked(visit),
         waiting=await _queue(visit),
         n_searched=QUEUE,
         mine=await visit.own.labels.latest(visit.person.name, limit=10),
         progress=await visit.own.labels.progress(),
         n_compared=COMPARED,
         is_kept=settings.text == AuditText.FULL and settings.detail_days != 0,
+        sample=settings.sample,
     )
 
 
@@ -74,7 +88,7 @@ def _to_next(
     at = ids.index(event_id) + 1 if event_id in ids else 0
     others = [each for each in ids[at:] + ids[:at] if each != event_id]
     path = f"{REVIEW}/{others[0]}" if others else REVIEW
-    query = urlencode(_tenant(visit) | told)
+    query = urlencode(_asked(visit) | told)
     return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
 
@@ -127,8 +141,8 @@ async def _page(
         is_mine=mine is not None,
         # Reviews of others are shown only after one's own, which they could bias.
         others=[] if mine is None else [*reviews.values()],
-        query=urlencode(_tenant(visit)),
-        after=urlencode({"after": visit.part("event")} | _tenant(visit)),
+        query=urlencode(_asked(visit)),
+        after=urlencode({"after": visit.part("event")} | _asked(visit)),
     )
 
 
@@ -205,9 +219,9 @@ def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 async def _export(visit: Visit) -> Response:
-    asked = _tenant(visit)
-    rows = visit.own.labels.export(tenant=asked.get("tenant"))
-    event = visit.events.exported({"labels": "all", **asked})
+    tenant = _asked(visit).get("tenant")
+    rows = visit.own.labels.export(tenant=tenant)
+    event = visit.events.exported({"labels": "all"} | ({"tenant": tenant} if tenant else {}))
     return await trail.download(visit.control, rows, event, name="labels.jsonl")
 
 
