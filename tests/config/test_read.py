@@ -52,7 +52,7 @@ def test_all_problems_are_told_at_once_each_with_its_line() -> None:
     )[1:] == [
         "c.yaml:3: there is no 'acton' in 'check'; did you mean 'action'? Known: preset, enabled, "
         "action, contradicted_action, unverified_action, partial_action, on_error, min_severity, "
-        "include_details.",
+        "include_details, false_block_budget.",
         "c.yaml:4: check.action = 'blok' is not possible; did you mean 'block'? It must be one of "
         "none, log, flag, header, body, block (also metadata, warn, reject, raise).",
         "c.yaml:5: evidence is a mapping, and this is none. Known: max_sources, max_source_chars, "

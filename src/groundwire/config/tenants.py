@@ -15,7 +15,7 @@ from groundwire.config.fields import (
 )
 from groundwire.config.keys import KeyText
 from groundwire.config.kinds import Kind, KindError, OneOrMore, Read, Secret, Whole
-from groundwire.config.tree import SETTINGS, Count, Threshold
+from groundwire.config.tree import SETTINGS, Budget, Count, Threshold
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
@@ -50,6 +50,7 @@ KINDS: dict[str, Kind] = {
     "operating_point": SETTINGS["detector.operating_point"].kind,
     "similarity_threshold": Kind(Threshold),
     "release": SETTINGS["gateway.release"].kind,
+    "false_block_budget": Kind(Budget),
 }
 
 #: The type of a tenant's API keys, which only a file can set.

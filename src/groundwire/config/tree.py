@@ -43,6 +43,7 @@ OnErrorWord = Annotated[OnError, one_of(tuple(OnError))]
 Probability = Annotated[float, Number(ge=0, le=1)]
 Threshold = Annotated[float, Number(gt=0, le=1)]
 Cosine = Annotated[float, Number(ge=-1, le=1)]
+Budget = Annotated[float, Number(gt=0, lt=1)]
 Severity = Annotated[int, Number(ge=0, le=4)]
 Positive = Annotated[int, Number(ge=1)]
 Count = Annotated[int, Number(ge=0)]
@@ -86,6 +87,8 @@ class Check:
             stronger), block, or auto (block if the action is block, else warn).
         min_severity: Findings of a lower severity are at most logged.
         include_details: Whether the warning of the action body lists the findings.
+        false_block_budget: The largest share of right answers that a tenant's policy may block. The
+            console tells whether reviewers' labels support it; no check reads it. null: none.
     """
 
     preset: Annotated[str, one_of(("none", "strict"))] = "none"
@@ -97,6 +100,7 @@ class Check:
     on_error: OnErrorWord = OnError.AUTO
     min_severity: Severity = 0
     include_details: bool = False
+    false_block_budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -530,7 +534,7 @@ SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
 
 def policy_of(check: Check, explain: Explain) -> Policy:
     """Make the policy that follows from the settings of the check and the explainer."""
-    own = {each.name: getattr(check, each.name) for each in fields(Check) if each.name != "preset"}
+    own = {x.name: getattr(check, x.name) for x in fields(Policy) if x.name != "explain"}
     return Policy(**own, explain=explain.enabled)
 
 

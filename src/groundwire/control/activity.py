@@ -158,6 +158,24 @@ class Activity:
                 for at, tenant, model, outcome, action, n in found
             )
 
+    async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
+        """Return the numbers of a tenant's answers by outcome, between two hours.
+
+        Args:
+            tenant: The tenant.
+            since: The beginning, in seconds since 1970; its whole hour is counted.
+            until: The end, whose hour is not counted.
+        """
+        own = activity.c
+        query = select(own.outcome, func.sum(own.n)).where(
+            own.tenant == tenant,
+            own.slot >= since // SLOT_S * SLOT_S,
+            own.slot < until // SLOT_S * SLOT_S,
+        )
+        async with self._store.reading() as connection:
+            found = await connection.execute(query.group_by(own.outcome))
+            return {outcome: int(n) for outcome, n in found}
+
     async def times(self, since: int) -> tuple[StageTimes, ...]:
         """Return how long each stage took since a moment, which is in seconds since 1970."""
         own, stages = check_times.c, dict[str, dict[int, int]]()

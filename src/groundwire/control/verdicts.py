@@ -39,6 +39,37 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFacts:
+    """What the check of an answer found, in the numbers that a promise about thresholds needs.
+
+    They are kept with the labels, because the detail of the answer is removed after a while.
+
+    Attributes:
+        detector: The name of the detector.
+        revision: The revision of its weights.
+        score: The kind of its score: ``probability`` or ``similarity``.
+        threshold: The threshold at which the answer was judged.
+        worst: The highest probability of a finding, ``None`` without findings; or the lowest
+            similarity of a claim.
+        is_complete: Whether all of the evidence and of the answer was read.
+        sample: The probability with which the answer was drawn at random; ``None`` if it was
+            recorded because of what was found.
+        trace_id: The id of the request.
+        checked_at: The moment of the check, as the event has it.
+    """
+
+    detector: str
+    revision: str
+    score: str
+    threshold: float
+    worst: float | None
+    is_complete: bool
+    sample: float | None
+    trace_id: str
+    checked_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """The labels that one reviewer gave to one answer.
 
@@ -48,12 +79,14 @@ class Review:
         tenant: The tenant of the answer.
         marks: A mark for each finding, and one for each stretch that was missed.
         labelled_at: The moment when the labels were stored.
+        facts: What the check of the answer found; ``None`` of labels that were stored without.
     """
 
     event_id: str
     account: str
     tenant: str
     marks: tuple[Mark, ...]
+    facts: CheckFacts | None = None
     labelled_at: datetime = field(default_factory=now)
 
     @classmethod
@@ -68,7 +101,8 @@ class Review:
             )
             for each in row["marks"]
         )
-        return cls(**{**row, "marks": marks})
+        facts = None if row["facts"] is None else CheckFacts(**row["facts"])
+        return cls(**{**row, "marks": marks, "facts": facts})
 
     @property
     def missed(self) -> frozenset[Mark]:

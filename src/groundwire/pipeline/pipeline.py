@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from groundwire.detection.example import Source
 from groundwire.detection.source_limits import account_for, limit_by
+from groundwire.detection.values import DetectorInfo
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
 from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
@@ -433,6 +434,19 @@ class Pipeline:
             detection=detection,
             timings_ms=detection.timings_ms,
         )
+
+    def detector_of(self, overrides: Overrides) -> DetectorInfo:
+        """Return the detector of a tenant, with the threshold that applies to its answers.
+
+        Args:
+            overrides: The tenant's own settings.
+
+        Raises:
+            UnusableOverridesError: If the settings are not possible here.
+            GroundwireError: If the detector cannot be loaded.
+        """
+        detector, point = self._chosen(overrides)
+        return detector.info if point is None else detector.info_at(point)
 
     def check_point(self, operating_point: str | float, *, overrides: Overrides) -> None:
         """Refuse an operating point that a tenant's detector does not have.

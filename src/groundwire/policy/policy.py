@@ -99,7 +99,8 @@ class SourceLimits:
 class Overrides:
     """The settings of a tenant. ``None`` means: not set. A limit of 0 means: no limit.
 
-    :mod:`groundwire.policy.detector_selection` reads ``detector`` and the two thresholds.
+    :mod:`groundwire.policy.detector_selection` reads ``detector`` and the two thresholds; no check
+    reads ``false_block_budget``, which is for the console.
     """
 
     enabled: bool | None = None
@@ -117,6 +118,7 @@ class Overrides:
     operating_point: str | float | None = None
     similarity_threshold: float | None = None
     release: str | None = None
+    false_block_budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

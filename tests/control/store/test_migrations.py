@@ -85,6 +85,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
         {
             **{"event_id": "a" * 36, "account": "rita", "tenant": "acme", "labelled_at": 2**53},
             "marks": [{"start": 0, "end": 4, "label": "unsupported", "verdict": "right"}],
+            "facts": {"detector": "reader", "sample": 0.5},
         }
     ],
     "audit_records": [

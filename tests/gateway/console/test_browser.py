@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,14 @@ import pytest
 from groundwire import Detector
 from groundwire.control.accounts import AccountRole, Accounts
 from groundwire.control.activity import SLOT_S
+from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store, tables
 from tests.browser import browser as browser
 from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import WRONG
 from tests.gateway.console.desk import CHEAP, PASSWORD
+from tests.gateway.console.test_false_blocks import labelled
 from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
@@ -31,9 +34,11 @@ PAGES = (
     "",
     "/tenants",
     "/tenants/acme",
+    "/tenants/acme/budget",
     "/tenants/acme/keys",
     "/audit",
     "/review",
+    "/review?view=sample",
     "/people",
     "/account",
 )
@@ -170,6 +175,37 @@ def test_a_reviewer_judges_answers_with_the_keyboard_alone(browser: "Browser", o
         page.wait_for_url(lambda url: url != seen)
         page.goto(address)
         assert page.locator("tbody tr").count() == n_waiting - 1
+
+
+def test_an_admin_sets_a_budget_and_uses_the_threshold_that_keeps_it(
+    browser: "Browser", own: Plane, detector: Detector, tmp_path: Path
+) -> None:
+    own.make_key("globex")
+    url = own.control.store.url.render_as_string(hide_password=False)
+    with ThreadPoolExecutor(1) as aside:
+        aside.submit(asyncio.run, labels_of_a_sample(url, detector)).result()
+    with opened(browser, f"{own.admin_url}/console/tenants/globex/budget") as page:
+        sign_in(page)
+        page.fill("#budget", "5")
+        page.keyboard.press("Enter")
+        page.locator("h2:text('At most 5 % of right answers blocked: broken')").wait_for()
+        picture(page, "console-budget", tmp_path)
+        page.click("button:text('as the threshold')")
+        page.locator("h2:text('the labels support it')").wait_for()
+        page.click("text=Audit")
+        assert page.locator("td:text('added operating_point')").count() == 1
+
+
+async def labels_of_a_sample(url: str, detector: Detector) -> None:
+    async with Store(url) as store:
+        groups = ((100, True, None), (12, True, 0.6), (40, False, 0.9))
+        for review in labelled(
+            *groups,
+            detector=detector.info.name,
+            revision=detector.info.revision,
+            threshold=detector.info.threshold,
+        ):
+            await Labels(store).save(replace(review, tenant="globex"))
 
 
 def test_people_are_added_and_sign_in_with_the_keyboard_alone(

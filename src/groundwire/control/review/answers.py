@@ -8,7 +8,8 @@ from typing import Any
 
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import is_cut
-from groundwire.control.verdicts import Review, agreed_spans
+from groundwire.control.verdicts import CheckFacts, Review, agreed_spans
+from groundwire.detection.values import Label, Score
 
 #: An answer with more findings is not queued: nobody judges so many in one go.
 MAX_FINDINGS = 90
@@ -47,6 +48,35 @@ def _distance_of(detail: Mapping[str, Any]) -> float | None:
     scores = [claim[detector["score"]] for claim in found["claims"]]
     distances = [abs(score - detector["threshold"]) for score in scores if score is not None]
     return min(distances, default=None)
+
+
+def facts_of(record: FoundRecord) -> CheckFacts:
+    """Return what the check found in an answer that can be judged, as labels keep it.
+
+    Args:
+        record: The event that recorded the answer, with a detail that has a distance (see
+            :func:`distance_of`).
+    """
+    assert record.detail is not None
+    found, payload = record.detail["detection"], record.event["payload"]
+    detector, claims = found["detector"], found["claims"]
+    if detector["score"] == Score.SIMILARITY:
+        worst = min((x["similarity"] for x in claims if x["similarity"] is not None), default=None)
+    else:
+        # Findings that the explainer has dropped lead to no action, whatever their probability.
+        marked = (x for x in claims if x["label"] in (Label.UNSUPPORTED, Label.CONTRADICTED))
+        worst = max((x["probability"] or 0.0 for x in marked), default=None)
+    return CheckFacts(
+        detector=detector["name"],
+        revision=detector["revision"],
+        score=detector["score"],
+        threshold=detector["threshold"],
+        worst=worst,
+        is_complete=not found["coverage"]["reasons"],
+        sample=payload.get("sample"),
+        trace_id=str(record.event["trace_id"]),
+        checked_at=str(record.event["timestamp"]),
+    )
 
 
 def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, Any] | None:

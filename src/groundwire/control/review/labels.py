@@ -20,6 +20,8 @@ QUEUE = 200
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
 COMPARED = 1_000
+#: The most labels of a tenant, the latest ones, from which a promise is computed.
+PROMISED = 20_000
 
 # Selects recorded answers with their details: only events about answers have details.
 _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
@@ -59,6 +61,12 @@ class Labels:
         """Compute the progress of all reviewers from the latest :data:`COMPARED` reviews."""
         latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
+
+    async def of_sample(self, tenant: str) -> list[Review]:
+        """Return the latest labels of a tenant's randomly drawn answers, the newest first."""
+        own = select(labels).where(labels.c.tenant == tenant, labels.c.facts.is_not(None))
+        found = await self._reviews(own.order_by(labels.c.event_id.desc()).limit(PROMISED))
+        return [each for each in found if each.facts is not None and each.facts.sample is not None]
 
     async def waiting(
         self, account: str, *, tenant: str | None, is_sample: bool = False

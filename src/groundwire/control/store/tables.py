@@ -107,6 +107,8 @@ labels = Table(
     Column("labelled_at", Moment, nullable=False),
     # A list of marks: see groundwire.control.verdicts.Mark.
     Column("marks", JSON, nullable=False),
+    # What the check of the answer found: see groundwire.control.verdicts.CheckFacts.
+    Column("facts", JSON(none_as_null=True)),
     Index(None, "account", "labelled_at"),
     Index(None, "tenant", "event_id"),
 )

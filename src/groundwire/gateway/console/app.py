@@ -12,7 +12,7 @@ from groundwire.control.review.labels import Labels
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console import audit, overview, people, review, sign_in, tenants
+from groundwire.gateway.console import audit, budget, overview, people, review, sign_in, tenants
 from groundwire.gateway.console.services import ConsoleServices
 from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
@@ -65,6 +65,7 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
             *overview.routes,
             *sign_in.routes,
             *tenants.routes,
+            *budget.routes,
             *audit.routes,
             *review.routes,
             *people.routes,

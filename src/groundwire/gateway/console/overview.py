@@ -14,6 +14,7 @@ from starlette.routing import Route
 from groundwire.control.activity import AnswerCount
 from groundwire.control.store import StoreError
 from groundwire.detection.values import Outcome
+from groundwire.gateway.console.budget import budget_states
 from groundwire.gateway.console.charts import ranges, stacked
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.middleware.health import readiness_report
@@ -100,7 +101,7 @@ async def _overview(visit: Visit) -> Response:
         },
         times=times,
         latency=ranges([(x.stage, x.p50_ms, x.p99_ms) for x in times], unit="ms"),
-        health=list(_health(readiness_report(visit.own.readiness))),
+        health=[*_health(readiness_report(visit.own.readiness)), *await budget_states(visit)],
     )
 
 

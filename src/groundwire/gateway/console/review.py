@@ -10,7 +10,7 @@ from starlette.routing import Route
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import AuditText
-from groundwire.control.review.answers import distance_of
+from groundwire.control.review.answers import distance_of, facts_of
 from groundwire.control.review.labels import COMPARED, QUEUE
 from groundwire.control.verdicts import Mark, Review, Verdict
 from groundwire.detection.values import Label
@@ -181,6 +181,7 @@ async def _save(visit: Visit) -> Response:
         account=visit.person.name,
         tenant=str(record.event["tenant"]),
         marks=marks,
+        facts=facts_of(record),
     )
     queue = await _queue(visit)
     await visit.control.change(

@@ -53,6 +53,7 @@ class ConsoleServices:
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
         throttle: Limits how often somebody may try passwords.
+        budgets: What the overview says about budgets, kept for a minute.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
 
@@ -61,6 +62,9 @@ class ConsoleServices:
     accounts: Accounts
     labels: Labels
     throttle: Throttle = field(default_factory=Throttle)
+    budgets: TTLCache[str, list[tuple[str, str, str]]] = field(
+        default_factory=lambda: TTLCache(1, 60)
+    )
     demo_secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
 
 

@@ -22,7 +22,7 @@ from groundwire.gateway.console.grounding import form_of, preset, read_form, spl
 from groundwire.gateway.console.visit import HOME, Visit, screen
 
 TENANTS = f"{HOME}/tenants"
-_OF = f"{TENANTS}/{{tenant}}"
+TENANT = f"{TENANTS}/{{tenant}}"
 
 #: The most tenants on one page of the list.
 _LIMIT = 100
@@ -61,7 +61,7 @@ async def _create(visit: Visit) -> Response:
         )
     except TenantError as error:
         return await _list(visit, status=admin_problem(error).status, problem=str(error))
-    return RedirectResponse(_path(id_, "?done=saved"), 303)
+    return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
 
 
 async def _show(visit: Visit) -> Response:
@@ -105,7 +105,7 @@ async def _save(visit: Visit) -> Response:
     if problems:
         problem = "Nothing was saved: see the fields that are marked."
     elif not policy and not metadata:
-        return RedirectResponse(_path(id_, "?done=same"), 303)
+        return RedirectResponse(tenant_path(id_, "?done=same"), 303)
     else:
         try:
             await control.change(
@@ -119,7 +119,7 @@ async def _save(visit: Visit) -> Response:
                 ),
                 visit.events.changed,
             )
-            return RedirectResponse(_path(id_, "?done=saved"), 303)
+            return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
         except VersionMismatchError:
             record, status = await control.registry.tenant(id_), 409
             problem = (
@@ -138,7 +138,7 @@ async def _rename(visit: Visit) -> Response:
     await visit.control.change(
         lambda registry: registry.rename(id_, visit.form.get("name")), visit.events.changed
     )
-    return RedirectResponse(_path(id_, "?done=saved"), 303)
+    return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
 
 
 async def _delete(visit: Visit) -> Response:
@@ -184,10 +184,11 @@ async def _make_key(visit: Visit) -> Response:
 async def _revoke_key(visit: Visit) -> Response:
     id_ = visit.part("tenant")
     await keys.revoke_key(visit.control, visit.events, id_, visit.part("key"))
-    return RedirectResponse(_path(id_, "/keys?done=revoked"), 303)
+    return RedirectResponse(tenant_path(id_, "/keys?done=revoked"), 303)
 
 
-def _path(id_: str, rest: str = "") -> str:
+def tenant_path(id_: str, rest: str = "") -> str:
+    """Return the path of a tenant's page, with ``rest`` after it."""
     return f"{TENANTS}/{quote(id_, safe='')}{rest}"
 
 
@@ -196,11 +197,11 @@ _ADMIN = AccountRole.ADMIN
 routes = [
     Route(TENANTS, screen(_list)),
     Route(TENANTS, screen(_create, needs=_ADMIN), methods=["POST"]),
-    Route(_OF, screen(_show)),
-    Route(_OF, screen(_save, needs=_ADMIN), methods=["POST"]),
-    Route(f"{_OF}/name", screen(_rename, needs=_ADMIN), methods=["POST"]),
-    Route(f"{_OF}/delete", screen(_delete, needs=_ADMIN), methods=["POST"]),
-    Route(f"{_OF}/keys", screen(_keys)),
-    Route(f"{_OF}/keys", screen(_make_key, needs=_ADMIN), methods=["POST"]),
-    Route(f"{_OF}/keys/{{key}}", screen(_revoke_key, needs=_ADMIN), methods=["POST"]),
+    Route(TENANT, screen(_show)),
+    Route(TENANT, screen(_save, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/name", screen(_rename, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/delete", screen(_delete, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/keys", screen(_keys)),
+    Route(f"{TENANT}/keys", screen(_make_key, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/keys/{{key}}", screen(_revoke_key, needs=_ADMIN), methods=["POST"]),
 ]

@@ -1,0 +1,198 @@
+"""Pages about budgets: how many right answers a tenant's policy may block, and does block."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from groundwire.config.kinds import KindError
+from groundwire.config.tenants import KINDS
+from groundwire.control.accounts import AccountRole
+from groundwire.control.activity import Activity
+from groundwire.control.tenants.effective import effective
+from groundwire.control.tenants.errors import VersionMismatchError
+from groundwire.control.tenants.record import TenantRecord
+from groundwire.detection.values import DetectorInfo, Outcome, Score
+from groundwire.errors import ConfigError, GroundwireError
+from groundwire.gateway.admin.problems import admin_problem
+from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
+from groundwire.gateway.console.tenants import TENANT, tenant_path
+from groundwire.gateway.console.visit import Visit, screen
+from groundwire.policy.policy import Action, Overrides, Policy, decide, resolve
+
+_BUDGET = "false_block_budget"
+
+#: The fewest answers since the last labelled one from which a change of the traffic is told.
+_MIN_ANSWERS = 200
+
+#: The most tenants whose budgets the overview computes.
+_MAX_TENANTS = 20
+
+_CHECKED = (Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.PARTIAL)
+
+
+async def _show(visit: Visit) -> Response:
+    return await _page(visit, await visit.control.registry.tenant(visit.part("tenant")))
+
+
+async def _page(
+    visit: Visit, record: TenantRecord, *, problem: str = "", status: int = 200
+) -> Response:
+    control = visit.control
+    in_effect = {each.name: each for each in effective(control.config, record)}
+    budget = in_effect[_BUDGET].value
+    found = await _false_blocks(visit, record.id)
+    kept = None
+    warnings: list[str] = []
+    if found is not None and budget is not None:
+        kept = found.kept_by(budget)
+        warnings = [*found.warnings(budget)]
+        warnings += [each async for each in _drift(control.activity, record.id, found)]
+    return visit.page(
+        "budget",
+        status=status,
+        title=f"budget of {record.id}",
+        record=record,
+        budget=budget,
+        origin=in_effect[_BUDGET].origin,
+        action=decide(_policy(visit, record.id), Outcome.HALLUCINATED),
+        found=found,
+        support=Support.UNSET if found is None else found.support(budget),
+        after=None if found is None or kept in (None, found.now.threshold) else found.at(kept),
+        n_more=None if found is None or budget is None else found.n_more(budget),
+        warnings=warnings,
+        sample=control.config.audit.sample,
+        problem=problem,
+        sent=visit.form,
+    )
+
+
+async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
+    """Return the tenants whose budget labels speak against, as lines about the gateway's health.
+
+    They are computed once a minute.
+    """
+    if (kept := visit.own.budgets.get("")) is not None:
+        return kept
+    base, lines = visit.control.config.check.false_block_budget, list[tuple[str, str, str]]()
+    budgets = {id_: own.false_block_budget or base for id_, own in visit.control.directory.items()}
+    with_budget = [(id_, budget) for id_, budget in budgets.items() if budget is not None]
+    for id_, budget in with_budget[:_MAX_TENANTS]:
+        found = await _false_blocks(visit, id_)
+        support = Support.UNSET if found is None else found.support(budget)
+        if support in (Support.AGAINST, Support.BROKEN):
+            text = f"the labels speak against it: see the tab Budget of the tenant {id_}"
+            lines.append((f"Budget of {id_}", str(support), text))
+    visit.own.budgets[""] = lines
+    return lines
+
+
+def _policy(visit: Visit, tenant: str) -> Policy:
+    return resolve(visit.control.config.policy, tenant=visit.control.directory.get(tenant))
+
+
+async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
+    """Return what labels say about a tenant's threshold; ``None`` without a usable detector."""
+    own = visit.control.directory.get(tenant) or Overrides()
+    detector = await _detector(visit, own)
+    if detector is None:
+        return None
+    return FalseBlocks.of(
+        await visit.own.labels.of_sample(tenant),
+        detector,
+        blocks_incomplete=decide(_policy(visit, tenant), Outcome.PARTIAL) is Action.BLOCK,
+    )
+
+
+async def _detector(visit: Visit, own: Overrides) -> DetectorInfo | None:
+    """Return a tenant's detector with its threshold; ``None`` if it cannot be used now."""
+    pipeline = visit.control.pipeline
+    if pipeline is None:
+        return None
+    try:
+        return await asyncio.to_thread(pipeline.detector_of, own)
+    except GroundwireError:
+        return None  # the tab Grounding and the overview say why
+
+
+async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIterator[str]:
+    """Yield a warning if more or fewer answers are hallucinated since the last labelled one."""
+    if not found.answers:
+        return
+    first, last = (
+        int(datetime.fromisoformat(found.answers[at].facts.checked_at).timestamp())
+        for at in (0, -1)
+    )
+    hour = 3600
+    before = _hallucinated(await activity.outcomes(tenant, since=first, until=last + hour))
+    after = _hallucinated(
+        await activity.outcomes(tenant, since=last + hour, until=int(time.time()) + hour)
+    )
+    if after.of >= _MIN_ANSWERS and has_changed(before, after):
+        yield (
+            f"Since the newest labelled answer something was found in {100 * after.value:.1f} % of "
+            f"{after.of:,} answers, before in {100 * before.value:.1f} % of {before.of:,}: the "
+            "traffic or the settings have changed. Label newer answers of the sample."
+        )
+
+
+def _hallucinated(outcomes: dict[str, int]) -> Share:
+    n_checked = sum(outcomes.get(each, 0) for each in _CHECKED)
+    return Share(n=outcomes.get(Outcome.HALLUCINATED, 0), of=n_checked)
+
+
+async def _save(visit: Visit) -> Response:
+    """Save a budget, in per cent, or the threshold that keeps it."""
+    control, id_ = visit.control, visit.part("tenant")
+    record = await control.registry.tenant(id_)
+    version = visit.form.get("version", "")
+    try:
+        policy = _changes(visit, is_similarity=visit.form.get("score") == Score.SIMILARITY)
+        await control.change(
+            lambda registry: registry.set_policy(
+                id_,
+                policy,
+                merges=True,
+                if_version=int(version[:9]) if version.isdecimal() else -1,
+                check=control.check_overrides,
+            ),
+            visit.events.changed,
+        )
+    except VersionMismatchError:
+        problem = "Somebody else changed this tenant meanwhile. Nothing was saved."
+        return await _page(visit, record, problem=problem, status=409)
+    except KindError:
+        problem = "A budget is a number above 0 and below 100, in per cent."
+        return await _page(visit, record, problem=problem, status=422)
+    except ConfigError as error:
+        return await _page(visit, record, problem=admin_problem(error).message, status=422)
+    return RedirectResponse(f"{tenant_path(id_)}/budget?done=saved", 303)
+
+
+def _changes(visit: Visit, *, is_similarity: bool) -> dict[str, object]:
+    """Read the form, and return the changes to the policy.
+
+    Raises:
+        KindError: If a value is not valid.
+    """
+    if threshold := visit.form.get("threshold", ""):
+        name = "similarity_threshold" if is_similarity else "operating_point"
+        return {name: KINDS[name].write(KINDS[name].read(threshold))}
+    per_cent = visit.form.get("budget", "").replace("%", "").replace(",", ".").strip()
+    if not per_cent:
+        return {_BUDGET: None}
+    try:
+        return {_BUDGET: KINDS[_BUDGET].read(round(float(per_cent) / 100, 9))}
+    except (ValueError, OverflowError) as error:
+        raise KindError("budget") from error
+
+
+_OF = f"{TENANT}/budget"
+
+routes = [
+    Route(_OF, screen(_show)),
+    Route(_OF, screen(_save, needs=AccountRole.ADMIN), methods=["POST"]),
+]

@@ -1,0 +1,269 @@
+"""Computes, from the labels of a random sample, how many right answers a threshold blocks.
+
+A budget is a promise: at most so many right answers are blocked, with 95 % confidence. The tests
+are those of ``groundwire tune`` with the target ``fpr``.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import inf, nan, sqrt
+
+import numpy as np
+
+from groundwire.control.verdicts import CheckFacts, Review, agreed_spans, by_answer
+from groundwire.detection.values import DetectorInfo, Score
+from groundwire.evaluation.tuning.binomial import most_losses, upper_bound
+from groundwire.evaluation.tuning.guarantee import guarantee
+from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
+from groundwire.evaluation.tuning.target import Aim, TuningTarget
+
+#: The allowed probability that a promise does not hold.
+ALPHA = 0.05
+
+#: The largest number of labels for which it is computed how many more a promise takes.
+_MAX_TRIALS = 100_000
+
+#: Standard deviations from which on a difference of two shares is called a change: less than one
+#: of a thousand comparisons of equal shares comes so far.
+_CHANGED = 3.3
+
+
+class Support(StrEnum):
+    """Says whether labels support a budget."""
+
+    UNSET = "unset"  # there is no budget
+    HOLDS = "holds"
+    OPEN = "open"  # too few labels
+    AGAINST = "against"  # of the labelled answers, more are blocked than the budget allows
+    BROKEN = "broken"  # with 95 % confidence, more are blocked than the budget allows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share of labelled answers, with the ends of its exact 95 % interval."""
+
+    n: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        """The share; ``nan`` of no answers."""
+        return self.n / self.of if self.of else nan
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval (Clopper & Pearson 1934)."""
+        return 1 - upper_bound(self.of - self.n, self.of, ALPHA / 2) if self.n else 0.0
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return upper_bound(self.n, self.of, ALPHA / 2) if self.of else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtThreshold:
+    """What a threshold does to the labelled answers.
+
+    Attributes:
+        threshold: The threshold.
+        blocked: The right answers that are blocked.
+        caught: The wrong answers that are blocked.
+    """
+
+    threshold: float
+    blocked: Share
+    caught: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledAnswer:
+    """An answer of the sample on which its reviewers agree."""
+
+    facts: CheckFacts
+    is_right: bool
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FalseBlocks:
+    """What the labels of a sample say about a detector and its threshold.
+
+    Attributes:
+        detector: The detector, with the threshold in use.
+        answers: The labelled answers, the oldest first.
+        n_disputed: The number of answers on which the reviewers disagree; they do not count.
+        n_other: The number of answers that were judged by another detector, or at a threshold that
+            does not show what this one finds; they do not count.
+        blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+    """
+
+    detector: DetectorInfo
+    answers: tuple[LabelledAnswer, ...]
+    n_disputed: int
+    n_other: int
+    blocks_incomplete: bool
+
+    @classmethod
+    def of(
+        cls, reviews: Sequence[Review], detector: DetectorInfo, *, blocks_incomplete: bool
+    ) -> "FalseBlocks":
+        """Select the labels that say something about a detector and its threshold.
+
+        Args:
+            reviews: Labels of randomly drawn answers.
+            detector: The detector, with the threshold in use.
+            blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+        """
+        answers: list[LabelledAnswer] = []
+        n_disputed = n_other = 0
+        # The ids of events begin with the time, so the oldest answers come first.
+        for event_id, of_answer in sorted(by_answer(reviews).items()):
+            facts, spans = of_answer[0].facts, agreed_spans(of_answer)
+            if facts is None or not _tells_of(facts, detector):
+                n_other += 1
+            elif spans is None:
+                n_disputed += 1
+            else:
+                answers.append(LabelledAnswer(facts=facts, is_right=not spans, event_id=event_id))
+        return cls(
+            detector=detector,
+            answers=tuple(answers),
+            n_disputed=n_disputed,
+            n_other=n_other,
+            blocks_incomplete=blocks_incomplete,
+        )
+
+    @property
+    def n_right(self) -> int:
+        """The number of labelled answers that are right."""
+        return sum(each.is_right for each in self.answers)
+
+    @property
+    def now(self) -> AtThreshold:
+        """What the threshold in use does."""
+        return self.at(self.detector.threshold)
+
+    def at(self, threshold: float) -> AtThreshold:
+        """Return what a threshold does to the labelled answers."""
+        is_blocked = [self._is_blocked(each, threshold) for each in self.answers]
+        pairs = list(zip(is_blocked, (each.is_right for each in self.answers), strict=True))
+        return AtThreshold(
+            threshold=threshold,
+            blocked=Share(n=pairs.count((True, True)), of=self.n_right),
+            caught=Share(n=pairs.count((True, False)), of=len(pairs) - self.n_right),
+        )
+
+    def _is_blocked(self, answer: LabelledAnswer, threshold: float) -> bool:
+        worst = self._worst(answer)
+        if self.detector.score is Score.SIMILARITY:
+            return worst < threshold
+        return worst >= threshold
+
+    def _worst(self, answer: LabelledAnswer) -> float:
+        """Return the score by which an answer is blocked; at no threshold if it is ``nan``."""
+        if self.blocks_incomplete and not answer.facts.is_complete:
+            return -inf if self.detector.score is Score.SIMILARITY else inf
+        return nan if answer.facts.worst is None else answer.facts.worst
+
+    def kept_by(self, budget: float) -> float | None:
+        """Return the threshold that finds the most and keeps a budget with 95 % confidence.
+
+        ``None`` if there are too few labels, or no threshold keeps it.
+        """
+        candidates = self._candidates()
+        numbers: dict[str, int] = {}
+        contexts = [numbers.setdefault(x.facts.trace_id, len(numbers)) for x in self.answers]
+        sample = LabelledSample(
+            contexts=np.array(contexts, np.intp),
+            scores=np.array([self._worst(each) for each in self.answers], np.float64),
+            hallucinated=np.array([not each.is_right for each in self.answers], np.bool_),
+            failed=np.zeros(len(self.answers), np.bool_),
+            groups=np.empty(0, np.str_),
+        )
+        found = guarantee(
+            sample,
+            candidates.entries(sample.scores),
+            len(candidates.values),
+            TuningTarget(Aim.FPR, budget),
+            alpha=ALPHA,
+            seed=0,
+        )
+        return None if found.index is None else float(candidates.values[found.index])
+
+    def _candidates(self) -> ThresholdCandidates:
+        """Return the thresholds of which the labels tell, the threshold in use among them."""
+        now = self.detector.threshold
+        fixed = ThresholdCandidates.of(self.detector)
+        if fixed.score is Score.SIMILARITY:
+            return ThresholdCandidates(np.unique([*fixed.values, now]), fixed.score)
+        lowest = max((each.facts.threshold for each in self.answers), default=now)
+        values = np.unique([*(x for x in fixed.values if x >= lowest), now])
+        return ThresholdCandidates(values[::-1], fixed.score)
+
+    def support(self, budget: float | None) -> Support:
+        """Say whether the labels support a budget at the threshold in use."""
+        if budget is None:
+            return Support.UNSET
+        blocked, kept = self.now.blocked, self.kept_by(budget)
+        if kept is not None and not self._finds_more(self.detector.threshold, kept):
+            return Support.HOLDS
+        if blocked.of and 1 - upper_bound(blocked.of - blocked.n, blocked.of, ALPHA) > budget:
+            return Support.BROKEN
+        return Support.AGAINST if blocked.value > budget else Support.OPEN
+
+    def _finds_more(self, threshold: float, other: float) -> bool:
+        is_higher = threshold > other
+        return is_higher if self.detector.score is Score.SIMILARITY else threshold < other
+
+    def n_more(self, budget: float) -> int | None:
+        """Return how many labelled answers the budget still takes at the threshold in use.
+
+        It is an estimate: if no further right answer is blocked, and as many answers are right as
+        until now. ``None`` if it is more than a hundred thousand.
+        """
+        blocked = self.now.blocked
+        n_right = bisect_left(
+            range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= blocked.n
+        )
+        if n_right >= _MAX_TRIALS:
+            return None
+        share = self.n_right / len(self.answers) if self.n_right else 1.0
+        return max(0, round((n_right - blocked.of) / share))
+
+    def warnings(self, budget: float) -> Iterator[str]:
+        """Yield warnings if the newest quarter of the labelled answers is against a budget."""
+        n_new = len(self.answers) // 4
+        if not n_new:
+            return
+        support = self.support(budget)
+        older = replace(self, answers=self.answers[:-n_new])
+        newer = replace(self, answers=self.answers[-n_new:])
+        if support is not Support.HOLDS and older.support(budget) is Support.HOLDS:
+            yield f"The {n_new} newest labelled answers broke the budget: without them it held."
+        elif newer.support(budget) is Support.BROKEN and support is not Support.BROKEN:
+            yield (
+                f"Of the {n_new} newest labelled answers alone, more are blocked than the budget "
+                "allows: the traffic may have changed."
+            )
+
+
+def _tells_of(facts: CheckFacts, detector: DetectorInfo) -> bool:
+    """Return whether a check shows what a detector finds at its threshold.
+
+    A detector of probabilities reads a claim again if its score reaches the threshold. So a check
+    at a higher threshold may have other scores.
+    """
+    is_same = (facts.detector, facts.revision) == (detector.name, detector.revision)
+    return is_same and (detector.score is Score.SIMILARITY or facts.threshold <= detector.threshold)
+
+
+def has_changed(before: Share, after: Share) -> bool:
+    """Return whether two shares of answers differ by more than chance would make them."""
+    if not before.of or not after.of:
+        return False
+    both = (before.n + after.n) / (before.of + after.of)
+    deviation = sqrt(both * (1 - both) * (1 / before.of + 1 / after.of))
+    return deviation > 0 and abs(before.value - after.value) > _CHANGED * deviation

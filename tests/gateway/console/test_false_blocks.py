@@ -1,0 +1,128 @@
+"""What labels of a sample say about the right answers that a threshold blocks."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from groundwire.control.verdicts import CheckFacts, Mark, Review, Verdict
+from groundwire.detection.values import DetectorInfo, Label, Score
+from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
+
+READER = DetectorInfo(name="reader", revision="r1", operating_point="balanced", threshold=0.5)
+FACTS = CheckFacts(
+    detector="reader",
+    revision="r1",
+    score="probability",
+    threshold=0.5,
+    worst=None,
+    is_complete=True,
+    sample=0.1,
+    trace_id="",
+    checked_at="2026-03-04T05:06:07.089Z",
+)
+MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
+
+
+def labelled(*groups: tuple[int, bool, float | None], **facts: object) -> Iterator[Review]:
+    """Labels of answers: groups of their number, whether they are right, and their worst score."""
+    start = 0
+    for n, is_right, worst in groups:
+        for number in range(start, start := start + n):
+            event_id = f"{number:06}"
+            yield Review(
+                event_id=event_id,
+                account="rita",
+                tenant="acme",
+                marks=() if is_right else (MISSED,),
+                facts=replace(FACTS, worst=worst, trace_id=event_id, **facts),  # type: ignore[arg-type]
+            )
+
+
+def found(
+    *groups: tuple[int, bool, float | None], by: DetectorInfo = READER, **facts: object
+) -> FalseBlocks:
+    return FalseBlocks.of([*labelled(*groups, **facts)], by, blocks_incomplete=False)
+
+
+def test_a_budget_holds_from_so_many_right_answers_on() -> None:
+    assert found((299, True, None)).support(0.01) is Support.HOLDS
+    few = found((298, True, None), (298, False, 0.9))
+    assert (few.support(0.01), few.n_more(0.01)) == (Support.OPEN, 2)  # every other one is right
+    assert found().support(0.01) is Support.OPEN
+    assert few.support(None) is Support.UNSET
+
+
+def test_the_threshold_that_keeps_a_budget_finds_the_most() -> None:
+    labels = found((90, True, None), (10, True, 0.6), (18, False, 0.9), (2, False, 0.55))
+    assert labels.support(0.05) is Support.BROKEN
+    kept = labels.kept_by(0.05)
+    assert kept == 0.601
+    assert labels.now.blocked == Share(n=10, of=100)
+    assert labels.now.caught == Share(n=20, of=20)
+    assert labels.at(kept).blocked == Share(n=0, of=100)
+    assert labels.at(kept).caught == Share(n=18, of=20)
+    assert labels.kept_by(0.02) is None  # it takes 149 right answers
+    assert labels.support(0.09) is Support.AGAINST
+    tightened = replace(labels, detector=replace(READER, threshold=kept))
+    assert tightened.support(0.05) is Support.HOLDS
+
+
+def test_intervals_are_those_of_clopper_and_pearson() -> None:
+    tenth, none, every = Share(n=10, of=100), Share(n=0, of=10), Share(n=10, of=10)
+    assert (tenth.low, tenth.high) == pytest.approx((0.0490, 0.1762), abs=1e-4)
+    assert (none.low, none.high) == pytest.approx((0.0, 0.3085), abs=1e-4)
+    assert (every.low, every.high) == pytest.approx((0.6915, 1.0), abs=1e-4)
+
+
+def test_labels_that_say_nothing_of_the_threshold_do_not_count() -> None:
+    right, wrong = labelled((2, True, None))
+    disputed = [replace(right, account="anna", marks=(MISSED,))]
+    changed = (
+        replace(FACTS, detector="similarity"),
+        replace(FACTS, revision="r2"),
+        replace(FACTS, threshold=0.8),
+    )
+    others = [replace(right, event_id=f"x{n}", facts=each) for n, each in enumerate(changed)]
+    labels = FalseBlocks.of([right, wrong, *disputed, *others], READER, blocks_incomplete=False)
+    assert (len(labels.answers), labels.n_disputed, labels.n_other) == (1, 1, 3)
+    stricter = replace(READER, threshold=0.8)
+    assert FalseBlocks.of(others, stricter, blocks_incomplete=False).n_other == 2
+
+
+def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None:
+    labels = found((80, True, None), is_complete=False)
+    assert labels.now.blocked.n == 0
+    strict = replace(labels, blocks_incomplete=True)
+    assert strict.now.blocked.n == 80
+    assert strict.kept_by(0.1) is None
+
+
+def test_a_similarity_is_blocked_below_its_threshold() -> None:
+    cosine = DetectorInfo(
+        name="similarity", revision="r1", operating_point="custom", threshold=0.7,
+        score=Score.SIMILARITY,
+    )  # fmt: skip
+    facts = {"detector": "similarity", "score": "similarity", "threshold": 0.7}
+    labels = found((80, True, 0.9), (20, True, 0.6), (9, False, 0.2), by=cosine, **facts)
+    assert labels.support(0.05) is Support.BROKEN
+    assert labels.kept_by(0.05) == 0.6  # below it
+    assert labels.at(0.6).caught == Share(n=9, of=9)
+
+
+def test_the_newest_labels_can_break_a_budget() -> None:
+    good, bad = (80, True, None), (20, True, 0.9)
+    assert [*found(good, good).warnings(0.05)] == []
+    (broke,) = found(good, bad).warnings(0.05)
+    assert broke.startswith("The 25 newest labelled answers broke the budget")
+    (alone,) = found((900, True, None), (300 - 60, True, None), (60, True, 0.9)).warnings(0.1)
+    assert alone.startswith("Of the 300 newest labelled answers alone")
+    assert [*found().warnings(0.05)] == []
+
+
+def test_a_change_of_traffic_is_more_than_chance() -> None:
+    before = Share(n=40, of=1000)
+    assert has_changed(before, Share(n=90, of=1000))
+    assert not has_changed(before, Share(n=50, of=1000))
+    assert not has_changed(before, Share(n=0, of=0))
+    assert not has_changed(Share(n=0, of=500), Share(n=0, of=500))
