@@ -57,6 +57,7 @@ HEAVY = (
     "asyncio",
     "groundwire.gateway",
     "groundwire.verify",
+    "groundwire.compat",  # some of its modules import frameworks
     "openai",
 )
 

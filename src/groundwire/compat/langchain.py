@@ -1,0 +1,127 @@
+"""A middleware for LangChain's agents, which checks their answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Literal
+
+from groundwire.compat.langsmith import check_messages
+from groundwire.compat.verdict import WITHHELD, Checks, Verdict
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.messages import AIMessage, HumanMessage
+except ImportError as error:
+    raise MissingExtraError("The middleware for LangChain", "langchain") from error
+
+#: Key of a message's ``response_metadata`` under which its verdict is.
+METADATA = "groundwire"
+
+
+class GroundednessMiddleware(AgentMiddleware):
+    """Checks each final answer of an agent against what the model was given.
+
+    Results of tools are evidence, and so is information in the system prompt and in messages. The
+    answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
+    list, so that it sees what the others add to the request.
+    """
+
+    def __init__(
+        self,
+        *,
+        action: Literal["flag", "block", "retry"] = "block",
+        block_unchecked: bool = False,
+        max_retries: int = 1,
+        withheld: str = WITHHELD,
+        pipeline: Pipeline | None = None,
+    ) -> None:
+        """Choose what is done about unsupported answers.
+
+        Args:
+            action: ``flag`` adds the verdict alone; ``block`` replaces the answer; ``retry`` asks
+                the model again, with the reason, and replaces its last answer if that fails too.
+            block_unchecked: Whether answers that could not be checked are replaced as well, unless
+                the action is ``flag``.
+            max_retries: How often the model is asked again.
+            withheld: The text of a replaced answer.
+            pipeline: The pipeline that checks; by default one with the default configuration.
+        """
+        super().__init__()
+        self._checks = Checks(pipeline)
+        self._may_block, self._block_unchecked = action != "flag", block_unchecked
+        self._n_retries = max_retries if action == "retry" else 0
+        self._withheld = withheld
+
+    def wrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]
+    ) -> ModelResponse:
+        """Call the model, and check its answer."""
+        response = handler(request)
+        verdict = self._check(request, response)
+        for _ in range(self._n_retries):
+            if verdict is None or verdict.passed is not False:
+                break
+            response = handler(_asked_again(request, response, verdict))
+            verdict = self._check(request, response)
+        return self._conclude(response, verdict)
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> ModelResponse:
+        """Call the model, and check its answer in a thread."""
+        response = await handler(request)
+        verdict = await asyncio.to_thread(self._check, request, response)
+        for _ in range(self._n_retries):
+            if verdict is None or verdict.passed is not False:
+                break
+            response = await handler(_asked_again(request, response, verdict))
+            verdict = await asyncio.to_thread(self._check, request, response)
+        return self._conclude(response, verdict)
+
+    def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
+        """Check the answer; ``None`` if the model calls tools, and so has not answered yet."""
+        answer = _answer_of(response)
+        if answer is None:
+            return None
+        system = [] if request.system_message is None else [request.system_message]
+        return check_messages(self._checks, [*system, *request.messages], answer.text)
+
+    def _conclude(self, response: ModelResponse, verdict: Verdict | None) -> ModelResponse:
+        """Add the verdict to the answer, or replace the answer."""
+        answer = _answer_of(response)
+        if answer is None or verdict is None:
+            return response
+        about = verdict.to_dict()
+        if self._may_block and verdict.withholds(block_unchecked=self._block_unchecked):
+            del about["reason"]  # it quotes the answer
+            checked = AIMessage(
+                self._withheld,
+                id=answer.id,
+                response_metadata={METADATA: about},
+                usage_metadata=answer.usage_metadata,
+            )
+            response = replace(response, structured_response=None)
+        else:
+            metadata = {**answer.response_metadata, METADATA: about}
+            checked = answer.model_copy(update={"response_metadata": metadata})
+        return replace(
+            response, result=[checked if each is answer else each for each in response.result]
+        )
+
+
+def _answer_of(response: ModelResponse) -> AIMessage | None:
+    """Return the answer; ``None`` if the model calls tools, or says nothing."""
+    for message in response.result:
+        if isinstance(message, AIMessage) and not message.tool_calls and message.text.strip():
+            return message
+    return None
+
+
+def _asked_again(request: ModelRequest, response: ModelResponse, verdict: Verdict) -> ModelRequest:
+    feedback = HumanMessage(
+        f"Your answer is not supported by the evidence. {verdict.reason} "
+        "Answer again, and say only what the evidence says."
+    )
+    return request.override(messages=[*request.messages, *response.result, feedback])

@@ -1,0 +1,62 @@
+"""An evaluator for LangSmith's ``evaluate``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from groundwire.compat.verdict import Checks, Verdict
+from groundwire.detection.rows import key_of
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from langchain_core.messages import BaseMessage, convert_to_openai_messages
+except ImportError as error:
+    raise MissingExtraError("The evaluator for LangSmith", "langchain") from error
+
+
+def groundedness_evaluator(
+    pipeline: Pipeline | None = None,
+) -> Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]:
+    """Return an evaluator for LangSmith's ``evaluate``.
+
+    The outputs of a run hold either ``messages``, of which the last is the answer, or an answer
+    (``answer``, ``response``, ``output``) and its sources (``context``, ``contexts``,
+    ``documents``...). The question is in the inputs (``question``, ``query``...).
+    """
+    checks = Checks(pipeline)
+
+    def groundedness(inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+        if messages := outputs.get("messages"):
+            verdict = check_messages(checks, messages[:-1], _text_of(messages[-1]))
+        else:
+            verdict = checks.answer(
+                _value(outputs, "answer"),
+                sources=_value(outputs, "sources"),
+                question=_value(inputs, "question"),
+            )
+        return {
+            "key": "groundedness",
+            "score": verdict.score,
+            "value": verdict.status,
+            "comment": verdict.reason,
+        }
+
+    return groundedness
+
+
+def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verdict:
+    """Check the answer to messages of LangChain."""
+    try:
+        body = {"messages": convert_to_openai_messages(messages)}
+    except (ValueError, TypeError) as error:  # a content of a kind that LangChain does not know
+        return checks.unread(answer, error)
+    return checks.chat(body, answer)
+
+
+def _text_of(message: BaseMessage | Mapping[str, Any]) -> str:
+    return message.text if isinstance(message, BaseMessage) else str(message.get("content") or "")
+
+
+def _value(data: Mapping[str, Any], field: str) -> Any:  # noqa: ANN401
+    key = key_of(data, field)
+    return None if key is None else data[key]

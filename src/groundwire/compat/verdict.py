@@ -1,0 +1,181 @@
+"""Verdicts for evaluators and guardrails of frameworks: passed, failed or not checked."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from groundwire.detection.example import SourceLike, read_sources
+from groundwire.detection.values import Label, Outcome
+from groundwire.errors import InputError
+from groundwire.pipeline import Checked, Pipeline
+from groundwire.pipeline.lazy import Lazy
+from groundwire.render.descriptions import OUTCOMES, describe_reasons
+
+#: The pipeline of all checks that are given none; it has the default configuration.
+_DEFAULT = Lazy(Pipeline.load)
+
+_PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
+
+#: Text that stands in place of a withheld answer. It does not quote the answer.
+WITHHELD = "This answer was withheld, because the evidence does not support it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The result of a check, in the terms that frameworks use.
+
+    Attributes:
+        checked: The full result.
+        problem: Why the answer or its evidence could not be read; empty if both were read.
+    """
+
+    checked: Checked
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether all of the answer was checked and is supported; ``None``: it was not checked."""
+        return _PASSED.get(self.checked.outcome)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the answer makes claims; a greeting, for example, calls for no check."""
+        return self.checked.outcome is not Outcome.SKIPPED
+
+    @property
+    def status(self) -> str:
+        """The verdict in a word: ``passed``, ``failed`` or ``not checked``."""
+        return {True: "passed", False: "failed", None: "not checked"}[self.passed]
+
+    @property
+    def score(self) -> float | None:
+        """The share of the checked statements that are supported, in [0, 1]; 1 if passed.
+
+        ``None`` if the answer was not checked.
+        """
+        detection = self.checked.detection
+        if self.passed is None or detection is None:
+            return None
+        n_flagged = sum(bool(claim.spans) for claim in detection.claims)
+        n_supported = sum(claim.label is Label.SUPPORTED for claim in detection.claims)
+        return n_supported / (n_flagged + n_supported) if n_flagged else 1.0
+
+    @property
+    def reason(self) -> str:
+        """The unsupported words with the nearest evidence, or why the answer was not checked."""
+        checked, detection = self.checked, self.checked.detection
+        if self.passed:
+            return "The evidence supports every statement."
+        if self.passed is None:
+            details = [self.problem or checked.reason or ""]
+            details += describe_reasons(detection.coverage) if detection else []
+            text = "; ".join(filter(None, [OUTCOMES[checked.outcome], *details]))
+            return f"Not checked: {text}."
+        if checked.explanations:
+            return " ".join(each.text for each in checked.explanations)
+        spans = detection.spans if detection else ()
+        return " ".join(f'The evidence does not say "{span.text}".' for span in spans)
+
+    def withholds(self, *, block_unchecked: bool) -> bool:
+        """Return whether a guardrail withholds the answer.
+
+        Args:
+            block_unchecked: Whether to withhold answers that could not be checked as well. Answers
+                that call for no check are never withheld.
+        """
+        return not self.passed if self.is_due and block_unchecked else self.passed is False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON data."""
+        return {
+            "status": self.status,
+            "outcome": str(self.checked.outcome),
+            "score": self.score,
+            "reason": self.reason,
+        }
+
+
+class Checks:
+    """Checks answers for a framework; one value serves any number of threads."""
+
+    def __init__(self, pipeline: Pipeline | None = None) -> None:
+        """Use a pipeline.
+
+        Args:
+            pipeline: ``None`` for a pipeline with the default configuration, which all checks
+                share; it is loaded at the first check.
+        """
+        self._pipeline = pipeline
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that checks.
+
+        Raises:
+            GroundwireError: If a model cannot be loaded.
+        """
+        return self._pipeline or _DEFAULT.get()
+
+    def answer(
+        self,
+        answer: str | None,
+        *,
+        sources: Iterable[SourceLike] | None,
+        question: str | None = None,
+    ) -> Verdict:
+        """Check an answer that comes with its sources.
+
+        Args:
+            answer: The answer; ``None`` counts as empty.
+            sources: Texts, or documents of LangChain, LlamaIndex or Haystack.
+            question: The question; it is never evidence.
+        """
+        pipeline = self.pipeline
+        try:
+            context = pipeline.open_answer(read_sources(sources or ()), question=question)
+        except InputError as error:
+            return self.unread(answer, error)
+        return Verdict(checked=pipeline.check(context, answer or ""))
+
+    def chat(self, body: Mapping[str, Any], answer: object) -> Verdict:
+        """Check the answer to a chat request; its messages have the question and the evidence.
+
+        Args:
+            body: The request, as ``POST /v1/chat/completions`` or ``/v1/responses`` takes it.
+            answer: The answer: a text, or a structured output, whose fields are checked one by one.
+        """
+        if not isinstance(answer, str):
+            try:
+                answer = to_json(answer).decode()
+            except PydanticSerializationError as error:
+                return self.unread("", error)
+            body = {"response_format": {"type": "json_object"}, **body}
+        pipeline = self.pipeline
+        try:
+            context = pipeline.open(body)
+        except InputError as error:
+            return self.unread(answer, error)
+        return Verdict(checked=pipeline.check(context, answer))
+
+    def unread(self, answer: str | None, error: Exception) -> Verdict:
+        """Return the verdict on an answer whose evidence cannot be read: it is not checked."""
+        pipeline = self.pipeline
+        context = pipeline.unopened(type(error).__name__)
+        return Verdict(checked=pipeline.check(context, answer or ""), problem=str(error))
+
+    async def aanswer(
+        self,
+        answer: str | None,
+        *,
+        sources: Iterable[SourceLike] | None,
+        question: str | None = None,
+    ) -> Verdict:
+        """Run :meth:`answer` in a thread."""
+        return await asyncio.to_thread(self.answer, answer, sources=sources, question=question)
+
+    async def achat(self, body: Mapping[str, Any], answer: object) -> Verdict:
+        """Run :meth:`chat` in a thread."""
+        return await asyncio.to_thread(self.chat, body, answer)
