@@ -350,10 +350,11 @@ class Pipeline:
         tenant: str = "",
         overrides: Overrides | None = None,
         request: Request | None = None,
+        decides: bool = False,
     ) -> RequestContext:
         """Return the context of an answer that comes with its sources, without a conversation.
 
-        Its check is due in any case: the gate is not asked, and no decision applies.
+        Its check is due in any case: the gate is not asked.
 
         Args:
             sources: The sources; those over the limits are left out and counted.
@@ -361,8 +362,15 @@ class Pipeline:
             tenant: The tenant.
             overrides: As for :meth:`open`.
             request: As for :meth:`open`.
+            decides: Whether decisions apply, and the policy may switch the check off, as for the
+                answer of a chat.
         """
         own = self._own(tenant, overrides)
+        choice, readings = ChosenDecision(), None
+        if decides:
+            choice, readings = self._decider.decide(question or "", needs_fact_check=True)
+        policy = self._decider.policy(choice, tenant=own, request=request)
+        path = CheckPath.OFF if decides and not policy.enabled else CheckPath.CHECKED
         limits = resolve_limits(self._limits, own)
         limited = limit_by(
             sources,
@@ -384,14 +392,15 @@ class Pipeline:
                 dropped_chars=limited.dropped_chars,
             ),
             gate=GateReport(status=GateStatus.BYPASSED),
-            choice=ChosenDecision(),
-            policy=self._decider.policy(ChosenDecision(), tenant=own, request=request),
+            choice=choice,
+            policy=policy,
             limits=limits,
-            path=CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE,
+            path=path if limited.kept else CheckPath.NO_EVIDENCE,
             tenant=tenant,
             overrides=own,
             detector=self._named(own),
             request=request,
+            readings=readings,
         )
 
     # Methods that check the answers to a request.

@@ -48,7 +48,7 @@ PAGES = (
 def own(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterator[Plane]:
     """A gateway that has answered, with an account of each role."""
     folder = tmp_path_factory.mktemp("console")
-    with plane(folder, "audit: {text: full}", detector=detector) as started:
+    with plane(folder, "audit: {text: full, sample: 1}", detector=detector) as started:
         url = started.control.store.url.render_as_string(hide_password=False)
         with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
             aside.submit(asyncio.run, people(url)).result()
@@ -225,12 +225,23 @@ def test_people_are_added_and_sign_in_with_the_keyboard_alone(
         assert page.locator("text=Add somebody").count() == 0
 
 
-def test_an_operator_blocks_the_hallucinations_of_a_tenant(browser: "Browser", own: Plane) -> None:
+def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
+    browser: "Browser", own: Plane, tmp_path: Path
+) -> None:
     secret = own.make_key("blocked")
-    with opened(browser, f"{own.admin_url}/console/tenants") as page:
+    own.upstream.script(Script.json(completion(BAD)))
+    assert own.chat(key=secret).status == 200
+    with opened(browser, f"{own.admin_url}/console/tenants", bypass_csp=True) as page:
         sign_in(page)
         page.click("text=blocked")
         page.select_option("#action", "block")
+        page.click("text=Show the effect first")
+        effect = page.inner_text("section[aria-label=Effect]")
+        assert "2 of 2 decisions change" in effect
+        assert "hallucinated log" in " ".join(effect.lower().split())
+        assert page.input_value("#action") == "block"
+        picture(page, "console-effect", tmp_path)
+        require_accessible(page)
         page.click("button:text-is('Save')")
         assert page.inner_text("[role=status]") == "Saved. It holds from now on."
         assert page.input_value("#action") == "block"

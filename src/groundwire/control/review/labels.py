@@ -69,21 +69,21 @@ class Labels:
         return [each for each in found if each.facts is not None and each.facts.sample is not None]
 
     async def waiting(
-        self, account: str, *, tenant: str | None, is_sample: bool = False
+        self, account: str | None, *, tenant: str | None, is_sample: bool = False
     ) -> list[FoundRecord]:
         """Return the latest answers that a reviewer has not labelled, each with its detail.
 
         Args:
-            account: The name of the reviewer.
+            account: The name of the reviewer; ``None``: labelled answers are returned, too.
             tenant: The tenant of the answers; ``None``: any.
             is_sample: Whether to return answers of the random sample, in place of those that were
                 recorded because of what was found.
         """
-        done = select(labels.c.event_id).where(
-            labels.c.account == account, labels.c.event_id == audit_records.c.event_id
-        )
         is_drawn = audit_records.c.type == EventType.ANSWER_SAMPLED
-        query = _WITH_DETAILS.where(~done.exists(), is_drawn if is_sample else ~is_drawn)
+        query = _WITH_DETAILS.where(is_drawn if is_sample else ~is_drawn)
+        if account is not None:
+            own = and_(labels.c.account == account, labels.c.event_id == audit_records.c.event_id)
+            query = query.where(~select(labels.c.event_id).where(own).exists())
         if tenant is not None:
             query = query.where(audit_records.c.tenant == tenant)
         query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)

@@ -1,5 +1,6 @@
 """The services that all pages of the console share."""
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
 from typing import cast
@@ -54,6 +55,7 @@ class ConsoleServices:
         labels: The labels that reviewers gave to answers.
         throttle: Limits how often somebody may try passwords.
         budgets: What the overview says about budgets, kept for a minute.
+        replaying: Held while stored answers are replayed, which takes the processors.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
 
@@ -65,6 +67,7 @@ class ConsoleServices:
     budgets: TTLCache[str, list[tuple[str, str, str]]] = field(
         default_factory=lambda: TTLCache(1, 60)
     )
+    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     demo_secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
 
 

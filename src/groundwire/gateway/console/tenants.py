@@ -1,5 +1,6 @@
 """Pages about tenants: their list, their settings (the Grounding tab), and their keys."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -10,16 +11,19 @@ from starlette.routing import Route
 
 from groundwire.config.tenants import METADATA
 from groundwire.control.accounts import AccountRole
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.store.moments import now
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import TenantError, VersionMismatchError
-from groundwire.control.tenants.record import TenantRecord
+from groundwire.control.tenants.record import TenantRecord, over
 from groundwire.errors import ConfigError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console.grounding import form_of, preset, read_form, split
+from groundwire.gateway.console.replay import MAX_ANSWERS, Effect, replay, replayable
 from groundwire.gateway.console.visit import HOME, Visit, screen
+from groundwire.policy.policy import Overrides
 
 TENANTS = f"{HOME}/tenants"
 TENANT = f"{TENANTS}/{{tenant}}"
@@ -79,9 +83,11 @@ def _grounding(
     problem: str = "",
     status: int = 200,
     is_preset: bool = False,
+    effect: Effect | None = None,
 ) -> Response:
     """Render the tab with a tenant's settings; ``sent``, if it is given, fills the fields."""
     config = visit.control.config
+    keeping = Keeping.of(config.audit)
     return visit.page(
         "tenant",
         status=status,
@@ -91,6 +97,10 @@ def _grounding(
         in_effect=_in_effect(visit, record),
         problem=problem,
         is_preset=is_preset,
+        effect=effect,
+        are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
+        max_answers=MAX_ANSWERS,
+        sample=keeping.sample,
         others={key: text for key, text in record.metadata.items() if key not in METADATA},
     )
 
@@ -130,6 +140,54 @@ async def _save(visit: Visit) -> Response:
             problems, problem = {found.param or "": found.message}, found.message
     return _grounding(
         visit, record, sent=visit.form, problems=problems, problem=problem, status=status
+    )
+
+
+async def _try(visit: Visit) -> Response:
+    """Show the effect of the settings in the form on stored answers, without saving them."""
+    control, id_ = visit.control, visit.part("tenant")
+    record = await control.registry.tenant(id_)
+    values, problems = read_form(visit.form)
+    problem, effect = "", None
+    then = over(Overrides(**values), control.directory.configured.tenants.get(id_))
+    if problems:
+        problem = "Nothing was tried: see the fields that are marked."
+    elif control.pipeline is None:
+        problem = "Nothing was tried: the models are not loaded. See the overview."
+    elif visit.own.replaying.locked():
+        problem = "Nothing was tried: somebody else tries settings now. Try again in a moment."
+    else:
+        try:
+            control.check_overrides(then)
+        except ConfigError as error:
+            found = admin_problem(error)
+            problems, problem = {found.param or "": found.message}, found.message
+        else:
+            now_ = control.directory.get(id_) or Overrides()
+            async with visit.own.replaying:
+                stored = [
+                    each
+                    for is_sample in (False, True)
+                    for each in await visit.own.labels.waiting(
+                        None, tenant=id_, is_sample=is_sample
+                    )
+                ]
+                effect = await asyncio.to_thread(
+                    replay,
+                    control.pipeline,
+                    replayable(stored),
+                    tenant=id_,
+                    now=now_,
+                    then=then,
+                )
+    return _grounding(
+        visit,
+        record,
+        sent=visit.form,
+        problems=problems,
+        problem=problem,
+        status=422 if problem else 200,
+        effect=effect,
     )
 
 
@@ -199,6 +257,7 @@ routes = [
     Route(TENANTS, screen(_create, needs=_ADMIN), methods=["POST"]),
     Route(TENANT, screen(_show)),
     Route(TENANT, screen(_save, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/try", screen(_try, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/name", screen(_rename, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/delete", screen(_delete, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/keys", screen(_keys)),
