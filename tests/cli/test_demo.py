@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,11 @@ def test_it_goes_on_serving_if_asked_to(number: signal.Signals) -> None:
                 headers={"Authorization": f"Bearer {found[2]}"},
             )
             assert reply.error["code"] == "hallucination_detected"
+            console = next(line for line in lines if "/console" in line).split()[-1]
+            end = time.monotonic() + PATIENCE_S
+            while "had something unsupported" not in fetch(console, method="GET").text:
+                assert time.monotonic() < end
+                time.sleep(0.2)
             process.send_signal(number)
             assert process.wait(PATIENCE_S) == 0
         finally:

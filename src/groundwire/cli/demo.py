@@ -1,6 +1,7 @@
 """``groundwire demo``: shows the gateway at work, without a key and without a network."""
 
 import signal
+import sys
 import threading
 from contextlib import ExitStack
 
@@ -34,7 +35,7 @@ def demo(
     *,
     pace: int = option("--pace", "N", click.IntRange(1, 1000), default=25),
     names: tuple[str, ...] = option("--only", "SCENE", click.Choice(NAMES)),
-    keeps: bool = option("--keep"),
+    keeps: bool | None = option("--keep/--no-keep"),
     shows_curl: bool = option("--curl"),
     opens: bool = option("--open/--no-open", default=True),
     color: ColorChoice = COLOR,
@@ -43,20 +44,23 @@ def demo(
 
     Opens a page with an answer whose wrong words are marked, beside its sources. Then it starts
     gateways before a scripted model, all on this machine, and walks through scenes over real HTTP:
-    marks, warnings, refusals, both ways to release a stream, what is recorded. The model's answers
-    are scripted and the verdicts are not: they are those of the embedded models.
+    marks, warnings, refusals, both ways to release a stream, what is recorded. On a terminal it
+    ends in the console, where these chats go on. The model's answers are scripted and the verdicts
+    are not: they are those of the embedded models.
 
     Args:
         pace: Tokens that the scripted model writes in a second.
         names: Walk through this scene alone; can be repeated.
         shows_curl: Show each request as a command of curl, and how its gateway is started.
-        opens: Whether the page is opened in a browser, if there is one.
-        keeps: Go on serving after the walk, and print addresses, the key and a request to try.
+        opens: Whether the page and the console are opened in a browser, if there is one.
+        keeps: Whether to go on after the walk, until Ctrl-C: in the console with live traffic, with
+            addresses, the key and a request to try. By default on a terminal, without --only.
     """
     require_gateway("`groundwire demo`")
     # These imports take time, and --help does not need them.
     from groundwire.gateway.demo.model import scripted_model
     from groundwire.gateway.demo.serving import Gateways
+    from groundwire.gateway.demo.traffic import live_traffic
     from groundwire.gateway.demo.walk import Screen, script, write_page
 
     if not names:
@@ -71,9 +75,16 @@ def demo(
         screen = Screen(gateways, color=wants_color(color), shows_curl=shows_curl)
         for number, scene in enumerate(chosen, 1):
             screen.play(scene, number=number, of=len(chosen))
-        if keeps:
+        if keeps or (keeps is None and not names and sys.stdout.isatty()):
+            url, console = gateways.open_console(script()["console"])
             screen.show_running(chosen[-1])
-            wait_until_stopped()
+            click.echo(f"\nThe console, with live traffic; nobody has to sign in: {console}")
+            if opens and not names:
+                open_in_browser(console)
+            with live_traffic(url):
+                wait_until_stopped()
+        else:
+            click.echo("\n`groundwire demo --keep` ends in the console, with live traffic.")
 
 
 def wait_until_stopped() -> None:

@@ -16,7 +16,9 @@ from groundwire.config import Config, parse
 from groundwire.control.keys import new_key
 from groundwire.errors import GroundwireError
 from groundwire.gateway.app import create_app
-from groundwire.gateway.server import Server, listen
+from groundwire.gateway.console.app import AdminPlane
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.server import Beside, Server, listen
 
 #: The most seconds to wait for a server. Usually it starts within a second.
 PATIENCE_S = 60.0
@@ -81,21 +83,56 @@ class Gateways:
             )
         return self.running[name]
 
-    def _config(self, name: str) -> Config:
+    def open_console(self, yaml: str) -> tuple[str, str]:
+        """Start a gateway with a console, for this machine alone, so that it needs no key.
+
+        Args:
+            yaml: The configuration of the gateway.
+
+        Returns:
+            The base URL of the gateway, without ``/v1``, and the URL of the console.
+
+        Raises:
+            GroundwireError: If it cannot be started.
+        """
+        environ = self._environ | {"GROUNDWIRE_ADMIN_PORT": "0"}
+        config, failures = parse(yaml, name="console.yaml", environ=environ), list[Exception]()
+        control = ControlPlane(config, is_local_demo=True)
+        app = create_app(config, control=control, is_local_demo=True, on_failure=failures.append)
+        plane = AdminPlane(control, readiness=app.state.readiness, metrics=app.state.metrics)
+        (listener,) = listen(config, is_admin=True, is_local_demo=True)
+        self._stack.callback(listener.close)
+        address = f"http://{config.admin.host}:{listener.getsockname()[1]}"
+        beside = Beside(plane, config, [listener], address=address)
+        url = self._stack.enter_context(_serving(app, config, failures, beside=beside))
+        return url, f"{address}/console"
+
+    @property
+    def _environ(self) -> dict[str, str]:
         # The user's own environment is left out, so that the demo shows the same everywhere.
-        environ = {
+        return {
             "GROUNDWIRE_UPSTREAM_URL": self.upstream,
-            "GROUNDWIRE_GATEWAY_API_KEY": self.key,
             "GROUNDWIRE_GATEWAY_PORT": "0",
             "GROUNDWIRE_GATEWAY_SHUTDOWN_S": "2",
             "GROUNDWIRE_GATEWAY_DATA_DIR": str(self._folder),
+        }
+
+    def _config(self, name: str) -> Config:
+        environ = self._environ | {
+            "GROUNDWIRE_GATEWAY_API_KEY": self.key,
             "GROUNDWIRE_AUDIT_PATH": str(self._folder / f"{name}.audit.jsonl"),
         }
         return parse(self._settings.get(name, ""), name=name, environ=environ)
 
 
 @contextmanager
-def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -> Iterator[str]:
+def _serving(
+    app: ASGIApp,
+    config: Config,
+    failures: Sequence[Exception] = (),
+    *,
+    beside: Beside | None = None,
+) -> Iterator[str]:
     """Serve an app while the block runs, and yield its base URL.
 
     Raises:
@@ -104,7 +141,7 @@ def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"
-    server = Server(app, config, says=lambda _: None, address=address)
+    server = Server(app, config, says=lambda _: None, address=address, beside=beside)
     thread = threading.Thread(target=server.run, args=([listener],), name="demo", daemon=True)
     thread.start()
     deadline = monotonic() + PATIENCE_S

@@ -1,0 +1,44 @@
+"""Live traffic for the console of the demo: the chats of the scenes, again and again."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from itertools import cycle
+from urllib.parse import urlsplit
+
+from groundwire.gateway.demo.walk import request_of, script
+
+#: Chats that are sent at once, so that there is something to see, and seconds between later ones.
+_FIRST, _PAUSE_S = 24, 2.0
+_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def live_traffic(url: str) -> Iterator[None]:
+    """Send chats to a gateway while the block runs.
+
+    Args:
+        url: The base URL of the gateway, without ``/v1``. It needs no key.
+    """
+    stopped = threading.Event()
+    thread = threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()  # the chat that is under way ends with its gateway
+
+
+def _send(url: str, stopped: threading.Event) -> None:
+    requests = [request_of(each) for each in script()["scenes"] if "path" not in each]
+    for number, (path, body) in enumerate(cycle(requests)):
+        if stopped.wait(0 if number < _FIRST else _PAUSE_S):
+            return
+        connection = HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
+        with suppress(HTTPException, OSError):  # it ends while a chat is answered
+            headers = {"Content-Type": "application/json"}
+            connection.request("POST", path, json.dumps(body).encode(), headers)
+            connection.getresponse().read()
+        connection.close()
