@@ -36,6 +36,7 @@ from groundwire_training.calibrate import (
     cross_fitted,
     measure,
     open_reader,
+    plain_claims,
     report,
     score,
     table,
@@ -45,11 +46,34 @@ from groundwire_training.loop import Loader
 from groundwire_training.sentences import ScoredClaim
 from groundwire_training.sets import LabelledContext
 from tests.engine.lookup import LookupGraph, looking_up
+from tests.training.conftest import write
 from tests.training.test_loop import RECIPE, write_records
 
 pytestmark = pytest.mark.torch
 
 AS_IT_IS = Calibration()
+
+
+def test_plain_claims_are_single_and_every_second_text_stands_among_others(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": str(n),
+            "domain": "own-claims",
+            "context": [f"Shop {n} is red. It sells tea."],
+            "question": None,
+            "answer": f"Shop {n} is {{{{red||blue||subtle}}}}. It sells {{{{tea||ink||subtle}}}}.",
+        }
+        for n in range(12)
+    ]
+    for name in ("tabfact", "cad_nli"):
+        write(tmp_path / "pairs" / f"{name}.jsonl.gz", [])
+    write(tmp_path / "slots" / "validation-claims.jsonl", rows)
+    found = plain_claims(tmp_path)
+    assert [len(record.sources) > 1 for record in found] == [False, True] * 6
+    texts = [[answer.text for answer in record.answers] for record in found]
+    assert texts[3] == ["Shop 3 is red.", "It sells tea.", "Shop 3 is blue.", "It sells ink."]
+    assert [bool(a.spans) for a in found[3].answers] == [False, False, True, True]
+    assert all(rows[n]["context"][0] in {s.text for s in r.sources} for n, r in enumerate(found))
 
 
 def scored(

@@ -254,6 +254,19 @@ def test_a_claim_alone_has_no_question_and_no_sentence_before_it(loader: Loader)
 # The files of the folder.
 
 
+def test_claims_in_pairs_are_read_with_both_texts_of_each_slot(
+    tmp_path: Path, pieces: WordPieces, words: WordWeights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "VALIDATION_CONTEXTS", 2)
+    data = tmp_path / "data"
+    write_records(data)
+    row = {"domain": "own-claims", "context": "It is red.", "question": None, "id": "claims"}
+    write(data / "slots" / "own.jsonl", [{**row, "answer": "It is {{red||blue||conflict}}."}])
+    loader = Loader(data, pieces, words, replace(RECIPE, pairs_per_step=1))
+    (record,) = [r for r in loader.records(0) if r.id == "claims" and len(r.answers) == 2]
+    assert {answer.text for answer in record.answers} == {"It is red.", "It is blue."}
+
+
 def test_slots_are_read_from_every_file_but_that_of_validation(
     tmp_path: Path, pieces: WordPieces, words: WordWeights
 ) -> None:
@@ -263,6 +276,7 @@ def test_slots_are_read_from_every_file_but_that_of_validation(
     write(data / "slots" / "more.jsonl", [{**row, "id": "plain"}])
     write(data / "slots" / "again.jsonl.gz", [{**row, "id": "packed"}])
     write(data / "slots" / "validation.jsonl", [{**row, "id": "unpacked by hand"}])
+    write(data / "slots" / "validation-claims.jsonl", [{**row, "id": "held out"}])
     (data / "slots" / "GUIDE.md").write_text("How to write slots.")
     loader = Loader(data, pieces, words, RECIPE)
     ids = [record.id for record in loader.slots]

@@ -11,7 +11,14 @@ import pytest
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
 from groundwire_training import sets
-from groundwire_training.sets import LabelledContext, changed_words, draw, edits, shares_text
+from groundwire_training.sets import (
+    LabelledContext,
+    both_ways,
+    changed_words,
+    draw,
+    edits,
+    shares_text,
+)
 from tests.training.conftest import write
 
 SLOTS = "It opened in {{1889||1989||conflict}} in {{Paris|| Lyon ||extra}}."
@@ -54,6 +61,18 @@ def test_slots_are_counted() -> None:
 
 def slot_record(slots: str) -> LabelledContext:
     return LabelledContext("1", "slots-x", (), None, (render_slots(slots, frozenset()),), slots)
+
+
+def test_of_two_complementary_answers_each_slot_is_wrong_in_one() -> None:
+    slots = (
+        "{{Red||Blue||conflict}}. It has {{two||six||conflict}} ends, {{both||all||subtle}} cut."
+    )
+    for seed in range(9):
+        one, other = both_ways(slot_record(slots), random.Random(seed)).answers
+        for right, wrong in (("Red", "Blue"), ("two", "six"), ("both", "all")):
+            assert (right in one.text) != (right in other.text)
+            assert (wrong in one.text) != (wrong in other.text)
+        assert len(one.spans) + len(other.spans) == 3
 
 
 def test_variants_are_drawn_anew_each_time_and_one_is_faithful() -> None:

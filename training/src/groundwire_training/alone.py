@@ -40,7 +40,7 @@ def alone(
         A record without a question, whose sources are the lines; ``None`` if a few lines do not
         contain all evidence of the drawn sentence.
     """
-    pieces = [_sentences(answer) for answer in record.answers]
+    pieces = [sentences_of(answer) for answer in record.answers]
     if not pieces or not pieces[0]:
         return None
     at = rng.randrange(len(pieces[0]))
@@ -65,7 +65,8 @@ def alone(
     )
 
 
-def _sentences(answer: MarkedAnswer) -> list[MarkedAnswer]:
+def sentences_of(answer: MarkedAnswer) -> list[MarkedAnswer]:
+    """Cut an answer into its sentences, each with the spans that lie in it."""
     found = []
     for piece in segment(answer.text):
         start, end = piece.start, piece.end
@@ -83,7 +84,7 @@ def _stranger(
 ) -> MarkedAnswer | None:
     """Find a sentence of another record about something else, and mark all of it unsupported."""
     for other in rng.sample(strangers, len(strangers)):
-        sentences = _sentences(rng.choice(other.answers))
+        sentences = sentences_of(rng.choice(other.answers))
         for sentence in rng.sample(sentences, len(sentences)):
             content = stems(sentence.text)
             if len(content) >= _STEMS and len(content & known) <= _COMMON * len(content):

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from groundwire.detection.example import read_sources
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
@@ -29,12 +30,13 @@ from groundwire.engine.part_scores import Calibration, CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
-from groundwire.evaluation.datasets.slots import MarkedAnswer
+from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.explain.nearby import SourceLines
 from groundwire.text.segment import Segment, segment
 from groundwire_training import contrasts, data, rows, sentences, sets
+from groundwire_training.alone import sentences_of
 from groundwire_training.loop import VALIDATION_CONTEXTS
 from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
@@ -55,9 +57,11 @@ _FOLDS = 5
 # takes as long as the first.
 _LINES_EVERY = 2
 #: Weights to try for the cross-encoder's logits.
-_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 #: The number of tables and captions whose plain claims help to choose these weights.
 _PLAIN = 160
+#: The number of written texts whose claims do so too, and of texts beside every second of them.
+_WRITTEN, _STRANGERS = 60, 8
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: The report groups answers by number of passages; these are the upper ends of the groups.
 _BUCKETS = (1, 3, 6, 1_000_000)
@@ -129,12 +133,30 @@ def validation_records(folder: Path) -> Iterator[LabelledContext]:
 
 
 def plain_claims(folder: Path) -> list[LabelledContext]:
-    """Read short claims about tables and captions that training holds out.
+    """Read short claims that training holds out: about tables and captions, and of written texts.
 
     The cross-encoder's weights are chosen with them, because few whole answers have such plain
-    errors. A user's own file has none.
+    errors. A user's own file has none. Every second written text stands among sources of others, as
+    what a retriever finds does.
     """
-    return [] if folder.is_file() else contrasts.held_out(folder / "pairs", _PLAIN)
+    if folder.is_file():
+        return []
+    written = folder / "slots" / "validation-claims.jsonl"
+    records = sets.slots(written) if written.exists() else []
+    rng = random.Random(2)
+    found = contrasts.held_out(folder / "pairs", _PLAIN)
+    for n, record in enumerate(records[:_WRITTEN]):
+        sources = [*record.sources]
+        if n % 2:
+            sources += [s for other in rng.sample(records, _STRANGERS) for s in other.sources]
+            rng.shuffle(sources)
+        slots = record.slots or ""
+        wrong = frozenset(range(n_slots(slots)))
+        answers = [render_slots(slots, chosen) for chosen in (frozenset[int](), wrong)]
+        claims = tuple(claim for answer in answers for claim in sentences_of(answer))
+        sources = [replace(source, id="") for source in sources]
+        found.append(replace(record, sources=read_sources(sources), answers=claims))
+    return found
 
 
 def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:

@@ -39,6 +39,8 @@ from groundwire_training.withheld import withheld
 
 #: The number of contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
+#: The task of slot-annotated texts whose every slot is read with both of its texts.
+PAIRED = "slots-own-claims"
 #: The most records to try for a kind of claim, since not every record allows every kind.
 _MOST_TRIED = 60
 
@@ -51,6 +53,7 @@ class Loader:
     ) -> None:
         self.slots: list[LabelledContext] = []
         self.slots_validation: list[LabelledContext] = []
+        self.pairs: list[LabelledContext] = []
         self.edits: list[LabelledContext] = []
         self.claims: list[LabelledContext] = []
         self.contrasts: dict[str, list[LabelledContext]] = {}
@@ -59,6 +62,7 @@ class Loader:
             recipe = replace(
                 recipe,
                 slots_per_step=0,
+                pairs_per_step=0,
                 edits_per_step=0,
                 claims_per_step=0,
                 contrasts_per_step=0,
@@ -72,8 +76,10 @@ class Loader:
             held_out = folder / "slots" / "validation.jsonl.gz"
             self.slots_validation = sets.slots(held_out)
             for path in sorted((folder / "slots").glob("*.jsonl*")):
-                if path.name.split(".")[0] != "validation":
+                if not path.name.startswith("validation"):
                     self.slots += sets.slots(path)
+        if recipe.pairs_per_step:
+            self.pairs = [r for r in self.slots if r.task == PAIRED]
         if recipe.edits_per_step:
             for name in ("spans/bump", "spans/defacto", "claims/summedits"):
                 self.edits += self._not_held_out(sets.edits(folder / f"{name}.jsonl.gz"))
@@ -117,12 +123,13 @@ class Loader:
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         share = recipe.one_slot_share
         drawn = [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
+        paired = self._turn("pairs", self.pairs, number, recipe.pairs_per_step)
         records += [self._alone(self._quoted(record, rng), rng) for record in drawn]
         records += [
             self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
         ]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
-        return records + self._bound(number)
+        return [*records, *(sets.both_ways(r, rng) for r in paired), *self._bound(number)]
 
     def mixed_in(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sometimes add sources of other records to a record."""

@@ -28,6 +28,8 @@ class Recipe:
         ragtruth_per_step: Contexts of RAGTruth, or of a file of your own, in a step; 0.5 is one in
             every second step.
         slots_per_step: Slot-annotated texts in a step.
+        pairs_per_step: Short texts with slot-annotated claims (``own-claims``) in a step; each slot
+            is read with both of its texts.
         edits_per_step: Articles with edited summaries in a step.
         claims_per_step: Premises in a step, with claims that are labelled as a whole.
         contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
@@ -61,6 +63,7 @@ class Recipe:
     decay_share: float = 1.0
     ragtruth_per_step: float = 3
     slots_per_step: float = 2
+    pairs_per_step: float = 0
     edits_per_step: float = 0
     claims_per_step: float = 0
     contrasts_per_step: float = 0

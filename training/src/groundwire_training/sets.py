@@ -257,3 +257,15 @@ def draw(
             chosen = {i for i in range(count) if rng.random() < 0.35} or {rng.randrange(count)}
         answers.append(render_slots(record.slots, frozenset(chosen)))
     return replace(record, answers=tuple(answers))
+
+
+def both_ways(record: LabelledContext, rng: random.Random) -> LabelledContext:
+    """Draw two answers of a slot-annotated record: each slot is right in one, wrong in the other.
+
+    Claims then differ in their mistake only, and not in length or in rare words.
+    """
+    slots = record.slots or ""
+    everything = frozenset(range(n_slots(slots)))
+    wrong = frozenset(i for i in sorted(everything) if rng.random() < 0.5)
+    answers = (render_slots(slots, wrong), render_slots(slots, everything - wrong))
+    return replace(record, answers=answers)
