@@ -13,8 +13,13 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 
 #: Module of an adapter → the framework that it imports, and the extra that installs it.
 ADAPTERS = {
+    "haystack": ("haystack", "haystack"),
     "langchain": ("langchain", "langchain"),
     "langsmith": ("langchain_core", "langchain"),
+    "llamaindex": ("llama_index", "llama-index"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+    "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
 }
 
 

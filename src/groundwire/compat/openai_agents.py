@@ -1,0 +1,76 @@
+"""An output guardrail for agents of the OpenAI Agents SDK."""
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from groundwire.compat.verdict import Checks
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from agents import (
+        Agent,
+        AgentHooks,
+        GuardrailFunctionOutput,
+        ModelResponse,
+        OutputGuardrail,
+        RunContextWrapper,
+    )
+except ImportError as error:
+    raise MissingExtraError("The guardrail for OpenAI Agents", "openai-agents") from error
+
+
+class Groundedness(AgentHooks):
+    """Checks the final output of an agent against what its model was given.
+
+    It is both the hooks of the agent, which note what the model was given, and an output guardrail,
+    :attr:`guardrail`. Without the hooks, the guardrail knows only the input of the run, and no
+    result of a tool. Subclass it to have hooks of your own beside.
+    """
+
+    def __init__(self, *, block_unchecked: bool = False, pipeline: Pipeline | None = None) -> None:
+        """Choose what is done about outputs that could not be checked.
+
+        Args:
+            block_unchecked: Whether they trip the wire too.
+            pipeline: The pipeline that checks; by default one with the default configuration.
+        """
+        self._checks, self._block_unchecked = Checks(pipeline), block_unchecked
+        self._given: WeakKeyDictionary[RunContextWrapper, dict[str, Any]] = WeakKeyDictionary()
+
+    @property
+    def guardrail(self) -> OutputGuardrail:
+        """The output guardrail; its ``output_info`` is the verdict."""
+        return OutputGuardrail(self._judge, name="groundedness")
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper,
+        agent: Agent,
+        system_prompt: str | None,
+        input_items: Sequence[Any],
+    ) -> None:
+        """Note what the model is given: instructions, messages and results of tools."""
+        del agent
+        self._given[context] = {"instructions": system_prompt, "input": list(input_items)}
+
+    async def on_llm_end(
+        self, context: RunContextWrapper, agent: Agent, response: ModelResponse
+    ) -> None:
+        """Note the results of tools that ran at the provider, such as a search in files."""
+        del agent
+        items = [item for item in response.to_input_items() if item.get("type") != "message"]
+        if context in self._given:
+            self._given[context]["input"] += items
+
+    async def _judge(
+        self, context: RunContextWrapper, agent: Agent, output: object
+    ) -> GuardrailFunctionOutput:
+        del agent
+        given = self._given.get(context) or {"input": context.turn_input}
+        verdict = await self._checks.achat(given, output)
+        return GuardrailFunctionOutput(
+            output_info=verdict.to_dict(),
+            tripwire_triggered=verdict.withholds(block_unchecked=self._block_unchecked),
+        )

@@ -1,0 +1,91 @@
+"""An output validator for agents of pydantic-ai."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from groundwire.compat.verdict import Checks, Verdict
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from pydantic_ai import ModelRetry, RunContext
+    from pydantic_ai.messages import (
+        BaseToolReturnPart,
+        ModelMessage,
+        ModelRequest,
+        SystemPromptPart,
+        UserPromptPart,
+    )
+except ImportError as error:
+    raise MissingExtraError("The validator for pydantic-ai", "pydantic-ai") from error
+
+AnyOutput = TypeVar("AnyOutput")
+
+
+def groundedness_validator(
+    *,
+    block_unchecked: bool = False,
+    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    pipeline: Pipeline | None = None,
+) -> Callable[[RunContext[Any], AnyOutput], Awaitable[AnyOutput]]:
+    """Return a function for ``agent.output_validator``, which checks outputs by what was given.
+
+    If the evidence does not support an output, the model is asked again with the reason, as often
+    as the agent retries outputs; then the run fails. Partial outputs of a stream are not checked.
+
+    Args:
+        block_unchecked: Whether outputs that could not be checked are refused as well.
+        on_verdict: Called with the verdict on each output, also if it passes or is not checked.
+        pipeline: The pipeline that checks; by default one with the default configuration.
+    """
+    checks = Checks(pipeline)
+
+    async def validate(context: RunContext[Any], output: AnyOutput) -> AnyOutput:
+        if context.partial_output:
+            return output
+        verdict = await checks.achat({"messages": list(_messages(context.messages))}, output)
+        on_verdict(verdict)
+        if verdict.withholds(block_unchecked=block_unchecked):
+            raise ModelRetry(
+                f"The output is not supported by the evidence. {verdict.reason} "
+                "Answer again, and say only what the evidence says."
+            )
+        return output
+
+    return validate
+
+
+def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
+    """Yield what the model was given, as messages of a chat.
+
+    What the model said is left out: its last message is the answer, and no other is evidence.
+    Errors that ask the model for another output are left out too, since they quote its outputs.
+    """
+    for message in messages:
+        if isinstance(message, ModelRequest) and message.instructions:
+            yield {"role": "system", "content": message.instructions}
+        for part in message.parts:
+            if isinstance(part, SystemPromptPart):
+                yield {"role": "system", "content": part.content}
+            elif isinstance(part, UserPromptPart):
+                yield {"role": "user", "content": _content(part.content)}
+            elif isinstance(part, BaseToolReturnPart) and part.outcome != "retried":
+                items = part.content_items(mode="str")
+                content = items[0] if len(items) == 1 else items
+                yield {
+                    "role": "tool",
+                    "tool_call_id": part.tool_call_id,
+                    "name": part.tool_name,
+                    "content": _content(content),
+                }
+
+
+def _content(content: object) -> str | list[dict[str, Any]]:
+    """Return a content as parts; one that is no text becomes a part that cannot be read."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else [content]
+    return [
+        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image_url"}
+        for part in parts
+    ]

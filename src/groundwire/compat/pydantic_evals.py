@@ -1,0 +1,61 @@
+"""An evaluator for pydantic-evals."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.compat.verdict import Checks
+from groundwire.detection.rows import ROW_KEYS, find_key
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+except ImportError as error:
+    raise MissingExtraError("The evaluator for pydantic-evals", "pydantic-evals") from error
+
+
+@dataclass(repr=False)
+class Groundedness(Evaluator[Any, Any, Any]):
+    """Evaluates whether the sources of a case support the output.
+
+    A case that was checked gets the assertion ``grounded`` and the score ``groundedness``; others
+    get the label ``not checked`` under ``groundedness``.
+
+    Attributes:
+        sources: The key of the sources in the output, the inputs or the metadata of a case, where
+            it is looked for in this order. By default the keys of a batch, such as ``context``.
+        answer: The key of the answer, if the output is a dictionary; by default ``answer``...
+        pipeline: The pipeline that checks; by default one with the default configuration.
+    """
+
+    sources: str | None = None
+    answer: str | None = None
+    pipeline: Pipeline | None = None
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
+        """Evaluate one case in a thread."""
+        answer, sources = ctx.output, None
+        if isinstance(answer, dict):
+            answer = _value(answer, self.answer, "answer")
+        for data in (ctx.output, ctx.inputs, ctx.metadata):
+            if sources is None and isinstance(data, dict):
+                sources = _value(data, self.sources, "sources")
+        question = ctx.inputs
+        if isinstance(question, dict):
+            question = _value(question, None, "question")
+        verdict = await Checks(self.pipeline).aanswer(
+            None if answer is None else str(answer),
+            sources=sources,
+            question=question if isinstance(question, str) else None,
+        )
+        if verdict.passed is None:
+            return {"groundedness": EvaluationReason(verdict.status, verdict.reason)}
+        return {
+            "grounded": EvaluationReason(verdict.passed, verdict.reason),
+            "groundedness": verdict.score,
+        }
+
+
+def _value(data: dict[str, Any], key: str | None, field: str) -> Any:  # noqa: ANN401
+    found = find_key(data, ROW_KEYS[field] if key is None else [key])
+    return None if found is None else data[found]

@@ -1,0 +1,177 @@
+"""pydantic-ai's agents with the validator, and pydantic-evals with the evaluator."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
+from tests.compat.hosts.page import snippet
+
+pytestmark = pytest.mark.nightly
+pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
+pytest.importorskip("pydantic_evals", reason="needs the extra pydantic-evals")
+
+from pydantic_ai import Agent, UnexpectedModelBehavior
+from pydantic_ai.messages import ImageUrl, ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_evals import Case, Dataset
+
+from groundwire.compat.pydantic_ai import groundedness_validator
+from groundwire.compat.verdict import Verdict
+
+
+def scripted(*says: str | ToolCallPart) -> FunctionModel:
+    script = iter(says)
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        said = next(script)
+        return ModelResponse([TextPart(said) if isinstance(said, str) else said])
+
+    return FunctionModel(answer)
+
+
+def agent(model: FunctionModel, result: object = TOWER, **settings: Any) -> tuple[Any, list[str]]:
+    statuses: list[str] = []
+
+    def note(verdict: Verdict) -> None:
+        statuses.append(verdict.status)
+
+    made: Agent[None, Any] = Agent(model, **settings)
+    made.tool_plain(lambda: result, name="landmark")
+    made.output_validator(groundedness_validator(on_verdict=note))
+    return made, statuses
+
+
+def run(made: Agent[None, Any]) -> Any:
+    return asyncio.run(made.run(QUESTION))
+
+
+def evaluated(dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any]) -> Any:
+    async def answer(inputs: Any) -> Any:
+        return task(inputs)
+
+    return asyncio.run(dataset.evaluate(answer, progress=False))
+
+
+CALL = ToolCallPart("landmark")
+
+
+def test_the_model_is_asked_again_with_the_reason() -> None:
+    made: Agent[None, str] = Agent(scripted(CALL, WRONG, RIGHT))
+    made.tool_plain(lambda: TOWER, name="landmark")
+    snippet("pydantic-ai", agent=made)
+    result = run(made)
+    assert result.output == RIGHT
+    assert "330 metres" in str(result.all_messages()[-2])
+
+
+def test_an_output_that_stays_wrong_fails_the_run() -> None:
+    made, statuses = agent(scripted(CALL, WRONG, WRONG))
+    with pytest.raises(UnexpectedModelBehavior):
+        run(made)
+    assert statuses == ["failed", "failed"]
+
+
+def test_a_right_output_is_untouched() -> None:
+    made, statuses = agent(scripted(CALL, RIGHT))
+    assert (run(made).output, statuses) == (RIGHT, ["passed"])
+
+
+def test_an_output_without_evidence_is_not_checked() -> None:
+    made, statuses = agent(scripted(RIGHT))
+    assert (run(made).output, statuses) == (RIGHT, ["not checked"])
+
+
+def test_unchecked_outputs_can_be_refused() -> None:
+    made: Agent[None, str] = Agent(scripted(RIGHT, RIGHT))
+    made.output_validator(groundedness_validator(block_unchecked=True))
+    with pytest.raises(UnexpectedModelBehavior):
+        run(made)
+
+
+def test_evidence_that_is_an_image_is_not_read() -> None:
+    made, statuses = agent(scripted(CALL, RIGHT), [TOWER, ImageUrl("https://example.org/a.png")])
+    assert (run(made).output, statuses) == (RIGHT, ["not checked"])
+
+
+def test_instructions_can_be_the_evidence() -> None:
+    facts = f"Answer from the context.\n\nContext:\n{TOWER}"
+    made, statuses = agent(scripted(WRONG, RIGHT), instructions=facts)
+    assert (run(made).output, statuses) == (RIGHT, ["failed", "passed"])
+
+
+def test_the_reason_of_an_earlier_retry_is_no_evidence() -> None:
+    made, statuses = agent(scripted(CALL, WRONG, WRONG, WRONG), retries=2)
+    with pytest.raises(UnexpectedModelBehavior):
+        run(made)
+    assert statuses == ["failed"] * 3
+
+
+class Landmark(BaseModel):
+    name: str
+    height: str
+
+
+def test_the_fields_of_a_structured_output_are_checked() -> None:
+    made, statuses = agent(
+        scripted(
+            CALL,
+            ToolCallPart("final_result", {"name": "Eiffel Tower", "height": "500 metres"}),
+            ToolCallPart("final_result", {"name": "Eiffel Tower", "height": "330 metres"}),
+        ),
+        output_type=Landmark,
+    )
+    assert run(made).output.height == "330 metres"
+    assert statuses == ["failed", "passed"]
+
+
+def test_a_stream_shows_the_words_before_the_check() -> None:
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        for word in WRONG.split(" "):
+            yield word + " "
+
+    facts = f"Answer from the context.\n\nContext:\n{TOWER}"
+    made, statuses = agent(FunctionModel(stream_function=stream), instructions=facts)
+
+    async def show() -> None:
+        async with made.run_stream(QUESTION) as result:
+            async for text in result.stream_text(delta=False):
+                words.append(text)  # noqa: PERF401 - what came before the error counts
+            await result.get_output()
+
+    words: list[str] = []
+    with pytest.raises(UnexpectedModelBehavior):
+        asyncio.run(show())
+    assert "500 metres" in words[-1]
+    assert statuses == ["failed"]
+
+
+def test_a_dataset_gets_assertions_scores_and_labels() -> None:
+    cases = [
+        Case(name="wrong", inputs={"question": QUESTION, "answer": WRONG, "context": [TOWER]}),
+        Case(name="right", inputs={"question": QUESTION, "answer": RIGHT, "context": [TOWER]}),
+        Case(name="without", inputs={"question": QUESTION, "answer": RIGHT}),
+    ]
+    evaluators = snippet("pydantic-evals")["evaluators"]
+    dataset: Dataset[Any, Any, Any] = Dataset(name="tower", cases=cases, evaluators=evaluators)
+    report = evaluated(dataset, lambda inputs: inputs["answer"])
+    wrong, right, without = report.cases
+    assert wrong.assertions["grounded"].value is False
+    assert "330 metres" in str(wrong.assertions["grounded"].reason)
+    assert (right.assertions["grounded"].value, right.scores["groundedness"].value) == (True, 1)
+    assert (without.assertions, without.scores) == ({}, {})
+    assert without.labels["groundedness"].value == "not checked"
+
+
+def test_sources_and_answers_can_have_keys_of_their_own() -> None:
+    from groundwire.compat.pydantic_evals import Groundedness
+
+    case = Case(name="own", inputs=QUESTION, metadata={"facts": TOWER})
+    dataset: Dataset[Any, Any, Any] = Dataset(
+        name="tower", cases=[case], evaluators=[Groundedness(sources="facts", answer="said")]
+    )
+    report = evaluated(dataset, lambda _: {"said": WRONG})
+    assert report.cases[0].assertions["grounded"].value is False
