@@ -13,6 +13,8 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 
 #: Module of an adapter → the framework that it imports, and the extra that installs it.
 ADAPTERS = {
+    "deepeval": ("deepeval", "deepeval"),
+    "dspy": ("dspy", "dspy"),
     "haystack": ("haystack", "haystack"),
     "langchain": ("langchain", "langchain"),
     "langsmith": ("langchain_core", "langchain"),
@@ -20,6 +22,7 @@ ADAPTERS = {
     "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
+    "ragas": ("ragas", "ragas"),
 }
 
 

@@ -1,10 +1,19 @@
-"""The snippets of docs/frameworks.md, which the tests run with the frameworks."""
+"""What the tests with frameworks share: skips, and the snippets of docs/frameworks.md."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PAGE = Path(__file__).parents[3] / "docs" / "frameworks.md"
+
+
+def needs(module: str, *, extra: str) -> None:
+    """Skip the tests of a file if a framework is not installed; one that is broken is an error."""
+    if find_spec(module) is None:
+        pytest.skip(f"needs the extra {extra}", allow_module_level=True)
 
 
 def snippet(title: str, **names: Any) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.compat.hosts.page import snippet
+from tests.compat.hosts.page import needs, snippet
 
 pytestmark = pytest.mark.nightly
-pytest.importorskip("haystack", reason="needs the extra haystack")
+needs("haystack", extra="haystack")
 
 from haystack import Document, Pipeline
 from haystack.components.builders import ChatPromptBuilder

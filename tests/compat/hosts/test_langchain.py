@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.compat.hosts.page import snippet
+from tests.compat.hosts.page import needs, snippet
 
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.filterwarnings("ignore:'upload_runs' parameter is in beta"),
 ]
-pytest.importorskip("langchain", reason="needs the extra langchain")
+needs("langchain", extra="langchain")
 
 from langchain.agents import create_agent
 from langchain_core.documents import Document

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.compat.hosts.page import snippet
+from tests.compat.hosts.page import needs, snippet
 
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.filterwarnings("ignore:asyncio_module:DeprecationWarning"),
 ]
-pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
+needs("llama_index", extra="llama-index")
 
 from llama_index.core import Document, SummaryIndex
 from llama_index.core.evaluation import BatchEvalRunner, EvaluationResult

@@ -8,10 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.compat.hosts.page import snippet
+from tests.compat.hosts.page import needs, snippet
 
 pytestmark = pytest.mark.nightly
-pytest.importorskip("agents", reason="needs the extra openai-agents")
+needs("agents", extra="openai-agents")
 
 from agents import (
     Agent,

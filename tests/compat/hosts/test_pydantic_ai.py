@@ -8,11 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.compat.hosts.page import snippet
+from tests.compat.hosts.page import needs, snippet
 
 pytestmark = pytest.mark.nightly
-pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
-pytest.importorskip("pydantic_evals", reason="needs the extra pydantic-evals")
+needs("pydantic_ai", extra="pydantic-ai")
+needs("pydantic_evals", extra="pydantic-evals")
 
 from pydantic_ai import Agent, UnexpectedModelBehavior
 from pydantic_ai.messages import ImageUrl, ModelMessage, ModelResponse, TextPart, ToolCallPart

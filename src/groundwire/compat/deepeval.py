@@ -1,0 +1,74 @@
+"""A metric for DeepEval."""
+
+import asyncio
+from collections.abc import Iterator
+
+from groundwire.compat.verdict import Checks
+from groundwire.detection.example import Source, SourceLike
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+except ImportError as error:
+    raise MissingExtraError("The metric for DeepEval", "deepeval") from error
+
+
+class GroundednessMetric(BaseMetric):
+    """Measures the share of the output's statements that the evidence of a test case supports.
+
+    The evidence is ``retrieval_context``, and the outputs of ``tools_called``. If an output could
+    not be checked, the metric has an error. If it claims nothing, the metric is skipped.
+    """
+
+    # DeepEval copies metrics: each argument is an attribute of the same name.
+    def __init__(
+        self,
+        threshold: float = 1.0,
+        skip_unchecked: bool = False,
+        pipeline: Pipeline | None = None,
+    ) -> None:
+        """Choose what succeeds.
+
+        Args:
+            threshold: The least score with which a test case succeeds, in [0, 1].
+            skip_unchecked: Whether the metric is skipped for outputs that could not be checked. A
+                test case of which all metrics are skipped succeeds.
+            pipeline: The pipeline that checks; by default one with the default configuration.
+        """
+        self.threshold, self.skip_unchecked, self.pipeline = threshold, skip_unchecked, pipeline
+
+    @property
+    def __name__(self) -> str:
+        return "Groundedness"
+
+    def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:
+        """Check the output of a test case, and return the score."""
+        verdict = Checks(self.pipeline).answer(
+            test_case.actual_output, sources=list(_sources(test_case)), question=test_case.input
+        )
+        self.score, self.reason = verdict.score, verdict.reason
+        is_due = verdict.is_due or not test_case.actual_output
+        self.skipped = verdict.score is None and (self.skip_unchecked or not is_due)
+        self.error = verdict.reason if verdict.score is None and not self.skipped else None
+        is_enough = verdict.score is not None and verdict.score >= self.threshold
+        self.success = None if self.skipped else is_enough
+        return verdict.score
+
+    async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:
+        """Run :meth:`measure` in a thread."""
+        return await asyncio.to_thread(self.measure, test_case)
+
+    def is_successful(self) -> bool | None:
+        """Return whether the last test case succeeded; ``None`` if it was skipped."""
+        return self.success
+
+
+def _sources(test_case: LLMTestCase) -> Iterator[SourceLike]:
+    for each in test_case.retrieval_context or ():
+        yield each if isinstance(each, str) else Source(text=each.context, title=each.source)
+    for call in test_case.tools_called or ():
+        if call.output is not None:
+            is_data = isinstance(call.output, str | dict | list)
+            yield call.output if is_data else str(call.output)

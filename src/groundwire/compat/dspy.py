@@ -1,0 +1,70 @@
+"""A metric for DSPy's evaluation and optimizers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from groundwire.compat.verdict import Checks
+from groundwire.detection.rows import ROW_KEYS, find_key
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from dspy import Example, Prediction
+except ImportError as error:
+    raise MissingExtraError("The metric for DSPy", "dspy") from error
+
+
+def groundedness_metric(
+    *,
+    answer: str | None = None,
+    sources: str | None = None,
+    question: str | None = None,
+    pipeline: Pipeline | None = None,
+) -> Callable[..., float | bool | Prediction]:
+    """Return a metric: the share of a prediction's statements that the sources support.
+
+    Sources are looked for in the prediction, then in the example; the observations of ``ReAct`` are
+    sources too. A prediction that was not checked has the score 0, since DSPy has no word for it.
+
+    Args:
+        answer: The field of the answer; by default ``answer``, ``response`` or ``output``.
+        sources: The field of the sources; by default ``context``, ``passages``...
+        question: The field of the question; by default ``question`` or ``query``.
+        pipeline: The pipeline that checks; by default one with the default configuration.
+    """
+    checks = Checks(pipeline)
+
+    def groundedness(
+        gold: Example,
+        pred: Prediction,
+        trace: object = None,
+        pred_name: str | None = None,
+        pred_trace: object = None,
+    ) -> float | bool | Prediction:
+        """Return a score; whether it passes, for a bootstrap; or score and feedback, for GEPA."""
+        del pred_trace
+        predicted, given = pred.toDict(), gold.toDict()
+        evidence = _value({**given, **predicted}, sources, "sources")
+        said = _value(predicted, answer, "answer")
+        verdict = checks.answer(
+            None if said is None else str(said),
+            sources=_observations(predicted) if evidence is None else evidence,
+            question=_value(given, question, "question"),
+        )
+        score = verdict.score or 0.0
+        if pred_name is not None:
+            return Prediction(score=score, feedback=verdict.reason)
+        return score if trace is None else verdict.passed is True
+
+    return groundedness
+
+
+def _value(data: Mapping[str, Any], key: str | None, field: str) -> Any:  # noqa: ANN401
+    found = find_key(data, ROW_KEYS[field] if key is None else [key])
+    return None if found is None else data[found]
+
+
+def _observations(predicted: Mapping[str, Any]) -> list[str]:
+    trajectory = predicted.get("trajectory")
+    steps = trajectory.items() if isinstance(trajectory, Mapping) else ()
+    return [str(value) for key, value in steps if key.startswith("observation")]

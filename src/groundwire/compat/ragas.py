@@ -1,0 +1,47 @@
+"""A metric for Ragas."""
+
+import math
+from collections.abc import Sequence
+
+from groundwire.compat.verdict import Checks
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from ragas.metrics.collections.base import BaseMetric
+    from ragas.metrics.result import MetricResult
+except ImportError as error:
+    raise MissingExtraError("The metric for Ragas", "ragas") from error
+
+
+class Groundedness(BaseMetric):
+    """Measures the share of a response's statements that the retrieved contexts support.
+
+    It asks no language model. A response that was not checked has the value NaN.
+    """
+
+    def __init__(self, name: str = "groundedness", *, pipeline: Pipeline | None = None) -> None:
+        """Use a pipeline; by default one with the default configuration."""
+        super().__init__(name=name)
+        self._checks = Checks(pipeline)
+
+    async def ascore(
+        self,
+        *,
+        response: str,
+        retrieved_contexts: Sequence[str],
+        user_input: str | None = None,
+        **_: object,
+    ) -> MetricResult:
+        """Check a response in a thread.
+
+        Args:
+            response: The response.
+            retrieved_contexts: The contexts that it has to rest on.
+            user_input: The question.
+        """
+        verdict = await self._checks.aanswer(
+            response, sources=retrieved_contexts, question=user_input
+        )
+        value = math.nan if verdict.score is None else verdict.score
+        return MetricResult(value=value, reason=verdict.reason)
