@@ -20,6 +20,7 @@ ADAPTERS = {
     "langsmith": ("langchain_core", "langchain"),
     "llamaindex": ("llama_index", "llama-index"),
     "openai_agents": ("agents", "openai-agents"),
+    "otel": ("opentelemetry._logs", "otel"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
     "ragas": ("ragas", "ragas"),
