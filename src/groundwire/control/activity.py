@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import ceil, log
 from typing import TypeAlias
 
-from sqlalchemy import Table, delete, func, select
+from sqlalchemy import Table, and_, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,6 +25,11 @@ SLOT_S = 3600
 
 #: Seconds for which rows are kept.
 KEPT_S = 400 * 86_400
+
+#: Rows that are older than so many seconds are added up to stretches of so many seconds, so that a
+#: page reads few rows. A stretch begins at a multiple of its length since 1970, in UTC.
+DAY_S = 86_400
+_ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
 #: Most models that are counted apart between two writes. Clients choose the names of models, so
 #: there may be any number; further models are counted together.
@@ -44,16 +49,16 @@ class AnswerCount:
 
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
-        tenant: The tenant.
-        model: The model that the client named.
+        tenant: The tenant; empty: all tenants.
+        model: The model that the client named; empty: all models.
         outcome: The outcome of the check.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.
     """
 
     start: int
-    tenant: str
-    model: str
+    tenant: str = ""
+    model: str = ""
     outcome: str
     action: str
     n: int
@@ -86,6 +91,7 @@ class Activity:
         self._store = store
         self._counts: dict[Table, Counter[_Key]] = {activity: Counter(), check_times: Counter()}
         self._models: set[str] = set()
+        self._rolled_up_at = 0
 
     def answered(self, answers: Sequence[Checked], *, model: str) -> None:
         """Count the answers of one response."""
@@ -115,10 +121,14 @@ class Activity:
             async with self._store.writing() as connection:
                 for table, found in counts.items():
                     await self._add(connection, table, found)
+                if self._rolled_up_at != _slot():
+                    for table in self._counts:
+                        await self._roll_up(connection, table)
         except StoreError:
             for table, found in counts.items():
                 self._counts[table].update(found)
             raise
+        self._rolled_up_at = _slot()
 
     async def _add(
         self, connection: AsyncConnection, table: Table, found: Mapping[_Key, int]
@@ -131,46 +141,75 @@ class Activity:
         await connection.execute(
             adding.on_conflict_do_update(index_elements=names, set_=both), rows
         )
-        await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
 
-    async def answers(self, since: int, *, step_s: int) -> tuple[AnswerCount, ...]:
-        """Return the numbers of answers from a moment on, for stretches of ``step_s`` seconds.
+    async def _roll_up(self, connection: AsyncConnection, table: Table) -> None:
+        """Remove rows that are too old, and add up others to longer stretches of time.
 
-        Args:
-            since: The moment, in seconds since 1970.
-            step_s: Length of a stretch of time, in seconds.
+        Each row is removed by one process, which adds it to the row of its stretch.
         """
+        await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
+        names = [column.name for column in table.primary_key if column.name != "slot"]
+        for age_s, length_s in _ROLLED_UP:
+            old = and_(table.c.slot < _slot() - age_s, table.c.slot % length_s != 0)
+            removed = await connection.execute(delete(table).where(old).returning(*table.c))
+            found: Counter[_Key] = Counter()
+            for row in removed.mappings():
+                start = row["slot"] // length_s * length_s
+                found[start, *(row[name] for name in names)] += row["n"]
+            if found:
+                await self._add(connection, table, found)
+
+    async def totals(self, since: int) -> tuple[AnswerCount, ...]:
+        """Return the numbers of answers from a moment on, in seconds since 1970."""
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
-        place = ((own.slot - since) // step_s).label("place")
-        query = select(place, *kinds, func.sum(own.n)).where(own.slot >= since)
+        query = select(*kinds, func.sum(own.n)).where(own.slot >= since).group_by(*kinds)
         async with self._store.reading() as connection:
-            found = await connection.execute(query.group_by("place", *kinds))
             return tuple(
                 AnswerCount(
-                    start=since + at * step_s,
+                    start=since,
                     tenant=tenant,
                     model=model,
                     outcome=outcome,
                     action=action,
                     n=int(n),
                 )
-                for at, tenant, model, outcome, action, n in found
+                for tenant, model, outcome, action, n in await connection.execute(query)
+            )
+
+    async def trend(
+        self, since: int, *, step_s: int, only: Mapping[str, str]
+    ) -> tuple[AnswerCount, ...]:
+        """Return the numbers of answers of all tenants and models, for stretches of time.
+
+        Args:
+            since: The beginning, in seconds since 1970.
+            step_s: Length of a stretch of time, in seconds.
+            only: Value that ``tenant``, ``model`` or ``action`` must have; empty: any.
+        """
+        own = activity.c
+        place = ((own.slot - since) // step_s).label("place")
+        query = select(place, own.outcome, own.action, func.sum(own.n)).where(
+            own.slot >= since, *(own[name] == value for name, value in only.items() if value)
+        )
+        async with self._store.reading() as connection:
+            found = await connection.execute(query.group_by("place", own.outcome, own.action))
+            return tuple(
+                AnswerCount(start=since + at * step_s, outcome=outcome, action=action, n=int(n))
+                for at, outcome, action, n in found
             )
 
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
-        """Return the numbers of a tenant's answers by outcome, between two hours.
+        """Return the numbers of a tenant's answers by outcome, between two days.
 
         Args:
             tenant: The tenant.
-            since: The beginning, in seconds since 1970; its whole hour is counted.
-            until: The end, whose hour is not counted.
+            since: The beginning of the first day, in seconds since 1970.
+            until: The end of the last day.
         """
         own = activity.c
         query = select(own.outcome, func.sum(own.n)).where(
-            own.tenant == tenant,
-            own.slot >= since // SLOT_S * SLOT_S,
-            own.slot < until // SLOT_S * SLOT_S,
+            own.tenant == tenant, own.slot >= since, own.slot < until
         )
         async with self._store.reading() as connection:
             found = await connection.execute(query.group_by(own.outcome))

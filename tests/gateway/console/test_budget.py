@@ -128,7 +128,9 @@ def test_a_change_of_the_traffic_is_told(anna: Desk) -> None:
     (right,) = sampled(anna, RIGHT)
     judge(anna, right, f1="wrong")
     assert budgeted(anna, budget="1") == 303
-    assert "Since the newest labelled answer" not in anna.get("/tenants/acme/budget").text
+    assert (
+        "Since the day of the newest labelled answer" not in anna.get("/tenants/acme/budget").text
+    )
     (review,) = anna.run(Labels(anna.control.store).of_sample("acme"))
     assert review.facts is not None
     facts = replace(review.facts, checked_at="2026-01-01T00:00:00Z")

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from groundwire.config.kinds import KindError
 from groundwire.config.tenants import KINDS
 from groundwire.control.accounts import AccountRole
-from groundwire.control.activity import Activity
+from groundwire.control.activity import DAY_S, Activity
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import TenantRecord
@@ -119,23 +119,23 @@ async def _detector(visit: Visit, own: Overrides) -> DetectorInfo | None:
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIterator[str]:
-    """Yield a warning if more or fewer answers are hallucinated since the last labelled one."""
+    """Yield a warning if more or fewer answers are hallucinated since the last labelled day."""
     if not found.answers:
         return
     first, last = (
-        int(datetime.fromisoformat(found.answers[at].facts.checked_at).timestamp())
+        int(datetime.fromisoformat(found.answers[at].facts.checked_at).timestamp()) // DAY_S * DAY_S
         for at in (0, -1)
     )
-    hour = 3600
-    before = _hallucinated(await activity.outcomes(tenant, since=first, until=last + hour))
+    before = _hallucinated(await activity.outcomes(tenant, since=first, until=last + DAY_S))
     after = _hallucinated(
-        await activity.outcomes(tenant, since=last + hour, until=int(time.time()) + hour)
+        await activity.outcomes(tenant, since=last + DAY_S, until=int(time.time()) + DAY_S)
     )
     if after.of >= _MIN_ANSWERS and has_changed(before, after):
         yield (
-            f"Since the newest labelled answer something was found in {100 * after.value:.1f} % of "
-            f"{after.of:,} answers, before in {100 * before.value:.1f} % of {before.of:,}: the "
-            "traffic or the settings have changed. Label newer answers of the sample."
+            "Since the day of the newest labelled answer something was found in "
+            f"{100 * after.value:.1f} % of {after.of:,} answers, before in "
+            f"{100 * before.value:.1f} % of {before.of:,}: the traffic or the settings have "
+            "changed. Label newer answers of the sample."
         )
 
 

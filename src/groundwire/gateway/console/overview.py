@@ -79,11 +79,14 @@ async def _overview(visit: Visit) -> Response:
     activity = visit.control.activity
     with suppress(StoreError):  # then the page has the counts stored before
         await activity.write()
-    found = await activity.answers(since, step_s=step_s)
+    found = await activity.totals(since)
     mine = [each for each in found if _matches(each, asked)]
     times = sorted(await activity.times(since), key=lambda each: _place(each.stage))
-    starts = range(since, since + length_s, step_s)
-    columns = [(_label(start, form), _bars(mine, start)) for start in starts]
+    bars: dict[int, list[AnswerCount]] = {x: [] for x in range(since, since + length_s, step_s)}
+    for each in await activity.trend(since, step_s=step_s, only=asked):
+        if each.start in bars:
+            bars[each.start].append(each)
+    columns = [(_label(start, form), _bars(own)) for start, own in bars.items()]
     return visit.page(
         "overview",
         window=name if name in _WINDOWS else "24h",
@@ -117,8 +120,8 @@ def _label(start: int, form: str) -> str:
     return datetime.fromtimestamp(start, UTC).strftime(form)
 
 
-def _bars(trend: Iterable[AnswerCount], start: int) -> dict[str, int]:
-    tally = Tally.of("", (each for each in trend if each.start == start))
+def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
+    tally = Tally.of("", counts)
     return {look: sum(tally.outcomes[each] for each in own) for look, own in _LOOKS.items()}
 
 
