@@ -89,6 +89,19 @@ async def days_of(chain: Written, *days: float, detail: bool = False) -> None:
     await chain.add(*(made(day * DAY, detail=own) for day in days))
 
 
+@pytest.mark.asyncio
+async def test_a_removal_also_gives_postgresql_statistics_of_the_trail(opened: Opened) -> None:
+    async with opened() as store:
+        chain = Written(store)
+        await chain.start(0)
+        await days_of(chain, 39, 39.5)
+        await pruned(store, chain, 40)
+        if not store.is_sqlite:
+            async with store.reading() as connection:
+                query = text("SELECT reltuples FROM pg_class WHERE relname = 'audit_records'")
+                assert await connection.scalar(query) == len(await left(store, chain.writer))
+
+
 # What goes.
 
 

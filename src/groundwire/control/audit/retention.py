@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Table, and_, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, Table, and_, delete, exists, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.chain import retention_applied
@@ -169,6 +169,10 @@ class Retention:
         for writer in expired.forgotten:
             async with self._store.writing() as connection:
                 await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
+        if not self._store.is_sqlite:
+            async with self._store.writing() as connection:
+                # Without statistics, as after a large load, a filter takes seconds.
+                await connection.execute(text("ANALYZE audit_records, audit_details"))
         return Pruned(
             n_records=n_removed[audit_records.name],
             n_details=n_removed[audit_details.name],
