@@ -17,7 +17,7 @@ from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, Str
 from groundwire import Detector
 from groundwire.evaluation.datasets.lines import fingerprints
 from groundwire.evaluation.judged_row import Header
-from groundwire.evaluation.results_file import ResultsFile
+from groundwire.evaluation.results_file import RowWriter
 from groundwire.evaluation.scale.tables import RESULTS, judge_batch, judged_rows
 
 MODEL = "similarity:hash"  # None is the embedded reader
@@ -57,7 +57,8 @@ def main(data: Path, output: Path) -> None:
     results = judged(answers.withColumn("row", monotonically_increasing_id() + 1))
     with Detector.load(MODEL) as detector:
         header = Header(detector=detector.info, data=fingerprints(data), command="spark-submit")
-    with ResultsFile(output).writer(header, replace=True) as writer:
+    with output.open("wb") as stream:
+        writer = RowWriter(stream, header)
         for row in judged_rows(row.asDict() for row in results.toLocalIterator()):
             writer.write(row)
 

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 from groundwire.control.accounts import Accounts
@@ -24,6 +25,7 @@ def lets_in(folder: Path, password: str) -> bool:
     return asyncio.run(ask())
 
 
+@pytest.mark.merge
 def test_an_account_is_made_changed_listed_and_removed(tmp_path: Path) -> None:
     prepare(tmp_path)
     first = accounts("set", "Anna", "--role", "admin", folder=tmp_path)

@@ -132,6 +132,7 @@ def test_a_bug_exits_with_2_and_not_with_1_that_means_hallucinated() -> None:
     assert "error: this is a bug in groundwire" in result.stderr
 
 
+@pytest.mark.merge
 def test_ctrl_c_exits_with_130_and_no_traceback() -> None:
     result = with_fixed_detector(
         # A process started in the background may have been told to ignore it.

@@ -343,6 +343,7 @@ def test_what_was_printed_is_read_back() -> None:
         Evaluation.from_dict({})
 
 
+@pytest.mark.merge
 def test_scoring_needs_neither_torch_nor_scikit_learn_nor_pyarrow() -> None:
     modules = modules_after("import groundwire.evaluation.evaluation, groundwire.cli.evaluate")
     assert modules.isdisjoint({"torch", "transformers", "sklearn", "scipy", "pyarrow"})

@@ -92,6 +92,7 @@ def test_answers_to_one_context_are_judged_one_after_the_other() -> None:
     ]
 
 
+@pytest.mark.merge
 @pytest.mark.skipif(not list_models(), reason="the embedded model is not built")
 def test_each_context_is_read_once_for_its_six_answers() -> None:
     contexts = [
@@ -209,6 +210,7 @@ def test_without_results_all_rows_are_judged(output: Path) -> None:
     assert retry(output).n_new == 21
 
 
+@pytest.mark.merge
 def test_a_retry_that_is_cut_anywhere_ends_as_one_that_is_not(
     output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

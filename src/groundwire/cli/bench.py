@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from groundwire.cli.inputs import NAME
 from groundwire.cli.judging import EngineOptions, Judging, OutputOptions
 from groundwire.cli.options import argument, command, group, option
 from groundwire.evaluation.loading import DetectorChoice
-
-if TYPE_CHECKING:
-    from groundwire.evaluation.benches.registry import Bench
 
 
 @command()
@@ -67,6 +63,7 @@ def bench(
     """
     # NumPy and the scores take a moment to import, which --help does not need.
     from groundwire.evaluation.benches.checking import sums_of
+    from groundwire.evaluation.benches.hub import fetch
     from groundwire.evaluation.benches.registry import bench as find_bench
     from groundwire.evaluation.benches.result import BenchResult
     from groundwire.evaluation.benches.table import listed, to_text
@@ -81,7 +78,10 @@ def bench(
     part = wanted.split(split)
     if data is not None and data_revision is not None:
         raise click.UsageError("--data-revision concerns the hub, and --data is here.")
-    folder, commit = (data, "") if data is not None else _fetched(wanted, part, data_revision)
+    folder, commit = data, ""
+    if folder is None:
+        folder = fetch(wanted, part, revision=data_revision)
+        commit = folder.name
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
@@ -96,10 +96,3 @@ def bench(
         as_json=as_json,
     )
     ctx.exit(status_of(result.evaluation))
-
-
-def _fetched(wanted: "Bench", split: str, revision: str | None) -> tuple[Path, str]:
-    from groundwire.evaluation.benches.hub import fetch
-
-    found = fetch(wanted, split, revision=revision)
-    return found.folder, found.commit

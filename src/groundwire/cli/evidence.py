@@ -1,8 +1,8 @@
 """Reads the input of ``groundwire verify``: spans of evidence with ids, and steps of a trace."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
@@ -15,17 +15,8 @@ from groundwire.text.files.reading import STDIN
 _WANTED = '[{"sid": "S0", "text": "..."}]'
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """The value of an option such as ``S0=evidence.txt``.
-
-    Attributes:
-        sid: Id of the span.
-        value: The text of the span, or the file that holds it.
-    """
-
-    sid: str
-    value: str | Path
+#: Id of a span of evidence, and its text or the file that holds it.
+Named: TypeAlias = tuple[str, str | Path]
 
 
 def read_named_files(
@@ -33,14 +24,14 @@ def read_named_files(
 ) -> tuple[Named, ...]:
     """Read the values of an option such as ``--span S0=evidence.txt``; the files must exist."""
     found = _read_named(ctx, param, values, "S0=evidence.txt")
-    return tuple(Named(sid, TEXT_FILE.convert(name, param, ctx)) for sid, name in found)
+    return tuple((sid, TEXT_FILE.convert(name, param, ctx)) for sid, name in found)
 
 
 def read_named_texts(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[Named, ...]:
     """Read the values of an option such as ``--span-text S0=text``."""
-    return tuple(Named(*pair) for pair in _read_named(ctx, param, values, 'S0="text"'))
+    return tuple(_read_named(ctx, param, values, 'S0="text"'))
 
 
 def _read_named(
@@ -69,7 +60,10 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
         OSError: If a file cannot be read.
     """
     found = [] if listed is None else read_spans_file(listed)
-    return found + [{"sid": each.sid, "text": _text(each.value)} for each in named]
+    return found + [
+        {"sid": sid, "text": value if isinstance(value, str) else read_text(value)}
+        for sid, value in named
+    ]
 
 
 def read_spans_file(path: Path) -> list[object]:
@@ -95,7 +89,3 @@ def read_trace(path: Path) -> object:
         InputError: If the file is no JSON.
     """
     return read_json(path, wanted='[{"idx": 0, "claim": "...", "cites": ["S0"]}]')
-
-
-def _text(value: str | Path) -> str:
-    return value if isinstance(value, str) else read_text(value)

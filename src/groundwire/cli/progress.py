@@ -4,8 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -52,25 +51,6 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
             drawn.update(task, completed=line, rows=count_rows(n_rows), rate=f"{rate:.1f}")
 
         yield draw
-
-
-@contextmanager
-def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show the progress of a run while the block runs.
-
-    The block gets a function to call with the number of things that are done, and the total number
-    (``None`` if it is unknown).
-
-    Args:
-        what: Name of one thing, such as ``row``.
-    """
-    if not sys.stderr.isatty():
-        say = lines()
-        yield lambda done, total: say(lambda: count_of(done, what))
-        return
-    with bar("{task.percentage:>3.0f}%", "{task.completed:,}") as drawn:
-        update: Callable[..., Any] = partial(drawn.update, drawn.add_task("", total=None))
-        yield lambda done, total: update(completed=done, total=total)
 
 
 @contextmanager

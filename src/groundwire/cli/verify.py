@@ -146,21 +146,19 @@ def verify(
         raise click.UsageError(
             "There is no evidence. Give --span ID=FILE, --span-text ID=TEXT or --spans FILE."
         )
-    files = [Path(each.value) for each in span]
+    files = [Path(file) for _, file in span]
     refuse_shared_stdin([answer_file, trace, listed, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
     from groundwire.render.verification import report_to_terminal
     from groundwire.text.screen import visible
+    from groundwire.verify.subject import AnswerSubject, TraceSubject
 
-    job = Job(
-        answer=read_text_option(answer, answer_file, "--answer", "--answer-file"),
-        steps=None if trace is None else read_trace(trace),
-        spans=read_evidence(listed, [*span, *span_text]),
-        with_citations=citations,
-    )
-    report = job.run(settings)
+    text = read_text_option(answer, answer_file, "--answer", "--answer-file")
+    subject: Subject = AnswerSubject(text) if trace is None else TraceSubject(read_trace(trace))
+    spans = read_evidence(listed, [*span, *span_text])
+    report = verified(settings, subject, spans, with_citations=citations)
     if html is not None:
-        html.write_text(job.page(report), encoding="utf-8")
+        html.write_text(page_of(report, spans), encoding="utf-8")
     if report.error is not None and not as_json:
         click.echo(f"error: {visible(report.error)}", err=True)
     else:
@@ -173,52 +171,39 @@ def verify(
     ctx.exit(status_of(report))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A verification to run.
+def verified(
+    settings: "Verify", subject: "Subject", spans: list[object], *, with_citations: bool
+) -> "VerificationReport":
+    """Verify an answer or a trace, and return the report.
 
-    Attributes:
-        answer: The answer; ``None`` if there are steps.
-        steps: The steps of a trace; ``None`` if there is an answer.
+    Args:
+        settings: The settings in effect.
+        subject: The answer or the trace.
         spans: The spans of evidence, as the user wrote them.
         with_citations: Whether the citations are checked as well.
     """
+    from groundwire.verify.run import run
+    from groundwire.verify.settings import arguments_of
 
-    answer: str | None
-    steps: object
-    spans: list[object]
-    with_citations: bool
+    arguments = arguments_of(settings)
+    verifier = arguments.pop("verifier")
+    report = run(subject, spans, arguments, verifier, with_citations=with_citations)
+    if report.error is None and not report.summary["claims_total"]:
+        # The library accepts a trace without steps, but exit status 0 would look like a pass.
+        return replace(report, error=_NO_STEPS, error_type="no_claims")
+    return report
 
-    def run(self, settings: "Verify") -> "VerificationReport":
-        """Verify the answer or trace, and return the report."""
-        from groundwire.verify.run import run
-        from groundwire.verify.settings import arguments_of
 
-        arguments = arguments_of(settings)
-        verifier = arguments.pop("verifier")
-        report = run(
-            self._subject(), self.spans, arguments, verifier, with_citations=self.with_citations
-        )
-        if report.error is None and not report.summary["claims_total"]:
-            # The library accepts a trace without steps, but exit status 0 would look like a pass.
-            return replace(report, error=_NO_STEPS, error_type="no_claims")
-        return report
+def page_of(report: "VerificationReport", spans: list[object]) -> str:
+    """Return the report as a page, with the evidence if it could be read."""
+    from groundwire.render.verification_page import report_to_html
+    from groundwire.verify.errors import NotVerifiedError
+    from groundwire.verify.spans import read_spans
 
-    def page(self, report: "VerificationReport") -> str:
-        """Return the report as a page, with the evidence if it could be read."""
-        from groundwire.render.verification_page import report_to_html
-        from groundwire.verify.errors import NotVerifiedError
-        from groundwire.verify.spans import read_spans
-
-        try:
-            return report_to_html(report, read_spans(self.spans))
-        except NotVerifiedError:
-            return report_to_html(report)
-
-    def _subject(self) -> "Subject":
-        from groundwire.verify.subject import AnswerSubject, TraceSubject
-
-        return AnswerSubject(self.answer) if self.steps is None else TraceSubject(self.steps)
+    try:
+        return report_to_html(report, read_spans(spans))
+    except NotVerifiedError:
+        return report_to_html(report)
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":

@@ -46,7 +46,6 @@ class ScoreInterval:
         low: Lower end; ``nan`` if there are fewer contexts than :data:`MIN_CONTEXTS`, all resamples
             have the same score, or the score is undefined in all of them.
         high: Upper end; ``nan`` where ``low`` is.
-        level: Confidence level, such as 0.95.
         n_undefined: Number of resamples in which the score is undefined; the interval leaves them
             out.
     """
@@ -54,7 +53,6 @@ class ScoreInterval:
     value: float
     low: float
     high: float
-    level: float = 0.95
     n_undefined: int = 0
 
 
@@ -242,9 +240,7 @@ class Replicates:
             outside = (1 - level) / 2
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
         n_undefined = self.draws.size - known.size
-        return ScoreInterval(
-            value=self.value, low=low, high=high, level=level, n_undefined=n_undefined
-        )
+        return ScoreInterval(value=self.value, low=low, high=high, n_undefined=n_undefined)
 
     @property
     def _n_contexts(self) -> int:
@@ -267,7 +263,7 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
         level: The confidence level, in (0, 1).
     """
     if not n:
-        return ScoreInterval(value=nan, low=nan, high=nan, level=level)
+        return ScoreInterval(value=nan, low=nan, high=nan)
     z, share = NormalDist().inv_cdf((1 + level) / 2), n_right / n
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -276,7 +272,7 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     # rounding error.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
-    return ScoreInterval(value=share, low=low, high=high, level=level)
+    return ScoreInterval(value=share, low=low, high=high)
 
 
 def difference(first: Replicates, second: Replicates) -> Replicates:

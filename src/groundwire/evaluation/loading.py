@@ -147,14 +147,10 @@ class DifferentDetectorError(InputError):
     """The results to continue were made by another detector, or at another threshold."""
 
     def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
-        super().__init__(output, before, now)
-        self.output, self.before, self.now = output, before, now
-
-    def __str__(self) -> str:
-        return (
-            f"{self.output} was made by {_describe(self.before)}, and the detector is now "
-            f"{_describe(self.now)}: one file would mix them. Continue with the options of the "
-            "first run, name another --output, or start over with --force in place of --resume."
+        super().__init__(
+            f"{output} was made by {_describe(before)}, and the detector is now {_describe(now)}: "
+            "one file would mix them. Continue with the options of the first run, name another "
+            "--output, or start over with --force in place of --resume."
         )
 
 

@@ -48,9 +48,6 @@ _SLACK = 1e-9
 class RegressError(InputError):
     """Two evaluations cannot be compared."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck:

@@ -6,9 +6,7 @@ is judged again.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -25,118 +23,81 @@ from groundwire.text.files.writing import Writer, drop_cut_line, keep_lines
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of results, as :meth:`ResultsFile.header` does."""
-    return ResultsFile(path).header()
+    """Read the header of results, or make one for the output of ``groundwire check --batch``.
+
+    Raises:
+        ResultsError: If the first line is no header.
+    """
+    with open_lines(path) as lines:
+        first = next(iter(lines), b"")
+        if not _is_of_batch(first):
+            return _header(path, first)
+        try:
+            return Header.of_batch(map(json.loads, chain([first], lines)))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ResultsError(path, None, f"it has no results ({error})") from error
 
 
 def read_judged(path: Path) -> Iterator[JudgedRow]:
-    """Read the rows of results, as :meth:`ResultsFile.rows` does."""
-    return ResultsFile(path).rows()
+    """Yield the rows of results, one by one.
+
+    An incomplete last line is ignored. The output of ``groundwire check --batch`` can be read as
+    results too, although it has no header and its rows have no labels.
+
+    Raises:
+        ResultsError: If a line is no row of results.
+    """
+    with open_lines(path) as lines:
+        is_of_batch = False
+        try:
+            for number, line in enumerate(lines, 1):
+                is_of_batch = is_of_batch or (number == 1 and _is_of_batch(line))
+                if is_of_batch and line.endswith(b"\n"):
+                    yield _row(path, number, line, read=JudgedRow.from_batch)
+                elif number == 1:
+                    _header(path, line)
+                elif line.endswith(b"\n"):
+                    yield _row(path, number, line)
+        except DAMAGE:
+            return
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
-    """Prepare a results file to be continued.
+    """Prepare a results file to be continued: cut off an incomplete last line.
+
+    Args:
+        path: The file, which need not exist.
+        header: Header of the run that continues the file.
 
     Returns:
         Number → fingerprint of each row that has a result.
 
     Raises:
-        ResultsError: As :meth:`ResultsFile.done`, or if two results have the same row number.
+        ResultsError: If the file has no results, results from other data, or two results with the
+            same row number.
         DifferentDetectorError: If another detector made the results.
+        WrittenError: If the content is gzip and the name does not say so, or the other way round.
     """
     found: dict[int, str] = {}
-    for row, sha256 in ResultsFile(path).done(header):
-        if row in found:
-            raise ResultsError(path, None, f"row {row:,} is there twice")
-        found[row] = sha256
+
+    def take(number: int, line: bytes) -> None:
+        if number == 1:
+            require_same(path, _header(path, line), header)
+            return
+        row = _row(path, number, line)
+        if row.row in found:
+            raise ResultsError(path, None, f"row {row.row:,} is there twice")
+        found[row.row] = row.sha256
+
+    if path.exists():
+        drop_cut_line(path, take)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsFile:
-    """A file of results. An incomplete last line is ignored.
-
-    The output of ``groundwire check --batch`` can be read as results too, although it has no header
-    and its rows have no labels.
-    """
-
-    path: Path
-
-    def header(self) -> Header:
-        """Read the header, or make one for the output of ``groundwire check --batch``.
-
-        Raises:
-            ResultsError: If the first line is no header.
-        """
-        with open_lines(self.path) as lines:
-            first = next(iter(lines), b"")
-            if not _is_of_batch(first):
-                return _header(self.path, first)
-            try:
-                return Header.of_batch(map(json.loads, chain([first], lines)))
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ResultsError(self.path, None, f"it has no results ({error})") from error
-
-    def rows(self) -> Iterator[JudgedRow]:
-        """Yield the rows, one by one.
-
-        Raises:
-            ResultsError: If a line is no row of results.
-        """
-        with open_lines(self.path) as lines:
-            is_of_batch = False
-            try:
-                for number, line in enumerate(lines, 1):
-                    is_of_batch = is_of_batch or (number == 1 and _is_of_batch(line))
-                    if is_of_batch and line.endswith(b"\n"):
-                        yield _row(self.path, number, line, read=JudgedRow.from_batch)
-                    elif number == 1:
-                        _header(self.path, line)
-                    elif line.endswith(b"\n"):
-                        yield _row(self.path, number, line)
-            except DAMAGE:
-                return
-
-    def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Cut off an incomplete last line, and return number and fingerprint of each row.
-
-        Args:
-            header: Header of the run that continues the file.
-
-        Raises:
-            ResultsError: If the file has no results, or results from other data.
-            DifferentDetectorError: If another detector made the results.
-            WrittenError: If the content is gzip and the name does not say so, or the other way
-                round.
-        """
-        found: list[tuple[int, str]] = []
-
-        def take(number: int, line: bytes) -> None:
-            if number == 1:
-                require_same(self.path, _header(self.path, line), header)
-            else:
-                row = _row(self.path, number, line)
-                found.append((row.row, row.sha256))
-
-        if self.path.exists():
-            drop_cut_line(self.path, take)
-        return found
-
-    def drop_failed(self) -> None:
-        """Rewrite the file without the rows of failed checks and unreadable data."""
-        if self.path.exists():
-            keep_lines(self.path, lambda n, line: n == 1 or _row(self.path, n, line).error is None)
-
-    @contextmanager
-    def writer(self, header: Header, *, replace: bool) -> Iterator["RowWriter"]:
-        """Open the file to append rows.
-
-        Args:
-            header: The header, which is written if the file is empty.
-            replace: Whether earlier results are deleted first.
-        """
-        with self.path.open("wb" if replace else "ab") as stream:
-            yield RowWriter(stream, header)
+def drop_failed(path: Path) -> None:
+    """Rewrite a results file without the rows of failed checks and unreadable data."""
+    if path.exists():
+        keep_lines(path, lambda n, line: n == 1 or _row(path, n, line).error is None)
 
 
 class RowWriter:

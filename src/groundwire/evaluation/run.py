@@ -13,7 +13,7 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, ResultsError
 from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.evaluation.results_file import ResultsFile, resume
+from groundwire.evaluation.results_file import RowWriter, drop_failed, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
 #: A function that is called with the number of rows done, including those of earlier runs.
@@ -77,19 +77,19 @@ def run(
     judge = judging if callable(judging) else here(judging)
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")
-    results = ResultsFile(output)
     if retry_failed and not replace:
         resume(output, header)  # refuses results that cannot be continued
-        results.drop_failed()
+        drop_failed(output)
     done: Mapping[int, str] = {} if replace else resume(output, header)
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
     blocks = in_contexts(remaining, block_rows)
     first = [*islice(blocks, 1)]  # errors of the data are raised before the file is created
     with (
-        results.writer(header, replace=replace) as writer,
+        output.open("wb" if replace else "ab") as stream,
         closing(judge(chain(first, blocks))) as batches,
     ):
+        writer = RowWriter(stream, header)
         for judged in batches:
             for row in judged:
                 writer.write(row)

@@ -84,10 +84,10 @@ def hub(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.merge
 def test_the_files_of_a_split_come_from_the_hub_with_their_commit(hub: str, cache: Path) -> None:
     found = bench("halubench")
-    fetched = fetch(found, "test", endpoint=hub)
-    assert fetched.commit == COMMIT
-    assert fetched.folder.is_relative_to(cache)
-    files = found.find(fetched.folder, "test")
+    folder = fetch(found, "test", endpoint=hub)
+    assert folder.name == COMMIT
+    assert folder.is_relative_to(cache)
+    files = found.find(folder, "test")
     assert [file.name for file in files] == [Path(NAME).name]
     assert len(answers(found.read(files, "test"))) == 2
 

@@ -67,10 +67,8 @@ def violations(
     return n_wrong, n_made
 
 
-@pytest.mark.parametrize(
-    "share",
-    [0.5, pytest.param(0.0, marks=pytest.mark.merge), pytest.param(0.95, marks=pytest.mark.merge)],
-)
+@pytest.mark.merge
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
 def test_the_false_block_rate_is_kept_as_often_as_stated(share: float) -> None:
     def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 150, 4, share)

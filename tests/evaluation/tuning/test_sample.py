@@ -53,6 +53,7 @@ def test_below_the_threshold_of_the_run_there_is_none_to_choose() -> None:
     assert ThresholdCandidates.of(SIMILARITY).values.min() == 0.001
 
 
+@pytest.mark.merge
 def test_a_run_decides_as_another_would_at_any_threshold_from_its_own_on(
     detector: Detector,
 ) -> None:

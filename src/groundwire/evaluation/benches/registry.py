@@ -128,16 +128,6 @@ BENCHES = _benches()
 class UnknownBenchError(InputError):
     """There is no benchmark of this name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-    def __str__(self) -> str:
-        return (
-            f"There is no benchmark {self.name!r}. There are {', '.join(BENCHES)}; "
-            "groundwire evaluate scores any other labelled data."
-        )
-
 
 def bench(name: str) -> Bench:
     """Find a benchmark by its name; case does not matter.
@@ -147,5 +137,8 @@ def bench(name: str) -> Bench:
     """
     found = BENCHES.get(name.lower())
     if found is None:
-        raise UnknownBenchError(name)
+        raise UnknownBenchError(
+            f"There is no benchmark {name!r}. There are {', '.join(BENCHES)}; "
+            "groundwire evaluate scores any other labelled data."
+        )
     return found

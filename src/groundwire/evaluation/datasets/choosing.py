@@ -18,14 +18,6 @@ _SEED = 0
 class NoSuchTaskError(InputError):
     """Some of the tasks that were asked for are in no row of the data."""
 
-    def __init__(self, asked: Collection[str], there: Collection[str]) -> None:
-        super().__init__(asked, there)
-        self.asked, self.there = asked, there
-
-    def __str__(self) -> str:
-        asked, there = (", ".join(map(repr, sorted(names))) for names in (self.asked, self.there))
-        return f"No row has the task {asked}. Tasks in the data: {there or 'none'}."
-
 
 def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None) -> Read:
     """Choose rows of a table.
@@ -62,7 +54,8 @@ def _require_tasks(read: Read, tasks: Collection[str]) -> None:
         missing -= there
         if not missing:
             return
-    raise NoSuchTaskError(missing, there - {""})
+    asked, known = (", ".join(map(repr, sorted(names))) for names in (missing, there - {""}))
+    raise NoSuchTaskError(f"No row has the task {asked}. Tasks in the data: {known or 'none'}.")
 
 
 def _of_tasks(read: Read, tasks: Collection[str]) -> Iterator[AnyRow]:

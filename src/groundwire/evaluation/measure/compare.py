@@ -19,9 +19,6 @@ _N_FLIPS = 20_000
 class CompareError(InputError):
     """Two sets of answers cannot be compared."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 def compare(
     before: Path, now: Path, *, first: str | None = None, second: str | None = None
@@ -48,7 +45,7 @@ def compare(
         raise CompareError("Name both models of the file.")
     was = read_verdicts(before)
     is_ = was if is_same else read_verdicts(now)
-    if was.detector != is_.detector:
+    if was.header.detector != is_.header.detector:
         raise CompareError(
             "The answers were judged by another detector, at another threshold, or explained by "
             "another model: a difference would say nothing of the models. Judge both alike."

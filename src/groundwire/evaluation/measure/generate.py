@@ -41,12 +41,8 @@ class StoppedError(GroundwireError):
     """A run ended early, after a final failure or too many failures in a row."""
 
     def __init__(self, n: int, problem: str) -> None:
-        super().__init__(n, problem)
-        self.n, self.problem = n, problem
-
-    def __str__(self) -> str:
-        calls = "The last call failed" if self.n == 1 else f"The last {self.n} calls failed"
-        return f"{calls}: {self.problem} The same command goes on from here."
+        calls = "The last call failed" if n == 1 else f"The last {n} calls failed"
+        super().__init__(f"{calls}: {problem} The same command goes on from here.")
 
 
 class Asks(Protocol):

@@ -1,14 +1,14 @@
 """Reads the verdicts of a results file, reduced to what rates and comparisons need."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from groundwire.detection.values import DetectorInfo, Label, Outcome
+from groundwire.detection.values import Label, Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
-from groundwire.evaluation.results_file import ResultsFile
+from groundwire.evaluation.results_file import read_header, read_judged
 
 #: The outcome of an answer that could not be read, generated or checked.
 FAILED = "failed"
@@ -22,14 +22,6 @@ VERDICTS = OUTCOMES[:2]
 
 class NoColumnError(InputError):
     """No row has the column to group by."""
-
-    def __init__(self, column: str, columns: Collection[str]) -> None:
-        super().__init__(column, columns)
-        self.column, self.columns = column, tuple(sorted(columns))
-
-    def __str__(self) -> str:
-        shown = ", ".join(repr(each[:80]) for each in self.columns[:50])
-        return f"No row has the column {self.column[:80]!r} of --by. There are: {shown or 'none'}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +95,6 @@ class Verdicts:
     header: Header
     verdicts: Sequence[JudgedAnswer]
 
-    @property
-    def detector(self) -> DetectorInfo:
-        """The detector that judged the answers."""
-        return self.header.detector
-
 
 def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
     """Read the verdicts of a results file.
@@ -120,16 +107,19 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
         ResultsError: If the file is no results file, or has no rows.
         NoColumnError: If no row has the column ``by``.
     """
-    results, found, columns = ResultsFile(path), [], dict[str, None]()
+    found, columns = [], set[str]()
     with requiring_results(path):
-        header = results.header()
-        for row in results.rows():
-            columns |= dict.fromkeys(row.columns)
+        header = read_header(path)
+        for row in read_judged(path):
+            columns.update(row.columns)
             found.append(JudgedAnswer.of(row, by))
     if not found:
         raise ResultsError(path, None, "it has no rows")
     if by is not None and by not in columns:
-        raise NoColumnError(by, columns)
+        shown = ", ".join(repr(each[:80]) for each in sorted(columns)[:50])
+        raise NoColumnError(
+            f"No row has the column {by[:80]!r} of --by. There are: {shown or 'none'}."
+        )
     return Verdicts(header=header, verdicts=sorted(found, key=lambda each: each.row))
 
 

@@ -26,7 +26,7 @@ from math import ceil
 
 import numpy as np
 
-from groundwire.evaluation.metrics import Bools, Floats
+from groundwire.evaluation.metrics import Bools, Floats, ratios
 from groundwire.evaluation.tuning.binomial import (
     least_trials,
     lower_tail,
@@ -119,7 +119,7 @@ def guarantee(
         )
         start = _easiest(*choosing, 1 - target.value)
         flagged = flagged_at(entries, n_thresholds)
-        lost = shares(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
+        lost = ratios(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
         found = _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
         return _with_set_aside(found, len(np.unique(sample.contexts[entries < n_thresholds])))
     # Without a verdict, a hallucinated answer counts as missed, and a grounded one does not count.
@@ -130,7 +130,7 @@ def guarantee(
     flagged = flagged_at(entries[drawn], n_thresholds)
     trials = np.full(n_thresholds, len(drawn))
     order = np.arange(n_thresholds)
-    share = shares(flagged_at(entries[counts], n_thresholds), np.full(n_thresholds, counts.sum()))
+    share = ratios(flagged_at(entries[counts], n_thresholds), np.full(n_thresholds, counts.sum()))
     if target.aim is Aim.RECALL:
         return _test(trials - flagged, trials, 1 - share, order[::-1], target, alpha)
     return _test(flagged, trials, share, order, target, alpha)
@@ -144,12 +144,6 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
         n_thresholds: Number of thresholds.
     """
     return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
-
-
-def shares(part: Ints, whole: Ints) -> Floats:
-    """Divide each part by its whole; ``nan`` where the whole is 0."""
-    ratios: Floats = np.full(len(whole), np.nan)
-    return np.divide(part, whole, out=ratios, where=whole > 0)
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:

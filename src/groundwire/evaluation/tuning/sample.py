@@ -31,9 +31,6 @@ THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]
 class SampleError(InputError):
     """No threshold can be chosen by a results file, for instance because no answer has a label."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdCandidates:
