@@ -182,11 +182,11 @@ class HeldEvidence:
             text, session=call.session, handle=own.evidence, note=own.note or "", place=place
         )
         data: dict[str, Any] = {"span": span.to_dict()}
-        told = f"Held as {span_line(span)}. Cite it as [{span.sid}]."
+        text_shown = f"Held as {span_line(span)}. Cite it as [{span.sid}]."
         if handle is not None:
             data["evidence"] = handle
-            told += f" Pass evidence={handle!r} with later calls."
-        return ToolResult(data=data, text=told)
+            text_shown += f" Pass evidence={handle!r} with later calls."
+        return ToolResult(data=data, text=text_shown)
 
     def _held(self, call: Call, own: HandleInput) -> tuple[HeldSpan, ...]:
         store = self._store(call, own)

@@ -38,13 +38,19 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         ModelError: If the embedded model cannot be used.
     """
     if settings.verifier == OPENAI:
-        from groundwire.verify.endpoint import OPENAI_URL, open_endpoint
+        from groundwire.verify.client import ChatClient
+        from groundwire.verify.endpoint import MAX_RETRIES, OPENAI_URL
         from groundwire.verify.openai import OpenAIVerifier
 
         key = wanted_key(settings, os.environ)
         url = wanted_url(settings, "base_url", os.environ) or OPENAI_URL
-        with open_endpoint(
-            base_url=url, api_key=key, timeout_s=settings.timeout_s, scope=scope
+        with ChatClient(
+            base_url=url,
+            api_key=key,
+            timeout_s=settings.timeout_s,
+            max_retries=MAX_RETRIES,
+            what="The openai verifier",
+            scope=scope,
         ) as endpoint:
             yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
     else:

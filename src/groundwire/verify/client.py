@@ -7,7 +7,6 @@ keep its caller waiting for ever. Here each try has a deadline for the whole rep
 import time
 from collections.abc import Mapping
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Self
 
 from groundwire.config.kinds import is_loopback
@@ -74,12 +73,7 @@ class ChatClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     def create(self, body: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from groundwire.verify.client import NO_LOGPROBS, ChatClient, call_failure
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.logprobs import TokenPosition
 from groundwire.verify.prompts import Prompt
-from groundwire.verify.verifier import FailureKind, Scope
+from groundwire.verify.verifier import FailureKind
 
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
@@ -43,22 +43,6 @@ class Completion:
     positions: tuple[TokenPosition, ...]
     prompt_tokens: int
     completion_tokens: int
-
-
-def open_endpoint(*, base_url: str, api_key: str, timeout_s: float, scope: Scope) -> ChatClient:
-    """Open the endpoint of the verifier ``openai``.
-
-    Raises:
-        MissingExtraError: If the official client is not installed.
-    """
-    return ChatClient(
-        base_url=base_url,
-        api_key=api_key,
-        timeout_s=timeout_s,
-        max_retries=MAX_RETRIES,
-        what="The openai verifier",
-        scope=scope,
-    )
 
 
 def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Verify) -> Completion:

@@ -51,10 +51,10 @@ def readout(written: TokenPosition) -> Readout:
     all, a verdict that was not written may have any probability.
     """
     top = written.top_logprobs or ()
-    told = (*top, written) if written.token not in {each.token for each in top} else top
-    rest = max(0.0, 1.0 - fsum(_p(each.logprob) for each in told))
+    listed = (*top, written) if written.token not in {each.token for each in top} else top
+    rest = max(0.0, 1.0 - fsum(_p(each.logprob) for each in listed))
     found: dict[Verdict, float] = {}
-    for each in told:
+    for each in listed:
         verdict = verdict_of(each.token)
         if verdict is not None:
             found[verdict] = found.get(verdict, 0.0) + _p(each.logprob)

@@ -227,10 +227,10 @@ def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -
 
     It does if it has at least as many claims, or if its claims contain the text of each claim.
     """
-    told = _squeezed(" ".join(each.claim.raw_text for each in read))
+    reported = _squeezed(" ".join(each.claim.raw_text for each in read))
     # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(
-        _squeezed(each.raw_text) in told or _squeezed(each.text) in told for each in claims
+        _squeezed(each.raw_text) in reported or _squeezed(each.text) in reported for each in claims
     )
 
 

@@ -71,6 +71,7 @@ _HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.merge  # every piece takes about a second
 @pytest.mark.parametrize("piece", _HOSTILE)
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     def seconds(length: int) -> float:

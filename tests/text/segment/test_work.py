@@ -43,6 +43,7 @@ def calls(text: str, size: int) -> int:
     return count
 
 
+@pytest.mark.merge  # counting the calls is slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_work_grows_no_faster_than_the_text(unit: str) -> None:
     for size in (1, 10_000):
