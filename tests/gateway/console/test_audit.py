@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from groundwire.control.audit import AuditText, Keeping, response_events
 from groundwire.control.audit.detail import detail_of
 from groundwire.control.audit.redact import Redaction
 from groundwire.gateway.console.stored_answer import stored_view
+from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import BLOCK, checked, checked_by, unverified
 from tests.gateway.console.desk import Desk, desk
 from tests.pipeline.chats import EXPLAINER, asked
@@ -69,6 +71,16 @@ def test_events_are_found(anna: Desk, query: str, expected: list[str]) -> None:
     assert traces(anna, query) == expected
 
 
+def test_the_worst_answer_comes_first_if_that_is_asked_for(tmp_path: Path) -> None:
+    with desk(tmp_path, is_local_demo=True) as own:
+        for trace, doubtful in (("t1", ("1950", "500")), ("t2", ("1950",)), ("t3", ())):
+            answers = checked(judge=FixedJudge(doubtful=dict.fromkeys(doubtful, 0.9)))
+            events = response_events(answers, tenant="acme", trace_id=trace)
+            own.run(own.control.audit.settle(events))
+        assert traces(own, "?outcome=hallucinated") == ["t2", "t1"]
+        assert traces(own, "?order=worst") == ["t1", "t2"]
+
+
 def test_a_time_that_is_none_is_told(anna: Desk) -> None:
     answer = anna.get("/audit?since=soon")
     assert (answer.status_code, "&#39;soon&#39; is no time." in answer.text) == (400, True)
@@ -88,6 +100,7 @@ def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) ->
     page = event_page(anna, "t1")
     assert '<mark class="contradicted" id="mark-1"' in page
     assert 'class="evidence" id="evidence-1"' in page
+    assert "Judge its findings" in page
     for part in ("Taken for evidence", "Time of the check", "path checked", "is-block", "Why"):
         assert part in page
 

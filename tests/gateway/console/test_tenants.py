@@ -29,7 +29,7 @@ def anna(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 def make(anna: Desk, id_: str) -> str:
     answer = anna.post("/tenants", {"id": id_, "name": ""})
-    assert answer.headers["location"] == f"/console/tenants/{id_}?done=saved"
+    assert answer.headers["location"] == f"/console/tenants/{id_}?done=made"
     return f"/tenants/{id_}"
 
 

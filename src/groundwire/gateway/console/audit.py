@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from starlette.responses import Response
 from starlette.routing import Route
 
+from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.trail import SEARCHED, Filter
+from groundwire.control.review.answers import distance_of
 from groundwire.detection.values import Outcome
 from groundwire.gateway.admin import trail
 from groundwire.gateway.console.stored_answer import stored_view
@@ -33,8 +35,13 @@ _OUTCOMES = {
     ),
 }
 
+#: The most hallucinated answers that are read to put the worst ones first.
+_RANKED = 500
+_SHOWN = 50
+_WORST = "worst"
+
 _FIELDS = (
-    *("when", "since", "until", "tenant", "type", "outcome"),
+    *("order", "when", "since", "until", "tenant", "type", "outcome"),
     *("action", "severity", "model", "trace_id", "text"),
 )
 
@@ -43,14 +50,21 @@ async def _list(visit: Visit) -> Response:
     await trail.require_stored(visit.request)
     # Not every database takes a NUL.
     asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
+    is_worst_first = asked["order"] == _WORST
+    if is_worst_first:
+        asked["outcome"] = Outcome.HALLUCINATED
     page = await visit.control.trail.page(
-        _filter(asked), cursor=visit.query.get("cursor"), limit=50
+        _filter(asked),
+        cursor=visit.query.get("cursor"),
+        limit=_RANKED if is_worst_first else _SHOWN,
     )
+    events = sorted(page.events, key=_badness, reverse=True) if is_worst_first else page.events
     return visit.page(
         "audit",
         asked=asked,
-        events=[(each, _summary(each)) for each in page.events],
-        next=page.next,
+        events=[(each, _summary(each)) for each in events[:_SHOWN]],
+        n_ranked=len(events) if is_worst_first else 0,
+        next=None if is_worst_first else page.next,
         is_cut=page.is_cut,
         searched=SEARCHED,
         times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday"},
@@ -98,6 +112,14 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     )
 
 
+def _badness(record: FoundRecord) -> tuple[float, ...]:
+    """Return the greatest severity in an answer, then the number of its unsupported spans."""
+    payload = record.event["payload"]
+    values = payload if isinstance(payload, Mapping) else {}
+    numbers = (values.get("max_severity"), values.get("unsupported_span_count"))
+    return tuple(each if isinstance(each, int | float) else 0 for each in numbers)
+
+
 def _moment(text: str) -> datetime | None:
     if not text:
         return None
@@ -137,6 +159,7 @@ async def _show(visit: Visit) -> Response:
     if found is None:
         raise trail.unknown_event()
     detail = found.detail or {}
+    can_review = visit.person is not None and visit.person.may(AccountRole.REVIEWER)
     return visit.page(
         "event",
         title=f"{found.event['type']} of {found.event['tenant']}",
@@ -145,6 +168,7 @@ async def _show(visit: Visit) -> Response:
         detail=detail,
         view=stored_view(detail) if detail else None,
         recorded=json.dumps(found.event, indent=2, ensure_ascii=False),
+        can_judge=can_review and distance_of(found.detail) is not None,
         in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
 

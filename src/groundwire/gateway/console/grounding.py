@@ -14,7 +14,7 @@ from groundwire.control.tenants.record import TenantRecord
 
 #: The fields that most tenants need; the others are folded away.
 MAIN = (
-    *("enabled", "action", "detector", "operating_point", "similarity_threshold"),
+    *("enabled", "action", "operating_point", "detector"),
     *("max_sources", "max_source_chars", "on_error", "release"),
 )
 
@@ -33,8 +33,8 @@ class FormField:
         inherited: The value that holds if the tenant has none of its own.
         options: All valid values, if they can be listed.
         suggestions: Valid values to suggest, where numbers or other texts are valid too.
-        legal: Describes the valid values, after the words "must be"; empty if ``options`` or
-            ``suggestions`` has values.
+        legal: Describes the valid values, after the words "must be"; empty if ``options`` has
+            values.
         warning: Why the tenant's stored value is not valid; empty if it is.
         problem: Why the value that was sent is refused; empty if it is not.
     """
@@ -163,5 +163,5 @@ def _control(config: Config, name: str) -> dict[str, Any]:
     if all("enum" in each for each in branches):
         return {"options": words}
     if words:
-        return {"suggestions": words}
+        return {"suggestions": words, "legal": KINDS[name].legal}
     return {"legal": KINDS[name].legal}

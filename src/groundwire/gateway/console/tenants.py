@@ -65,7 +65,7 @@ async def _create(visit: Visit) -> Response:
         )
     except TenantError as error:
         return await _list(visit, status=admin_problem(error).status, problem=str(error))
-    return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
+    return RedirectResponse(tenant_path(id_, "?done=made"), 303)
 
 
 async def _show(visit: Visit) -> Response:

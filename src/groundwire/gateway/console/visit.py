@@ -139,6 +139,7 @@ SECTIONS = (
 #: The message to show after a change, by the value of ``done`` in the query of the URL.
 DONE = {
     "saved": "Saved. It holds from now on.",
+    "made": "The tenant is made. Clients can use it once it has a key: see Keys.",
     "same": "Nothing was changed.",
     "labelled": "Your labels are stored.",
     "removed": "Removed.",
