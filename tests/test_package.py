@@ -34,6 +34,7 @@ NAMES = [
     "Stream",
     "audit_trace_budget",
     "detect_hallucination",
+    "wrap",
 ]
 #: Modules that importing the package, or showing the help of the command line, must not import.
 HEAVY = (

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.compat.clients import wrap
     from groundwire.detection.example import Example, Source
     from groundwire.detection.values import (
         Claim,
@@ -50,6 +51,7 @@ __all__ = [
     "Stream",
     "audit_trace_budget",
     "detect_hallucination",
+    "wrap",
 ]
 
 _HOMES = {
@@ -62,6 +64,7 @@ _HOMES = {
     "Stream": "stream",
     "audit_trace_budget": "verify.detect",
     "detect_hallucination": "verify.detect",
+    "wrap": "compat.clients",
 }
 
 

@@ -68,7 +68,7 @@ class Verdict:
         """The unsupported words with the nearest evidence, or why the answer was not checked."""
         checked, detection = self.checked, self.checked.detection
         if self.passed:
-            return "The evidence supports every statement."
+            return "No unsupported words found."
         if self.passed is None:
             details = [self.problem or checked.reason or ""]
             details += describe_reasons(detection.coverage) if detection else []
@@ -159,6 +159,23 @@ class Checks:
         except InputError as error:
             return self.unread(answer, error)
         return Verdict(checked=pipeline.check(context, answer))
+
+    def completion(self, body: Mapping[str, Any], completion: object) -> Verdict:
+        """Check the answers of a chat completion, and return the worst verdict.
+
+        Args:
+            body: The request, as for :meth:`chat`.
+            completion: The response, as :func:`json.loads` gives it.
+        """
+        pipeline = self.pipeline
+        try:
+            context = pipeline.open(body)
+            found = pipeline.check_response(context, completion).answers
+        except InputError as error:
+            return self.unread("", error)
+        order = list(Outcome).index
+        checked = min(found, key=lambda each: order(each.outcome), default=None)
+        return Verdict(checked=checked or pipeline.check(context, ""))
 
     def unread(self, answer: str | None, error: Exception) -> Verdict:
         """Return the verdict on an answer whose evidence cannot be read: it is not checked."""

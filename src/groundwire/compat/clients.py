@@ -1,0 +1,228 @@
+"""Checks the answers that the Python clients of OpenAI and Anthropic get: :func:`wrap`."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any, TypeVar
+
+from groundwire.compat.verdict import Checks, Verdict
+from groundwire.errors import GroundwireError
+from groundwire.pipeline import Pipeline
+
+Client = TypeVar("Client")
+Data = Mapping[str, Any]
+
+
+class AnswerWithheldError(GroundwireError):
+    """A wrapped client got an answer that it withholds.
+
+    Attributes:
+        verdict: The verdict on the answer.
+        response: The response of the client; ``None`` at the end of a stream.
+    """
+
+    def __init__(self, verdict: Verdict, response: object = None) -> None:
+        self.verdict, self.response = verdict, response
+        super().__init__(f"The answer is withheld. {verdict.reason}")
+
+
+def wrap(
+    client: Client,
+    *,
+    block: bool = False,
+    block_unchecked: bool = False,
+    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    pipeline: Pipeline | None = None,
+) -> Client:
+    """Return a copy of a client that checks answers against what their requests give the model.
+
+    Chat completions, responses and messages are checked, whole or streamed. A response then has
+    its :class:`Verdict` as the attribute ``groundwire``, and a stream has it after its last event.
+    Of several choices it is the worst verdict.
+
+    Args:
+        client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
+        block: Whether an unsupported answer raises :class:`AnswerWithheldError`. The words of a
+            stream have left before.
+        block_unchecked: With ``block``, whether answers that could not be checked raise it too.
+        on_verdict: Called with each verdict, before an error is raised.
+        pipeline: The pipeline that checks; by default one with the default configuration.
+
+    Raises:
+        TypeError: If the client is of another package.
+        GroundwireError: If a model cannot be loaded.
+    """
+    if not all(callable(getattr(client, name, None)) for name in ("post", "copy")):
+        kind = f"{type(client).__module__}.{type(client).__qualname__}"
+        raise TypeError(f"wrap() takes a client of the package openai or anthropic, not {kind}")
+    checks = Checks(pipeline)
+    _ = checks.pipeline  # a model that cannot be loaded is an error now, not after an answer
+
+    def judge(body: Data, completion: Data, response: Any = None) -> Verdict:  # noqa: ANN401
+        verdict = checks.completion(body, completion)
+        on_verdict(verdict)
+        if block and verdict.withholds(block_unchecked=block_unchecked):
+            raise AnswerWithheldError(verdict, response)
+        return verdict
+
+    def watched(found: Any) -> Any:  # noqa: ANN401 - a client
+        send, copy = found.post, found.copy
+
+        def post(path: str, **asked: Any) -> Any:  # noqa: ANN401
+            return _checked(judge, path, asked, send(path, **asked), block=block)
+
+        async def apost(path: str, **asked: Any) -> Any:  # noqa: ANN401
+            response = await send(path, **asked)
+            return await asyncio.to_thread(_checked, judge, path, asked, response, block=block)
+
+        found.post = apost if iscoroutinefunction(send) else post
+        found.copy = found.with_options = lambda **options: watched(copy(**options))
+        return found
+
+    wrapped: Client = watched(client.copy())  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _checked(
+    judge: Callable[..., Verdict],
+    path: str,
+    asked: Data,
+    response: Any,  # noqa: ANN401
+    *,
+    block: bool,
+) -> Any:  # noqa: ANN401
+    """Return a response with its verdict, or a stream that gets it at its end."""
+    read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
+    if read is None:
+        return response
+    body = _request({**(asked.get("body") or {}), **(asked["options"].get("extra_json") or {})})
+    if hasattr(response, "__anext__"):
+        response._iterator = _awatch(response, response._iterator, partial(judge, body))
+    elif hasattr(response, "__next__"):
+        response._iterator = _watch(response, response._iterator, partial(judge, body))
+    elif hasattr(response, "model_dump"):
+        verdict = judge(body, read(_data(response)), response)
+        object.__setattr__(response, "groundwire", verdict)  # it is no field of the model
+    elif block:
+        raise TypeError(
+            "A raw response cannot be checked, so it cannot be blocked. Do not use "
+            "with_raw_response or with_streaming_response, or wrap the client without block=True."
+        )
+    return response
+
+
+def _watch(
+    stream: Any,  # noqa: ANN401
+    events: Iterator[Any],
+    judge: Callable[[Data], Verdict],
+) -> Iterator[Any]:
+    said = _Said()
+    for event in events:
+        said.add(_data(event))
+        yield event
+    stream.groundwire = judge(said.completion)
+
+
+async def _awatch(
+    stream: Any,  # noqa: ANN401
+    events: AsyncIterator[Any],
+    judge: Callable[[Data], Verdict],
+) -> AsyncIterator[Any]:
+    said = _Said()
+    async for event in events:
+        said.add(_data(event))
+        yield event
+    stream.groundwire = await asyncio.to_thread(judge, said.completion)
+
+
+class _Said:
+    """What a stream said so far."""
+
+    def __init__(self) -> None:
+        self._choices: dict[int, dict[str, Any]] = {}
+        self._whole: Data | None = None
+
+    @property
+    def completion(self) -> Data:
+        """The stream as a chat completion."""
+        return self._whole or {"choices": list(self._choices.values())}
+
+    def add(self, event: Data) -> None:
+        """Take an event of any of the three APIs."""
+        for choice in event.get("choices") or ():
+            delta = choice.get("delta") or {}
+            self._add(choice["index"], delta, choice.get("finish_reason"))
+        match event:
+            case {"type": "response.completed" | "response.incomplete", "response": response}:
+                self._whole = _of_response(response)
+            case {"type": "content_block_start", "content_block": {"type": "text", "text": text}}:
+                self._add(0, {"content": text})
+            case {"type": "content_block_start", "content_block": {"type": "tool_use"} as call}:
+                self._add(0, {"tool_calls": [call]})
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
+                self._add(0, {"content": text})
+            case {"type": "message_delta", "delta": {"stop_reason": reason}}:
+                self._add(0, {}, reason)
+
+    def _add(self, index: int, delta: Data, finish: str | None = None) -> None:
+        empty = {"content": [], "refusal": "", "tool_calls": []}
+        choice = self._choices.setdefault(index, {"index": index, "message": empty})
+        message = choice["message"]
+        message["content"] += [delta["content"]] if delta.get("content") else []
+        message["refusal"] += delta.get("refusal") or ""
+        message["tool_calls"] += delta.get("tool_calls") or []
+        choice["finish_reason"] = finish or choice.get("finish_reason")
+
+
+def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
+    return model.model_dump(mode="json", warnings=False)
+
+
+def _request(body: dict[str, Any]) -> Data:
+    """Return a request with the format of its output where chat completions have it.
+
+    Clients have values that stand for arguments which were not given: these are left out.
+    """
+    given = str | int | float | list | tuple | Mapping
+    body = {key: value for key, value in body.items() if isinstance(value, given)}
+    output = body.get("text") or body.get("output_config") or {}
+    wanted = output.get("format") or body.get("output_format")
+    return {**body, "response_format": wanted} if wanted else body
+
+
+def _of_response(response: Data) -> Data:
+    """Return a response of the Responses API as a chat completion."""
+    items = response.get("output") or []
+    message = {
+        "content": [
+            part
+            for item in items
+            for part in item.get("content") or ()
+            if item.get("type") == "message"
+        ],
+        "tool_calls": [item for item in items if str(item.get("type")).endswith("_call")],
+    }
+    return {"choices": [{"message": message, "finish_reason": response.get("status")}]}
+
+
+def _of_message(message: Data) -> Data:
+    """Return a message of the Messages API as a chat completion."""
+    blocks = message.get("content") or []
+    said = {
+        "content": [each for each in blocks if each["type"] == "text"],
+        "tool_calls": [
+            {"type": "function_call", "name": each["name"], "arguments": each["input"]}
+            for each in blocks
+            if each["type"] == "tool_use"
+        ],
+    }
+    return {"choices": [{"message": said, "finish_reason": message.get("stop_reason")}]}
+
+
+#: Path of an API → what makes a chat completion of its response.
+_READERS: Mapping[str, Callable[[Data], Data]] = {
+    "/chat/completions": lambda completion: completion,
+    "/responses": _of_response,
+    "/messages": _of_message,
+}
