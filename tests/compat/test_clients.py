@@ -74,7 +74,7 @@ def ask(server: ScriptedUpstream, api: Spoken, *, stream: bool = False, **option
     """Ask a wrapped client; the request goes through the package's own method."""
     if isinstance(api, Messages):
         claude = groundwire.wrap(anthropic_client(server), **options)
-        user = [{"role": "user", "content": QUESTION}]
+        user: Any = [{"role": "user", "content": QUESTION}]
         asked: Any = {"model": "m", "max_tokens": 9, "system": ASKED[0]["content"]}
         return claude.messages.create(**asked, messages=user, stream=stream)
     client: Any = groundwire.wrap(openai_client(server), **options)

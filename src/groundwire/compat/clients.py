@@ -184,7 +184,7 @@ def _request(body: dict[str, Any]) -> Data:
 
     Clients have values that stand for arguments which were not given: these are left out.
     """
-    given = str | int | float | list | tuple | Mapping
+    given = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in body.items() if isinstance(value, given)}
     output = body.get("text") or body.get("output_config") or {}
     wanted = output.get("format") or body.get("output_format")
