@@ -4,11 +4,17 @@ import pytest
 
 from tests.cases.pairs import Pair, pairs
 
-ALL = [*pairs("claims"), *pairs("answers")]
+ALL = [
+    pair
+    for kind in ("claims", "answers")
+    for seen in (False, True)
+    for pair in pairs(kind, seen=seen)
+]
 
 
-def test_there_are_two_hundred_claims_and_sixty_mistaken_answers() -> None:
-    assert (len(pairs("claims")), len(pairs("answers"))) == (100, 60)
+@pytest.mark.parametrize("seen", [False, True])
+def test_there_are_two_hundred_claims_and_sixty_mistaken_answers(seen: bool) -> None:
+    assert (len(pairs("claims", seen=seen)), len(pairs("answers", seen=seen))) == (100, 60)
 
 
 @pytest.mark.parametrize("pair", ALL, ids=lambda pair: pair.wrong.id)

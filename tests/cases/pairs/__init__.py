@@ -1,8 +1,9 @@
 """Answers that are right beside the same answers with one mistake, written by two further hands.
 
-Neither hand knew rules or weights, and nobody who works on these has read the pairs: they are
-counted, not looked at. ``claims`` are sentences over short evidence, ``answers`` of retrieval over
-several passages.
+Neither hand knew rules or weights. ``claims`` are sentences over short evidence, ``answers`` of
+retrieval over several passages. Pairs are counted, not looked at, and once for weights that are to
+ship. Those of two earlier hands are in ``read``: they were counted, and then read for what they
+miss, so they show where to go on and prove nothing any more.
 """
 
 from collections.abc import Iterable
@@ -35,13 +36,15 @@ class Counts:
 
 
 @cache
-def pairs(kind: str) -> tuple[Pair, ...]:
-    """The pairs of both hands, in the order of their ids.
+def pairs(kind: str, *, seen: bool = False) -> tuple[Pair, ...]:
+    """The pairs of two hands, in the order of their ids.
 
     Args:
         kind: ``claims`` or ``answers``.
+        seen: Those that were read, in place of those that were not.
     """
-    cases = {case.id: case for path in sorted(FOLDER.glob(f"*-{kind}.toml")) for case in read(path)}
+    folder = FOLDER / "read" if seen else FOLDER
+    cases = {case.id: case for path in sorted(folder.glob(f"*-{kind}.toml")) for case in read(path)}
     stems = sorted({name.removesuffix(WRONG).removesuffix(RIGHT) for name in cases})
     return tuple(Pair(cases[stem + WRONG], cases[stem + RIGHT]) for stem in stems)
 
