@@ -90,15 +90,21 @@ numbers include it |
 | --- | --- | --- |
 | [RAGTruth](https://arxiv.org/abs/2401.00396), training part | 2,362 contexts with six answers \
 each; 150 more held out for validation | MIT |
-| slot-annotated answers of our own | 4,231 texts, of which any set of slots gives a variant | \
+| slot-annotated answers of our own | 8,972 texts, of which any set of slots gives a variant | \
 answers Apache-2.0; contexts CC0-1.0 or as their records name |
+| parts of answers of our own that claim nothing, or something | 6,515 | CC0-1.0 |
 | [TabFact](https://arxiv.org/abs/1909.02164), [counterfactual edits of \
 SNLI](https://arxiv.org/abs/1909.12434), records of [E2E](https://arxiv.org/abs/1706.09254) and \
 [DART](https://arxiv.org/abs/2007.02871) | 16,994 tables, captions and records, with claims that \
 differ in a few words | MIT; CC-BY-4.0; CC-BY-SA-4.0 |
 | [InfoTabs](https://aclanthology.org/2020.acl-main.210), \
 [SNLI](https://aclanthology.org/D15-1075), [ConTRoL](https://arxiv.org/abs/2011.04864), [symmetric \
-FEVER](https://aclanthology.org/D19-1341) | 5,591 premises with claims judged as a whole | per set |
+FEVER](https://aclanthology.org/D19-1341), [RTE](https://aclanthology.org/W07-1401), [negated pairs \
+of these](https://aclanthology.org/2020.emnlp-main.732), \
+[ScoNe](https://aclanthology.org/2023.acl-short.154), [MED](https://aclanthology.org/W19-4804) | \
+16,903 premises with claims judged as a whole | per set |
+| excerpts of documentation, Wikipedia, tables and infoboxes | 8,600, claims made by program | per \
+set |
 | [BUMP](https://aclanthology.org/2023.acl-long.716), [DeFacto](https://arxiv.org/abs/2212.09968), \
 SummEdits | 3,141 articles with edited summaries | MIT and as the sets say |
 | mistakes by program | in RAGTruth answers and slot-annotated texts | as the answers |
