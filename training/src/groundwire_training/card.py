@@ -99,8 +99,8 @@ SNLI](https://arxiv.org/abs/1909.12434), records of [E2E](https://arxiv.org/abs/
 differ in a few words | MIT; CC-BY-4.0; CC-BY-SA-4.0 |
 | [InfoTabs](https://aclanthology.org/2020.acl-main.210), \
 [SNLI](https://aclanthology.org/D15-1075), [ConTRoL](https://arxiv.org/abs/2011.04864), [symmetric \
-FEVER](https://aclanthology.org/D19-1341), [RTE](https://aclanthology.org/W07-1401), [negated pairs \
-of these](https://aclanthology.org/2020.emnlp-main.732), \
+FEVER](https://aclanthology.org/D19-1341), [RTE](https://aclanthology.org/W07-1401), [negated \
+pairs of these](https://aclanthology.org/2020.emnlp-main.732), \
 [ScoNe](https://aclanthology.org/2023.acl-short.154), [MED](https://aclanthology.org/W19-4804) | \
 16,903 premises with claims judged as a whole | per set |
 | excerpts of documentation, Wikipedia, tables and infoboxes | 8,600, claims made by program | per \
