@@ -28,8 +28,8 @@ class Recipe:
         ragtruth_per_step: Contexts of RAGTruth, or of a file of your own, in a step; 0.5 is one in
             every second step.
         slots_per_step: Slot-annotated texts in a step.
-        pairs_per_step: Short texts with slot-annotated claims (``own-claims``) in a step; each slot
-            is read with both of its texts.
+        pairs_per_step: Short texts in a step whose claims are read with both texts of each slot;
+            they have the domain ``own-claims``.
         edits_per_step: Articles with edited summaries in a step.
         claims_per_step: Premises in a step, with claims that are labelled as a whole.
         contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
