@@ -169,6 +169,7 @@ def test_a_reviewer_judges_answers_with_the_keyboard_alone(browser: "Browser", o
         assert page.locator(".judge :checked").count() == page.locator(".judge").count()
         page.keyboard.press("n")
         page.locator("[role=status]:text('Your labels are stored.')").wait_for()
+        page.wait_for_load_state()  # keys are heard once the page's script has run
         assert page.url.startswith(f"{address}/")
         seen = page.url
         page.keyboard.press("s")
