@@ -23,6 +23,8 @@ from tests.text.quantities.stated import matches
         ("March 31, 1945", "31st"),
         ("the 1990s", "1990"),
         ("sleep: 4:23", "4 h 23"),
+        ("55 pounds", "£55"),
+        ("£55", "55 pounds"),
     ],
 )
 def test_the_same_amount_in_other_words_is_equal(evidence: str, answer: str) -> None:
@@ -35,6 +37,7 @@ def test_the_same_amount_in_other_words_is_equal(evidence: str, answer: str) -> 
         ("5 kg", "5 km"),
         ("$5", "€5"),
         ("20 °C", "20 °F"),
+        ("55 pounds", "$55"),
     ],
 )
 def test_the_same_number_with_another_unit_is_told_apart(evidence: str, answer: str) -> None:

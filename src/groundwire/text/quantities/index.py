@@ -111,6 +111,18 @@ class QuantityIndex:
         return {"°": scaled, "°C": bare}
 
     @cached_property
+    def _pounds(self) -> dict[str, frozenset[float]]:
+        """Map from pounds in the answer, as money or as weight, to such numbers of the other kind.
+
+        "55 pounds" may be money, and is then the same as "£55".
+        """
+        weights, money = (
+            frozenset(entry.number for entry in self._entries if entry.name == name)
+            for name in ("lb", "gbp")
+        )
+        return {"gbp": weights, "lb": money}
+
+    @cached_property
     def _dates(self) -> frozenset[Date]:
         """The dates, each in all forms in which an answer may state it: whole, or in part."""
         return frozenset(
@@ -176,6 +188,8 @@ class QuantityIndex:
         if value in self._lengths and " " in (quantity.name or ""):
             return True  # "4 h 23" is stated by a table that says "4:23"
         if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
+            return True
+        if quantity.number in self._pounds.get(quantity.name or "", ()):
             return True
         spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
         return any(
