@@ -55,15 +55,16 @@ AS_IT_IS = Calibration()
 
 
 def test_plain_claims_are_single_and_every_second_text_stands_among_others(tmp_path: Path) -> None:
+    contexts = [f"Shop {n} is red. It sells tea." for n in range(12)]
     rows = [
         {
             "id": str(n),
             "domain": "own-claims",
-            "context": [f"Shop {n} is red. It sells tea."],
+            "context": [context],
             "question": None,
             "answer": f"Shop {n} is {{{{red||blue||subtle}}}}. It sells {{{{tea||ink||subtle}}}}.",
         }
-        for n in range(12)
+        for n, context in enumerate(contexts)
     ]
     for name in ("tabfact", "cad_nli"):
         write(tmp_path / "pairs" / f"{name}.jsonl.gz", [])
@@ -73,7 +74,10 @@ def test_plain_claims_are_single_and_every_second_text_stands_among_others(tmp_p
     texts = [[answer.text for answer in record.answers] for record in found]
     assert texts[3] == ["Shop 3 is red.", "It sells tea.", "Shop 3 is blue.", "It sells ink."]
     assert [bool(a.spans) for a in found[3].answers] == [False, False, True, True]
-    assert all(rows[n]["context"][0] in {s.text for s in r.sources} for n, r in enumerate(found))
+    assert all(
+        context in {source.text for source in record.sources}
+        for context, record in zip(contexts, found, strict=True)
+    )
 
 
 def scored(
