@@ -38,12 +38,14 @@ class FixedJudge:
         conflicts: The conflict that a rule finds at a word. Its offsets are replaced by those of
             the word.
         settled: Words that plainly follow from any evidence.
+        remarks: Claims in which the judge finds no claim when it reads them without evidence.
     """
 
     doubtful: Mapping[str, float]
     cannot_read: str = "\0"
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
     settled: Collection[str] = ()
+    remarks: Collection[str] = ()
     name: str = "fixed"
     revision: str = "0" * 40
     score: Score = Score.PROBABILITY
@@ -117,6 +119,7 @@ class FixedReading:
                 if word.group() in self._judge.conflicts
             ),
             settled=tuple(word.span() for word in words if word.group() in self._judge.settled),
+            is_remark=lambda: answer[segment.start : segment.end] in self._judge.remarks,
         )
 
 

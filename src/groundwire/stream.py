@@ -19,6 +19,7 @@ from groundwire.detection.spans import FlaggedSpan, keep, reduce_tokens, trim, w
 from groundwire.detection.values import (
     SEVERITY,
     Aside,
+    AsideKind,
     Claim,
     Coverage,
     Detection,
@@ -257,9 +258,12 @@ class Stream:
             if kind is None:
                 kept.append(found)
             else:
-                start, end = found.start, found.end
-                self._asides.append(Aside(start=start, end=end, text=text[start:end], kind=kind))
+                self._add_aside(found, kind)
         return kept
+
+    def _add_aside(self, part: Segment, kind: AsideKind) -> None:
+        text = self.text[part.start : part.end]
+        self._asides.append(Aside(start=part.start, end=part.end, text=text, kind=kind))
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
@@ -267,12 +271,30 @@ class Stream:
         # go on, because its result would lack these claims.
         self._is_broken = True
         scores = self._scores(ready)
-        claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
+        claims = []
+        for segment, found in zip(ready, scores, strict=True):
+            n_flagged, claim = self._n_flagged, self._claim(segment, found)
+            if self._is_remark(segment, claim, found):
+                self._n_flagged = n_flagged
+                self._add_aside(segment, AsideKind.REMARK)
+            else:
+                claims.append(claim)
+                self._count(claim, found.n_unread)
         self._claims += claims
-        for claim, found in zip(claims, scores, strict=True):
-            self._count(claim, found.n_unread)
         self._is_broken = False
         return claims
+
+    def _is_remark(self, segment: Segment, claim: Claim, scores: ClaimScores) -> bool:
+        """Return whether a part that would be flagged or called unrelated claims nothing at all."""
+        is_open = bool(claim.spans) or claim.reason is Reason.UNRELATED
+        kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
+        return (
+            is_open
+            and not kinds
+            and scores.is_remark is not None
+            and self._finder.may_be_remark(segment, self.text)
+            and scores.is_remark()
+        )
 
     def _count(self, claim: Claim, n_unread: int) -> None:
         n_visible = sum(map(len, claim.text.split()))
@@ -422,7 +444,7 @@ class Stream:
             if self._answers is None or self._highest is None
             else _rounded(self._answers.probability(self._highest)),
             claims=claims,
-            asides=tuple(self._asides),
+            asides=tuple(sorted(self._asides, key=lambda aside: aside.start)),
             coverage=coverage,
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},

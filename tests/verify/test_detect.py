@@ -229,6 +229,29 @@ def test_an_answer_that_claims_nothing_is_not_verified(answer: str) -> None:
     assert (report.flagged, report.error_type) == (True, "no_claims")
 
 
+class Discerning(ScriptedVerifier):
+    """Finds no claim in a text with "worries" or "luck"."""
+
+    def claims_nothing(self, text: str) -> bool:
+        return "worries" in text or "luck" in text
+
+
+def test_what_the_verifier_finds_no_claim_in_is_an_aside() -> None:
+    judge = Discerning(with_evidence(0.97, 0.05))
+    answer = "No worries, that happens. The sky is blue [S0]. Good luck with the 3 tests!"
+    report = detect_hallucination(answer, SPANS, verifier=judge).to_dict()
+    assert report["summary"]["asides"] == [{"kind": "remark", "text": "No worries, that happens."}]
+    # A text with a number is a claim, whatever the verifier finds.
+    texts = [detail["claim"] for detail in report["details"]]
+    assert texts == ["The sky is blue.", "Good luck with the 3 tests!"]
+
+
+def test_an_answer_of_remarks_alone_is_not_verified() -> None:
+    judge = Discerning(with_evidence(0.97, 0.05))
+    report = detect_hallucination("No worries, that happens.", SPANS, verifier=judge)
+    assert report.error_type == "no_claims"
+
+
 @pytest.mark.parametrize("answer", [None, b"bytes", "\ud800", 5])
 def test_an_answer_that_is_no_text_is_told(answer: Any) -> None:  # noqa: ANN401
     report = detect_hallucination(answer, SPANS, verifier=verifier())

@@ -66,6 +66,7 @@ class AsideKind(StrEnum):
     GREETING = "greeting"
     CLOSING = "closing"  # "I hope this helps!", and the signature
     SOURCES = "sources"  # a list of the sources that were given
+    REMARK = "remark"  # "Good luck with your project!": the model finds no claim in it
 
 
 class Score(StrEnum):

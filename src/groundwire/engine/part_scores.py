@@ -59,6 +59,11 @@ class PartScores:
         """Log-odds that the part as a whole is supported, uncalibrated."""
         return float(self.sentence[0] - np.logaddexp(self.sentence[1], self.sentence[2]))
 
+    @property
+    def doubt(self) -> float:
+        """Log-odds that the most doubtful word piece is not supported, uncalibrated."""
+        return float(_doubts(self.logits).max())
+
     def piecewise_best(self, other: "PartScores") -> "PartScores":
         """Take the better supported of two scores, for each word piece and for the whole part."""
         is_better = (_doubts(other.logits) < _doubts(self.logits))[:, None]

@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ALONE_PIECES = 400
+# In a remark, no word piece has log-odds of this much that it is not supported.
+_REMARK_DOUBT = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +73,7 @@ class Reader:
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: A cross-encoder that reads claims too, if the model has one.
         cross_weights: Weights of the cross-encoder's logits.
+        knows_remarks: Whether the cross-encoder was trained to tell claims from remarks.
         counter: Counts texts, claims and word pieces that were read.
         finds_conflicts: Whether rules look for conflicts with the evidence.
     """
@@ -91,6 +94,7 @@ class Reader:
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     cross: CrossEncoder | None = None
     cross_weights: CrossWeights = field(default_factory=CrossWeights)
+    knows_remarks: bool = False
     counter: Work = field(default_factory=Work)
     finds_conflicts: bool = True
     score: Score = field(default=Score.PROBABILITY, init=False)
@@ -136,6 +140,7 @@ class Reader:
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
             cross=CrossEncoder.of(manifest, threads=shared.turns.n_turns),
             cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
+            knows_remarks=bool(manifest.raw.get("knows_remarks")),
         )
 
     @classmethod
@@ -184,6 +189,13 @@ class Reader:
             DetectionError: If the model failed.
         """
         return self.lines.entailment(self.sentence_logits(hypothesis, evidence))
+
+    def claims_nothing(self, text: str) -> bool:
+        """Return whether the cross-encoder finds no claim in a text that it reads without evidence.
+
+        Call it only if the reader knows remarks.
+        """
+        return self.open((), None, threshold=1.0, tenant="").is_remark(text)
 
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
@@ -315,6 +327,18 @@ class ReaderSession:
             [self._judge(part, everything, (), self._features(part, everything)) for part in parts]
         )
 
+    def is_remark(self, text: str) -> bool:
+        """Return whether a text is supported by the evidence of this session, which has to be none.
+
+        Nothing supports a claim then, and a remark needs no support.
+        """
+        segment = Segment(start=0, end=len(text), citations=())
+        parts = parts_of(text, segment, self._reader.pieces)
+        return bool(parts) and all(
+            (scores := self._crossed_alone(part, ())).support > 0 and scores.doubt < _REMARK_DOUBT
+            for part in parts
+        )
+
     def _crossed_alone(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
         features = self._features(part, chosen)
         scores = self._cross(part, Query.of(part.ids), chosen, features, budget=_ALONE_PIECES)
@@ -364,6 +388,9 @@ class ReaderSession:
                 np.concatenate(each)
                 for each in zip(*(models for _, models in readings), strict=True)
             ),
+            is_remark=partial(self._reader.claims_nothing, units[0][0].text)
+            if self._reader.knows_remarks
+            else None,
         )
 
     def _findings(

@@ -3,6 +3,7 @@
 Also their calibration, and how findings of rules change them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log, tanh
 
@@ -125,6 +126,8 @@ class ClaimScores:
         logits: Logits of the word pieces, before calibration, each of shape ``(n, 3)``: those of
             the reader, then those of the cross-encoder for each piece and for the whole claim.
             Calibration is fitted on them.
+        is_remark: Function that reads the claim without evidence and says whether it claims
+            nothing; ``None`` if the detector cannot tell.
     """
 
     offsets: NDArray[np.int32]
@@ -138,6 +141,7 @@ class ClaimScores:
     settled: tuple[tuple[int, int], ...] = ()
     is_line: bool = False
     logits: tuple[NDArray[np.float32], ...] = ()
+    is_remark: Callable[[], bool] | None = None
 
     @classmethod
     def compared(

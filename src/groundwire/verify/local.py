@@ -190,6 +190,10 @@ class LocalVerifier:
         """Numbers of texts, claims and word pieces that the reader has read so far."""
         return self._reader.work
 
+    def claims_nothing(self, text: str) -> bool:
+        """Return whether the model finds no claim in a part of an answer."""
+        return self._reader.knows_remarks and self._reader.claims_nothing(text)
+
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Return an answer to each question, in their order; equal questions are read once."""
         distinct = list(dict.fromkeys(map(_key, questions)))

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundwire.config.tree import Verify
+from groundwire.detection.asides.known_words import KnownWords
+from groundwire.detection.asides.remarks import may_be_remark
 from groundwire.detection.example import Source
+from groundwire.detection.values import AsideKind
 from groundwire.errors import MissingExtraError, ModelError, SettingError
 from groundwire.verify.backends import LOCAL, SERVICE, opened
 from groundwire.verify.citations import DEFAULTS as THRESHOLDS
@@ -24,7 +27,7 @@ from groundwire.verify.report import (
 )
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
 from groundwire.verify.spans import read_spans
-from groundwire.verify.subject import Subject
+from groundwire.verify.subject import NO_CLAIMS, AnswerSubject, Subject
 from groundwire.verify.verifier import FREE, FailureKind, Verifier
 
 #: A function that opens the verifier that settings name.
@@ -91,6 +94,8 @@ def run(
                 raise invalid_argument(_NO_CITATIONS)
             return _by_service(job, setup)
         with nullcontext(own) if own is not None else opens(settings) as judge:
+            job, remarks = _without_remarks(job, judge)
+            setup = replace(setup, asides=(*setup.asides, *remarks))
             asked = through(judge) if through else judge
             return _by_verifier(job, asked, setup, with_citations=with_citations)
     except MissingExtraError:
@@ -99,6 +104,26 @@ def run(
         return _unverified(setup, job, error=str(error), error_type=FailureKind.VERIFIER)
     except NotVerifiedError as error:
         return _unverified(setup, job, error=error.message, error_type=error.error_type)
+
+
+def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
+    """Take out the parts of an answer in which the verifier finds no claim, if it can tell."""
+    claims_nothing = getattr(judge, "claims_nothing", None)
+    if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
+        return job, ()
+    known = KnownWords((f"{span.title or ''}\n{span.text}" for span in job.spans), "")
+    remarks = {
+        claim.idx
+        for claim in job.scored
+        if not claim.has_citations
+        and may_be_remark(claim.text, known)
+        and claims_nothing(claim.text)
+    }
+    if len(remarks) == len(job.claims):
+        raise NotVerifiedError("no_claims", NO_CLAIMS)
+    kept = tuple(claim for claim in job.claims if claim.idx not in remarks)
+    texts = (claim.raw_text for claim in job.claims if claim.idx in remarks)
+    return replace(job, claims=kept), tuple((AsideKind.REMARK, text) for text in texts)
 
 
 _NO_CITATIONS = (

@@ -19,6 +19,8 @@ from groundwire.verify.claims import (
 )
 from groundwire.verify.errors import NotVerifiedError
 
+NO_CLAIMS = "The answer claims nothing, so nothing was verified. Pass a text with claims."
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerSubject:
@@ -53,8 +55,7 @@ class AnswerSubject:
             citation_regex=settings.citation_regex,
         )
         if not found.claims:
-            message = "The answer claims nothing, so nothing was verified. Pass a text with claims."
-            raise NotVerifiedError("no_claims", message)
+            raise NotVerifiedError("no_claims", NO_CLAIMS)
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:

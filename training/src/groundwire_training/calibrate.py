@@ -405,6 +405,7 @@ def calibrate(
         sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
         companion=manifest.raw.get("companion"),
+        knows_remarks=bool(manifest.raw.get("knows_remarks")),
         cross_weights=asdict(weights) if weights else None,
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},

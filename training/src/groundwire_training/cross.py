@@ -6,7 +6,9 @@ It is trained on the reader's data (:class:`groundwire_training.loop.Loader`), c
 import random
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
-from groundwire.detection.evidence import Query
+from groundwire.detection.evidence import Query, Selection
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.layout import row_of
@@ -33,7 +35,7 @@ from groundwire_training.sets import LabelledContext
 #: The least budget of evidence for a claim in training, in word pieces.
 _LEAST_LINES = 40
 #: The most word pieces of one forward pass, padding included.
-_PASS_PIECES = 2_048
+_PASS_PIECES = 1_024
 #: The most wrong claims of a record in one step, and the most word pieces of a claim in training.
 _MAX_WRONG, _MAX_CLAIM = 6, 128
 
@@ -113,7 +115,7 @@ def examples_of(
     """
     pieces = loader.pieces
     evidence = data.evidence_of(record, pieces, loader.words)
-    if not evidence.passages:
+    if record.sources and not evidence.passages:
         return []
     with_question = rng is None or rng.random() >= loader.recipe.no_question_share
     asked = pieces.encode(record.question or "").ids if with_question else np.empty(0, np.int32)
@@ -126,7 +128,7 @@ def examples_of(
             before = part.ids
             if rng is not None and len(part.ids) > _MAX_CLAIM:
                 continue
-            selection = evidence.select(query)
+            selection = evidence.select(query) if record.sources else Selection((), ())
             features = match_features(
                 part.ids,
                 part.offsets,
@@ -138,7 +140,7 @@ def examples_of(
             )
             reach = sorted({*selection.first, *selection.second})
             budget = LINE_PIECES if rng is None else rng.randint(_LEAST_LINES, LINE_PIECES)
-            excerpts = closest_lines(evidence, query, reach, budget=budget)
+            excerpts = closest_lines(evidence, query, reach, budget=budget) if reach else ()
             ids, roles = row_of(
                 part.ids, asked, excerpts, cls_id=pieces.cls_id, sep_id=pieces.sep_id
             )
@@ -223,7 +225,9 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
         doubt, (batch.label > 0).float(), reduction="none"
     )
     return (
-        by_piece + recipe.sentence_weight * by_claim + recipe.worst_weight * by_worst * is_judged
+        recipe.piece_weight * by_piece
+        + recipe.sentence_weight * by_claim
+        + recipe.worst_weight * by_worst * is_judged
     ).sum()
 
 
@@ -271,6 +275,13 @@ def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
     )
 
 
+def _learn(model: CrossModel, recipe: Recipe, n: int, batch: Batch) -> float:
+    """Add a batch's share of the gradients of a step of ``n`` claims; return its share of loss."""
+    loss = loss_of(model, batch, recipe) / n
+    loss.backward()  # type: ignore[no-untyped-call]
+    return float(loss.detach())
+
+
 def train(
     recipe: Recipe,
     loader: Loader,
@@ -281,8 +292,13 @@ def train(
     checkpoint_every: int,
     curve_contexts: int | None,
     report: Report,
+    threads: int = 1,
 ) -> None:
-    """Train by a recipe. Checkpoints hold the trained weights and the optimizer's state."""
+    """Train by a recipe. Checkpoints hold the trained weights and the optimizer's state.
+
+    With two threads or more, each thread learns from one batch at a time and uses one core. That is
+    faster than matrix products that share all cores, since a batch of claims is small.
+    """
     optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"
@@ -298,6 +314,10 @@ def train(
             examples_of(sets.draw(r, 3, random.Random(1), one_slot_share=1.0), loader, None)
             for r in loader.slots_validation[:curve_contexts]
         ],
+        "short texts": [
+            examples_of(sets.both_ways(r, random.Random(1)), loader, None)
+            for r in loader.pairs_validation[:curve_contexts]
+        ],
     }
     model.train()
     report.begin(first, recipe.steps)
@@ -310,12 +330,10 @@ def train(
             for record in loader.records(step)
             for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), rng)
         ]
-        total = 0.0
-        for batch in batches(examples):
-            loss = loss_of(model, batch, recipe) / len(examples)
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += float(loss.detach())
-            n_pieces += batch.ids.numel()
+        with ThreadPoolExecutor(threads) as pool:
+            learn = partial(_learn, model, recipe, len(examples))
+            total = sum(pool.map(learn, batches(examples)))
+        n_pieces += sum(len(e.ids) for e in examples)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
@@ -337,6 +355,6 @@ def train(
             state.with_suffix(".new").replace(state)
             report.saved(number)
             if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
-                for name, records in held.items():
+                for name, records in filter(all, held.items()):
                     report.say(f"step {number} {name}: {scores(model, records)}")
             started = time.perf_counter()

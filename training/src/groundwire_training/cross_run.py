@@ -1,5 +1,6 @@
 """Runs the training of the cross-encoder: trains, exports, calibrates with the embedded reader."""
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class CrossRun:
         lora: Adapters to train. Heads and small tables are trained too.
         start: ``adapters.safetensors`` of an earlier run with the same base, layers and adapters,
             to train further.
-        threads: CPU threads; ``None`` leaves the number to PyTorch.
+        threads: CPU threads; ``None`` is one for each core.
         checkpoint_every: Steps between two checkpoints.
         curve_contexts: Validation contexts of each kind that are scored during training; ``None``
             is all.
@@ -75,8 +76,7 @@ def train_cross(run: CrossRun, report: Report) -> Path:
     loader = Loader(
         run.data, WordPieces(tables / "tokenizer.json"), WordWeights.load(tables), run.recipe
     )
-    if run.threads:
-        torch.set_num_threads(run.threads)
+    torch.set_num_threads(1)
     model = first_model(run)
     train(
         run.recipe,
@@ -87,12 +87,19 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         checkpoint_every=run.checkpoint_every,
         curve_contexts=run.curve_contexts,
         report=report,
+        threads=run.threads or os.cpu_count() or 1,
     )
     learned = {name: t.half().contiguous() for name, t in trained_part(model).items()}
     save_file(learned, run.out / _ADAPTERS)
     folder = run.out / _MODEL
     report.say("Exporting in int8.")
-    package_cross(merged(model), model.sizes, folder, version=run.version)
+    package_cross(
+        merged(model),
+        model.sizes,
+        folder,
+        version=run.version,
+        knows_remarks=run.recipe.asides_per_step > 0,
+    )
     report.say("Reading validation answers through the engine, to calibrate.")
     records = calibrate.validation_records(run.data)
     reader = calibrate.open_reader(folder, run.threads or 1)

@@ -22,6 +22,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import claims, data, rows, sets
 from groundwire_training.alone import alone
+from groundwire_training.asides import asides, beside
 from groundwire_training.bases import save_weights
 from groundwire_training.bound import BOUND, OF_SOURCES
 from groundwire_training.contrasts import contrasts, with_stranger
@@ -53,6 +54,7 @@ class Loader:
     ) -> None:
         self.slots: list[LabelledContext] = []
         self.slots_validation: list[LabelledContext] = []
+        self.pairs_validation: list[LabelledContext] = []
         self.pairs: list[LabelledContext] = []
         self.edits: list[LabelledContext] = []
         self.claims: list[LabelledContext] = []
@@ -67,6 +69,7 @@ class Loader:
                 claims_per_step=0,
                 contrasts_per_step=0,
                 bound_per_step=0,
+                asides_per_step=0,
             )
         else:
             records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
@@ -75,6 +78,8 @@ class Loader:
             self.ragtruth = [without_unlabelled(r) for r in records[VALIDATION_CONTEXTS:]]
             held_out = folder / "slots" / "validation.jsonl.gz"
             self.slots_validation = sets.slots(held_out)
+            written = folder / "slots" / "validation-claims.jsonl"
+            self.pairs_validation = sets.slots(written) if written.exists() else []
             for path in sorted((folder / "slots").glob("*.jsonl*")):
                 if not path.name.startswith("validation"):
                     self.slots += sets.slots(path)
@@ -93,6 +98,7 @@ class Loader:
         self.documents: list[LabelledContext] = []
         if recipe.bound_per_step:
             self.documents = sets.documents(folder / "documents")
+        self.asides = asides(folder / "asides") if recipe.asides_per_step else []
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
 
@@ -129,11 +135,13 @@ class Loader:
             self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
         ]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
-        return [*records, *(sets.both_ways(r, rng) for r in paired), *self._bound(number)]
+        records += [sets.both_ways(r, rng) for r in paired]
+        return [*records, *self._bound(number), *self._beside(number)]
 
     def mixed_in(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sometimes add sources of other records to a record."""
-        return self._padded(record, rng) if rng.random() < self.recipe.padded_share else record
+        is_padded = record.sources and rng.random() < self.recipe.padded_share
+        return self._padded(record, rng) if is_padded else record
 
     def whole(self, record: LabelledContext) -> tuple[Group, LabelledContext] | None:
         """Make the tensors of an unmodified record, with all selected passages; for validation."""
@@ -177,6 +185,13 @@ class Loader:
             tried = rng.sample(pool, min(_MOST_TRIED, len(pool)))
             found += islice(filter(None, (make(record, rng) for record in tried)), 1)
         return found
+
+    def _beside(self, step: int) -> list[LabelledContext]:
+        """Make records of parts of answers beside evidence about something else."""
+        n = self.recipe.asides_per_step
+        rng = random.Random(f"{self.recipe.seed} asides {step}")
+        places = range(int(step * n), int((step + 1) * n))
+        return [beside(rng.choice(self.slots), self.asides, rng) for _ in places]
 
     def _strange(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sometimes replace the last claim of a record by a claim about something else."""

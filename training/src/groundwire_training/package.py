@@ -67,6 +67,7 @@ def package_cross(
     out: Path,
     *,
     version: str,
+    knows_remarks: bool,
     int8: bool = True,
 ) -> None:
     """Write the model folder of a cross-encoder; calibration has to follow.
@@ -76,6 +77,7 @@ def package_cross(
         sizes: Sizes of that model.
         out: The folder to write.
         version: Version of the weights.
+        knows_remarks: Whether parts that claim nothing were among the training texts.
         int8: Whether to quantise to int8.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -88,6 +90,7 @@ def package_cross(
         operating_points=small.operating_points,
         calibration=small.calibration,
         companion=small.revision,
+        knows_remarks=knows_remarks,
     )
 
 
@@ -103,6 +106,7 @@ def write_manifest(
     lines_calibration: Mapping[str, float] | None = None,
     companion: str | None = None,
     cross_weights: Mapping[str, float] | None = None,
+    knows_remarks: bool = False,
 ) -> None:
     """Write the manifest of a model folder, with the present hash of every file.
 
@@ -118,6 +122,7 @@ def write_manifest(
         companion: Revision of the embedded reader whose scores a cross-encoder is added to; given
             for a cross-encoder alone.
         cross_weights: Weights of the cross-encoder's logits.
+        knows_remarks: Whether a cross-encoder was trained to tell claims from remarks.
     """
     names = [
         name
@@ -140,7 +145,11 @@ def write_manifest(
         "sentence_calibration": dict(sentence_calibration) if sentence_calibration else None,
         "lines_calibration": dict(lines_calibration) if lines_calibration else None,
         **(
-            {"companion": companion, "cross_weights": dict(cross_weights or {})}
+            {
+                "companion": companion,
+                "cross_weights": dict(cross_weights or {}),
+                "knows_remarks": knows_remarks,
+            }
             if companion
             else {}
         ),

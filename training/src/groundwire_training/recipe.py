@@ -37,6 +37,8 @@ class Recipe:
         bound_per_step: Slot-annotated texts in a step whose claims are made of words of their
             sources: another's subject or number, a value that answers a question with a blank, two
             names in each other's place, a mistake by program.
+        asides_per_step: Texts in a step beside which four parts of answers to other texts are read;
+            these claim something or nothing.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.
@@ -51,6 +53,7 @@ class Recipe:
         stranger_share: Share of contrasts with a claim about something else.
         reformatted_share: Share of answers whose numbers and dates are written in other formats.
         dropout: Dropout rate of hidden values.
+        piece_weight: Weight of the loss on all word pieces of a claim, in the cross-encoder.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
         seed: Seed of the order of records and of all random choices.
@@ -68,6 +71,7 @@ class Recipe:
     claims_per_step: float = 0
     contrasts_per_step: float = 0
     bound_per_step: float = 0
+    asides_per_step: float = 0
     one_slot_share: float = 0.7
     answers: int = 4
     max_passages: int = 6
@@ -82,6 +86,7 @@ class Recipe:
     stranger_share: float = 0.0
     reformatted_share: float = 0.25
     dropout: float = 0.1
+    piece_weight: float = 1.0
     sentence_weight: float = 0.3
     worst_weight: float = 0.2
     seed: int = 0
