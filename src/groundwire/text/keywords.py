@@ -34,10 +34,11 @@ def folded(text: str, *, is_case_sensitive: bool) -> str:
 
 
 def has_word(text: str, word: str) -> bool:
-    """Return whether a text has a word that is no part of a longer word.
+    """Return whether a text has a word that is not part of a longer word.
 
-    ``text`` and ``word`` must come from :func:`folded`. Beside a letter or digit of the word there
-    may be no other letter or digit, except in scripts without spaces between words.
+    ``text`` and ``word`` must come from :func:`folded`. If the word begins or ends with a letter or
+    digit, the text may not have another letter or digit next to it, except in scripts without
+    spaces between words.
 
     >>> has_word("is it legal?", "legal"), has_word("illegal", "legal"), has_word("c++", "c++")
     (True, False, True)
@@ -54,7 +55,7 @@ def has_word(text: str, word: str) -> bool:
 
 def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
     """Return whether a regular expression, in RE2's syntax, matches somewhere in a text."""
-    return _kept(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
+    return _compile_once(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
 
 
 def compile_pattern(
@@ -68,7 +69,7 @@ def compile_pattern(
         max_bytes: Bytes of memory that the compiled pattern may take.
 
     Raises:
-        PatternError: If the pattern is no regular expression, takes more memory, or has back
+        PatternError: If the pattern is not a regular expression, takes more memory, or has back
             references or lookaround, which RE2 does not offer.
     """
     import re2  # only a configuration with a regular expression needs it
@@ -84,8 +85,9 @@ def compile_pattern(
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
 
 
-#: Compiles a pattern of a configuration once, and caches it. Patterns of requests are not cached.
-_kept = lru_cache(maxsize=1024)(compile_pattern)
+# Caches compiled patterns, for the patterns of configurations. Patterns that come in requests are
+# compiled with ``compile_pattern``, so that they cannot fill the cache.
+_compile_once = lru_cache(maxsize=1024)(compile_pattern)
 
 
 def _joins(neighbour: str, edge: str) -> bool:

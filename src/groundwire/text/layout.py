@@ -68,7 +68,7 @@ def rows_of(text: str) -> list[LayoutRow]:
 
 
 def heading_of(row: str) -> Heading | None:
-    """Read a heading such as ``## Setup ##``; ``None`` if the row is no heading."""
+    """Read a heading such as ``## Setup ##``; ``None`` if the row is not a heading."""
     found = _HEADING.match(row)
     if found is None or _COLUMNS.search(found[2]):
         return None  # "#  player  points" heads the columns of a printed table

@@ -1,6 +1,6 @@
 """Cuts sources into lines: the sentences, data fields and table rows that make up passages.
 
-The text of a source shows of which kind it is. Data (JSON, JSON Lines, Python literals) become one
+The kind of a source is recognised from its text. Data (JSON, JSON Lines, Python literals) gives one
 line for each field, a Markdown table one for each row, other text one for each sentence, under its
 headings. Every letter and digit of prose lies in a line, and so does every value of data together
 with its key.
@@ -38,14 +38,15 @@ from groundwire.text.segment import segment
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.vocabulary import words
 
+# A letter or digit that no segment covers, with the bracket before it.
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-# Most characters, per character of the text, that may be parsed as data and turn out not to be
-# data. The limit keeps the time linear.
+# Parsing as data stops once the characters parsed in vain are more than this many times the length
+# of the text. The limit keeps the time linear.
 _MAX_WASTE = 2
-# Data in prose may have prose as a value, in which there is data again: levels that are parsed.
+# Levels of nesting that are parsed: data in prose may have a value that is prose with data in it.
 _MAX_DEPTH = 2
 
 
@@ -182,7 +183,7 @@ def _is_text(field: DataField) -> bool:
 
 
 def _is_in_passage_list(field: DataField) -> bool:
-    # A list within a record, such as the comments on a ticket, is no list of passages: its items
+    # A list within a record, such as the comments on a ticket, is not a list of passages: its items
     # stay with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS

@@ -187,11 +187,11 @@ def fields_of(text: str) -> list[DataField] | None:
 
 
 def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
-    """Read the one object or list that begins at a place in a text.
+    """Read the one object or list that begins at the offset ``start`` of a text.
 
     Returns:
-        The leaves of the object or list, and the offset after it. If the text there is no data, the
-        list is empty, and the offset says up to where the text was read.
+        The leaves of the object or list, and the offset after it. If the text at ``start`` is not
+        data, there are no leaves, and the offset is the one up to which the text was read.
     """
     scan = _Scan(text)
     try:

@@ -43,7 +43,7 @@ _MARKS = {
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
-#: First bytes of files that are no text → the kind of file, and how to get its text.
+#: First bytes of files that are not text → the kind of file, and how to get its text.
 _NO_TEXTS = {
     b"%PDF": "a PDF. Take its text out first, for instance: pdftotext FILE",
     b"PK\x03\x04": "a document or workbook (docx, xlsx...) or an archive. Save it as text or CSV",
@@ -84,7 +84,7 @@ def conversion(encoding: str = "WINDOWS-1252") -> str:
 
 
 def no_text(data: bytes) -> str:
-    """Name the kind of a file that is no text, and how to get its text; empty if it may be text."""
+    """Name the kind of a file, and how to get its text; empty if the file may be text."""
     return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
 
 
@@ -93,7 +93,7 @@ def decode(data: bytes, name: str) -> str:
 
     Raises:
         NotUtf8Error: If the bytes are not UTF-8; ``offset`` is the place of the first wrong byte.
-        InputError: If the bytes are a file of a known kind that is no text, such as a PDF.
+        InputError: If the bytes are a file of a known kind that is not text, such as a PDF.
     """
     if what := no_text(data):
         raise InputError(f"{name} is {what}.")

@@ -9,7 +9,7 @@ in digits and in letters), ``amounts`` (the magnitude and unit after a number), 
 ``dates``, ``names`` (digits that are part of a name), ``ranges`` (two quantities that share a unit
 or a month), ``scan``, which reads a text with all of these, and ``index``, which compares.
 
-These are no quantities: "one" alone, ordinal words, weekday names, list markers and citations
+These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
 "S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; nor the scale in
 "4.5 out of 5" and the idioms "seven days a week" and "24 hours a day".

@@ -13,8 +13,8 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: From more numbers than this, no other numbers are computed: among many numbers, some pair gives
-#: almost any result.
+#: Most numbers of the evidence for which sums, differences and the like are computed: among many
+#: numbers, some pair gives almost any result.
 _FEW = 12
 
 
@@ -112,7 +112,9 @@ class QuantityIndex:
 
     @cached_property
     def _pounds(self) -> dict[str, frozenset[float]]:
-        """Map from pounds in the answer, as money or as weight, to such numbers of the other kind.
+        """Map from the unit of pounds in the answer to the numbers that the other unit has.
+
+        The units are ``gbp`` (money) and ``lb`` (weight).
 
         "55 pounds" may be money, and is then the same as "£55".
         """

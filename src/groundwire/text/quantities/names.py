@@ -1,4 +1,4 @@
-"""Patterns of digits that are no quantity: they name something or are part of an idiom.
+"""Patterns of digits that are not quantities: they name something or are part of an idiom.
 
 The patterns are parts of the regular expression of :mod:`.scan`, which skips what they match.
 """

@@ -56,7 +56,7 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
-    """Read "nine o'clock" and "nine p.m."; ``None`` if the number is no hour.
+    """Read "nine o'clock" and "nine p.m."; ``None`` if the number is not an hour.
 
     Args:
         text: The text.

@@ -45,7 +45,7 @@ def _read_table() -> dict[str, Unit]:
         name, *_ = names = aliases.split()
         unit = Unit(base, name, float(factor), float(offset[0]) if offset else 0.0)
         units |= {alias.replace("_", " "): unit for alias in names}
-    # Accept "KM", "Litres" and "MPH" too, but no single letter in the other case: "M" is no metre.
+    # Accept "KM", "Litres" and "MPH" too, but no single letter in the other case: "M" is not "m".
     lowered = {alias.lower(): unit for alias, unit in reversed(units.items()) if len(alias) > 1}
     return lowered | units
 

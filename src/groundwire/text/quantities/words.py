@@ -120,7 +120,7 @@ def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
 
 
 def _is_pronoun(text: str, end: int) -> bool:
-    """Return whether the word "one" before ``end`` is no number.
+    """Return whether the word "one" before ``end`` is a pronoun and not a number.
 
     "one" alone is a pronoun, and "one day" mostly means "once"; "one star" and "one km" count.
     """

@@ -11,7 +11,7 @@ from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
 from groundwire.text.segment.view import UndecidedError, View
 
-#: Most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are no citation.
+#: Most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
 MAX_CITED_IDS = 50
 
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
@@ -82,7 +82,7 @@ def parse_citations(
 
 
 def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
-    """Return the citation whose bracket opens at ``position``; ``None`` if it is no citation."""
+    """Return the citation whose bracket opens at ``position``; ``None`` if none does."""
     if text[position] == "(":
         return _in_round(text, position, end, known) if known else None
     match = _BRACKET.match(text, position, end)
@@ -102,7 +102,7 @@ def _in_round(text: str, position: int, end: int, known: Collection[str]) -> Cit
 
 
 def _cited_ids(inside: str) -> list[str]:
-    """Return the ids in the text between two brackets; empty if that text is no citation."""
+    """Return the ids in the text between two brackets; empty if they do not make a citation."""
     ids: list[str] = []
     for part in re.split("[,;]", inside):
         named = written_out(part)

@@ -77,7 +77,7 @@ class OpenLine:
             return None  # inline code, such as ```code``` in a sentence
         self.fence = view.text[position:mark_end]
         if len(view.text[mark_end:info_end].split()) > 1:
-            # Several words after the fence are no name of a language: they may be a statement.
+            # Several words after the fence do not name a language: they may be a statement.
             return self._begin(LineKind.CODE, mark_end)
         return info_end
 

@@ -57,8 +57,8 @@ class Segmenter:
     """Divides a text into claims while it arrives.
 
     However a text is cut into deltas, :meth:`feed` and :meth:`finish` together return the same
-    segments as :func:`segment` for the whole text. Time is linear in the text, and at most about
-    1,100 characters are held back.
+    segments as :func:`segment` for the whole text. Time is linear in the text, and at most the last
+    1,100 characters or so wait for more text.
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
@@ -92,7 +92,7 @@ class Segmenter:
         return self._advance()
 
     def finish(self) -> list[Segment]:
-        """End the text, and return the segments held back. A second call returns an empty list."""
+        """End the text, and return the remaining segments. A second call returns an empty list."""
         self._is_final = True
         return self._advance()
 
@@ -100,22 +100,22 @@ class Segmenter:
         found = []
         try:
             while self._start is not None or self._cursor < len(self._view.text):
-                self._look_from(self._cursor if self._start is None else self._start)
+                self._set_horizon(self._cursor if self._start is None else self._start)
                 if self._start is None:
                     self._read_gap()
                 elif piece := self._read_piece(self._start):
                     found.append(piece)
         except UndecidedError:
             pass
-        self._forget()
+        self._drop_divided()
         return found
 
-    def _look_from(self, anchor: int) -> None:
+    def _set_horizon(self, anchor: int) -> None:
         view, horizon = self._view, anchor + MAX_CLAIM_CHARS + _LOOKAHEAD_CHARS
         view.end = min(len(view.text), horizon)
         view.may_grow = len(view.text) < horizon and not self._is_final
 
-    def _forget(self) -> None:
+    def _drop_divided(self) -> None:
         keep = self._cursor if self._start is None else self._start
         if keep:
             self._view.text = self._view.text[keep:]

@@ -1,4 +1,4 @@
-"""Decides whether a sentence ends at a full stop, and how far it reaches.
+"""Decides whether a sentence ends at a full stop, and after which character.
 
 Closing quotes, brackets and citations after the full stop belong to the sentence.
 """

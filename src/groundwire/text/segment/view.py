@@ -1,4 +1,4 @@
-"""The part of an arriving text that a decision of the segmenter may look at."""
+"""The part of an arriving text that a decision of the segmenter may read."""
 
 import re
 from dataclasses import dataclass
