@@ -506,7 +506,7 @@ def test_an_answer_over_the_limit_is_refused_and_never_cut() -> None:
     assert detector.detect(sources=[TOWER], answer=exact).coverage.answer == 1.0
     with pytest.raises(LimitExceededError) as raised:
         detector.detect(sources=[TOWER], answer=exact + " ")
-    assert "has 41 and at most 40 are allowed" in str(raised.value)
+    assert "is 41, and at most 40 is allowed" in str(raised.value)
     assert "'max_answer_chars'" in str(raised.value)
 
 
@@ -514,9 +514,9 @@ def test_a_stream_over_the_limit_has_no_result() -> None:
     detector = Detector(FixedJudge(doubtful={}), max_answer_chars=30)
     stream = detector.stream(sources=[TOWER])
     stream.feed("It stands in Paris. ")
-    with pytest.raises(LimitExceededError, match="has 36 and at most 30"):
+    with pytest.raises(LimitExceededError, match="is 36, and at most 30"):
         stream.feed("It is very tall.")
-    with pytest.raises(LimitExceededError, match="has 36 and at most 30"):
+    with pytest.raises(LimitExceededError, match="is 36, and at most 30"):
         stream.finish()
 
 

@@ -60,7 +60,7 @@ class ScoringBackend(Protocol):
         score: Kind of the scores: probabilities or similarities.
         answers: Calibration from the highest P(not supported) in an answer to P(the answer is
             hallucinated); ``None`` if the scores are not calibrated.
-        work: Counts of what was read so far, by name, such as ``texts_read``.
+        work: Counts of model calls so far, by name, such as ``texts_read``.
     """
 
     @property
@@ -306,8 +306,8 @@ class Detector:
         else:
             name = "custom"
             # Compare the number before it is converted: 10**400 cannot be converted to a float.
-            is_possible = is_number(operating_point) and 0 < operating_point <= 1
-            threshold = float(operating_point) if is_possible else nan
+            is_valid = is_number(operating_point) and 0 < operating_point <= 1
+            threshold = float(operating_point) if is_valid else nan
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
@@ -320,7 +320,7 @@ class Detector:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of texts, sentences and word pieces read so far, and of second looks, by name."""
+        """Counts of model calls so far, by name, such as ``texts_read`` and ``second_looks``."""
         return self._judge.work
 
     def detect(
@@ -413,7 +413,7 @@ class Detector:
         try:
             if not isinstance(example, Example):
                 raise InputError(
-                    f"A batch holds Example values, and this is a {type(example).__name__}. "
+                    f"A batch consists of Example values, and this is a {type(example).__name__}. "
                     "Build each with Example.of(sources=..., question=..., answer=...)."
                 )
             checked = Example.of(
@@ -461,9 +461,9 @@ class Detector:
             raise SettingError("tenant", tenant, "a text")
         info = self._info if operating_point is None else self.info_at(operating_point)
         started = perf_counter()
-        reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
+        session = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
         return Stream(
-            reading,
+            session,
             info,
             min_words=self._min_words,
             min_probability=self._min_probability,

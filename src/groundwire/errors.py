@@ -104,7 +104,10 @@ class InvalidConversationError(InputError):
 
 
 class LimitExceededError(InputError):
-    """An input is larger than a named setting allows; it was refused, not shortened."""
+    """An input is longer than a named setting allows; it was refused, not shortened.
+
+    ``size`` and ``limit`` are lengths: characters of a text, or items of a list.
+    """
 
     def __init__(self, what: str, size: int, limit: int, setting: str) -> None:
         super().__init__(what, size, limit, setting)
@@ -112,8 +115,8 @@ class LimitExceededError(InputError):
 
     def __str__(self) -> str:
         return (
-            f"The {self.what} has {self.size:,} and at most {self.limit:,} are allowed. "
-            f"Raise the setting {self.setting!r}, or split the input."
+            f"The length of the {self.what} is {self.size:,}, and at most {self.limit:,} is "
+            f"allowed. Raise the setting {self.setting!r}, or split the input."
         )
 
 
@@ -187,8 +190,8 @@ class UnpinnedModelError(ModelError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"{self.model!r} names a model on a hub, and its revision is not pinned: what a branch "
-            "holds can change between two runs. Pass revision= with a full commit hash "
+            f"{self.model!r} names a model on a hub, and its revision is not pinned: the files of "
+            "a branch can change between two runs. Pass revision= with a full commit hash "
             "(40 hexadecimal digits), or a local folder."
         )
 

@@ -41,7 +41,7 @@ from groundwire.errors import (
 from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
 
-#: Kinds of conflicts that can be found in a language which the model cannot read.
+#: Kinds of conflicts that rules can find even in a language that the model cannot read.
 _FIGURES = frozenset({ConflictKind.NUMBER, ConflictKind.DATE})
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Stream:
 
     def __init__(
         self,
-        reading: ScoringSession,
+        session: ScoringSession,
         info: DetectorInfo,
         *,
         min_words: int,
@@ -103,14 +103,14 @@ class Stream:
         question: str | None = None,
         reads_english_only: bool = False,
     ) -> None:
-        self._reading, self._info = reading, info
+        self._session, self._info = session, info
         self._min_words, self._min_probability = min_words, min_probability
         self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
         self._reads_english_only = reads_english_only
         places = (f"S{place}" for place in range(len(source_ids)))
         self._segmenter = Segmenter([*source_ids, *places])
-        origins = {origin.text: origin for origin in reading.evidence.origins}
+        origins = {origin.text: origin for origin in session.evidence.origins}
         texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
         self._finder = AsideFinder(texts, source_ids, question)
         self._foreign_ids = frozenset(
@@ -118,6 +118,7 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
+        # Offsets up to which claims are judged, and up to which claims and asides are told apart.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -142,7 +143,7 @@ class Stream:
 
     def prefetch(self) -> None:
         """Read the passages that match the question best, in the background."""
-        self._reading.prefetch()
+        self._session.prefetch()
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
@@ -183,14 +184,14 @@ class Stream:
                 self.close()
                 raise EmptyAnswerError
             # The answer is complete, so the last claims read only the passages they need.
-            self._reading.close()
+            self._session.close()
             self._take(self._segmenter.finish(), is_end=True)
             self._detection = self._conclude(self.text)
             self.close()
         return self._detection
 
     def snapshot(self) -> Snapshot:
-        """Return the result so far, without an effect on the stream.
+        """Return the result so far; the stream goes on as before.
 
         Raises:
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
@@ -209,7 +210,7 @@ class Stream:
     def close(self) -> None:
         """Take no more text, and stop reading ahead; a second call does nothing."""
         self._is_closed = True
-        self._reading.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -228,17 +229,14 @@ class Stream:
         if self._n_chars > self._max_answer_chars:
             self.close()
             raise LimitExceededError(
-                "answer's length in characters",
-                self._n_chars,
-                self._max_answer_chars,
-                "max_answer_chars",
+                "answer", self._n_chars, self._max_answer_chars, "max_answer_chars"
             )
 
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
         started = perf_counter()
         segments = self._without_asides(segments, is_end=is_end)
         self._pending += [found for found in segments if has_statement(self.text, found)]
-        if not (self._reading.is_incremental or is_end):
+        if not (self._session.is_incremental or is_end):
             return []
         claims = self._judge() if self._pending else []
         self._judged_to = self._decided_to
@@ -286,10 +284,10 @@ class Stream:
 
     def _is_remark(self, segment: Segment, claim: Claim, scores: ClaimScores) -> bool:
         """Return whether a part that would be flagged or called unrelated claims nothing at all."""
-        is_open = bool(claim.spans) or claim.reason is Reason.UNRELATED
+        is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
         return (
-            is_open
+            is_doubted
             and not kinds
             and scores.is_remark is not None
             and self._finder.may_be_remark(segment, self.text)
@@ -307,10 +305,10 @@ class Stream:
             self._highest = max(claim.probability, self._highest or 0.0)
 
     def _scores(self, ready: Sequence[Segment]) -> list[ClaimScores]:
-        if not self._reading.evidence.passages:
+        if not self._session.evidence.passages:
             return [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
         try:
-            return self._reading.read(self.text, ready)
+            return self._session.read(self.text, ready)
         except AnswerFailedError:
             raise  # its message says why no part of the answer could be judged
         except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
@@ -419,13 +417,13 @@ class Stream:
 
     def _conclude(self, text: str) -> Detection:
         """Build the detection of the judged text, as if the answer ended there."""
-        claims, evidence = tuple(self._claims), self._reading.evidence
+        claims, evidence = tuple(self._claims), self._session.evidence
         if self._has_too_few:
             claims = tuple(map(_without_spans, claims))
-        reasons = self._reading.reasons + self._reasons
+        reasons = self._session.reasons + self._reasons
         reasons[Reason.NO_CLAIM] += not (claims or self._asides)
         n_aside = sum(len(word) for aside in self._asides for word in aside.text.split())
-        attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
+        attended = sum(evidence.passages[i].n_own_chars for i in self._session.attended)
         coverage = Coverage(
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,

@@ -296,7 +296,7 @@ ERRORS: list[GroundwireError] = [
     EmptyAnswerError(),
     InvalidTextError("answer", 3, "the lone surrogate U+D800"),
     InvalidSourceError(4, "its type is set"),
-    LimitExceededError("answer's length in characters", 1_200_000, 1_000_000, "max_answer_chars"),
+    LimitExceededError("answer", 1_200_000, 1_000_000, "max_answer_chars"),
     SettingError("operating_point", 1.5, "a threshold in (0, 1]"),
     UnknownModelError("other", ("reader",)),
     UnpinnedModelError("org/model"),
@@ -334,7 +334,7 @@ def test_the_list_of_errors_above_is_complete() -> None:
 
 def test_a_limit_is_named_with_its_numbers_and_its_setting() -> None:
     message = str(ERRORS[3])
-    assert "has 1,200,000 and at most 1,000,000 are allowed" in message
+    assert "length of the answer is 1,200,000, and at most 1,000,000 is allowed" in message
     assert "Raise the setting 'max_answer_chars'" in message
 
 

@@ -174,13 +174,15 @@ def test_a_variable_that_names_no_reader_is_told(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(READER_VARIABLE, "similarity")
-    with pytest.raises(ModelError, match="GROUNDWIRE_READER is 'similarity', which is no reader"):
+    with pytest.raises(
+        ModelError, match="GROUNDWIRE_READER is 'similarity', which is not a reader"
+    ):
         find_reader(name)
 
 
 def test_a_base_for_another_small_reader_is_refused(tmp_path: Path) -> None:
     other = Manifest.read(write_model(tmp_path, "mine", kind="reader", companion="0123"))
-    with pytest.raises(ModelError, match="was fitted beside revision 0123"):
+    with pytest.raises(ModelError, match="was fitted to revision 0123"):
         companion(other)
 
 
@@ -203,7 +205,7 @@ def test_a_folder_with_the_manifest_of_a_reader_is_one(tmp_path: Path) -> None:
 
 def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path, "mine", kind="encoder")
-    with pytest.raises(ModelError, match=r"mine holds a model of kind 'encoder', not a reader"):
+    with pytest.raises(ModelError, match=r"mine has a model of kind 'encoder', not a reader"):
         find_reader(folder)
 
 

@@ -312,7 +312,7 @@ def test_the_limits_of_the_configuration_and_of_tenants_hold() -> None:
             assert f"evidence.{setting}" in reply.error["message"]
         reply = verify(base, EXAMPLE | {"answer": "A. " * 21})
         assert (reply.status, reply.error["code"]) == (413, "limit_exceeded")
-        assert "has 63 and at most 60" in reply.error["message"]
+        assert "length of the answer is 63, and at most 60" in reply.error["message"]
 
 
 # Who judges

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 #: Size of BERT's uncased vocabulary. All readers use the ids of this vocabulary, even if their base
 #: model has other ids.
 VOCABULARY = 30_522
-#: Number of positions: 256 to 511 for the sentence that is judged, 0 to 255 for all other texts.
+#: Number of positions: 256 to 511 for the sentence that is checked, 0 to 255 for all other texts.
 POSITIONS = 512
 
 

@@ -31,6 +31,7 @@ PINS = {
 #: The most word pieces of one pass by default: as many as the published detectors read. The memory
 #: for attention grows with the square of this number.
 MAX_LENGTH = 4096
+# The smallest ``max_length`` that can be set.
 _SHORTEST = 16
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -133,7 +134,7 @@ def load_checkpoint(
 
     Raises:
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
-        UnpinnedModelError: If a hub model is not in :data:`PINS` and ``revision`` is no commit.
+        UnpinnedModelError: If a hub model is not in :data:`PINS` and ``revision`` is not a commit.
         SettingError: If a setting is outside its range.
         MissingExtraError: If the model has no ONNX graph and the ``train`` extra is not installed.
         ModelError: If the model cannot be fetched, or is not a token classifier.
@@ -157,7 +158,7 @@ def load_checkpoint(
         n_labels=opened.n_labels,
         session=opened.session,
     )
-    classifier.read("a", None, "a")  # a trial: a graph that does not fit the configuration fails
+    classifier.read("a", None, "a")  # a graph that does not fit the configuration fails here
     return classifier
 
 

@@ -1,4 +1,4 @@
-"""Encodes single texts into the keys and values that claims attend to, and caches these."""
+"""Encodes single texts into the keys and values that claims attend to, and caches them."""
 
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +46,7 @@ class EncodedTexts:
         self._counter = counter
 
     def encode(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        """Return the keys and values of a text, from the cache or computed in an answer's turn."""
+        """Return the keys and values of a text, from the cache or from a run of the model."""
 
         def compute() -> KeysValues:
             with self._turns.answer():

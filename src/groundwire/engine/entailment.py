@@ -1,4 +1,4 @@
-"""Published NLI models: they tell whether a premise entails or contradicts a hypothesis.
+"""Published NLI models, which decide whether a premise entails or contradicts a hypothesis.
 
 The premise is the evidence, the hypothesis a claim. A premise that does not fit into one pass is
 read in windows, never cut off.
@@ -114,12 +114,15 @@ class EntailmentModel:
             DetectionError: If the model failed, or its output is NaN.
             ModelError: If the graph does not have the classes of the configuration.
         """
-        given, said = self._ids(premise), self._ids(hypothesis)
-        if not said:
+        premise_ids, claim_ids = self._ids(premise), self._ids(hypothesis)
+        if not claim_ids:
             raise UnreadableError
         best: dict[tuple[int, int], Entailment] = {}
-        for window in plan_windows(len(given), len(said), room=self.max_length - self._frame.size):
-            found = self._read(given[slice(*window.context)], said[slice(*window.answer)])
+        room = self.max_length - self._frame.size
+        for window in plan_windows(len(premise_ids), len(claim_ids), room=room):
+            found = self._read(
+                premise_ids[slice(*window.context)], claim_ids[slice(*window.answer)]
+            )
             known = best.setdefault(window.answer, found)
             if found.entailment > known.entailment:
                 best[window.answer] = found

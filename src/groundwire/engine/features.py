@@ -155,9 +155,9 @@ def line_support(
     unique, places = np.unique(ids, return_inverse=True)
     rows, columns, n_lines = [], [], 0
     for passage in passages:
-        lines, held = passage.line_pieces
-        at = np.minimum(np.searchsorted(unique, held), len(unique) - 1)
-        hit = unique[at] == held
+        lines, line_ids = passage.line_pieces
+        at = np.minimum(np.searchsorted(unique, line_ids), len(unique) - 1)
+        hit = unique[at] == line_ids
         rows.append(lines[hit] + n_lines)
         columns.append(at[hit])
         n_lines += len(passage.lines)
@@ -193,9 +193,9 @@ def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArra
     codes = np.zeros(len(ids), np.int64)
     switches = [passage.switches for passage in passages]
     for value in (1, 2, 4):
-        named = [held[values == value] for held, values in switches]
+        named = [names[values == value] for names, values in switches]
         codes += value * _is_in(ids, named)
-    return np.where(codes == 0, 8, codes) if any(len(held) for held, _ in switches) else codes
+    return np.where(codes == 0, 8, codes) if any(len(names) for names, _ in switches) else codes
 
 
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:

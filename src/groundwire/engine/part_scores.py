@@ -33,7 +33,7 @@ class CrossWeights:
     Attributes:
         pieces: Weight of the cross-encoder's logits of each word piece.
         claim: Weight of the cross-encoder's logits of the whole claim, which are added to each word
-            piece: a cross-encoder tells better whether a claim is wrong than which words are.
+            piece: a cross-encoder is better at finding wrong claims than at finding wrong words.
     """
 
     pieces: float = 1.0

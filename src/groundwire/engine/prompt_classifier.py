@@ -1,4 +1,4 @@
-"""Published gates: sequence classifiers that tell whether the answer to a prompt needs a check.
+"""Published gates: sequence classifiers that decide whether the answer to a prompt needs a check.
 
 HaluGate's Sentinel is one. ``groundwire train gate --base`` trains others.
 """
@@ -86,7 +86,7 @@ class PromptClassifier:
         )
         (self._needed,) = opened.labels
         self._classifier = Classifier(opened.session, name=self.name, max_length=opened.max_length)
-        self.probability("a")  # a trial: a graph that does not fit its configuration fails here
+        self.probability("a")  # a graph that does not fit its configuration fails here
 
     def probability(self, prompt: str) -> float:
         """Return P(the answer to a prompt needs a check), in [0, 1].
@@ -114,5 +114,5 @@ class PromptClassifier:
             )
         share = float(shares_of(logits)[0, self._needed])
         if not np.isfinite(share):
-            raise DetectionError(f"{self.name} gave no number.")
+            raise DetectionError(f"The output of {self.name} is not a number.")
         return share

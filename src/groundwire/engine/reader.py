@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 #: question best come first.
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
-_ALONE_PIECES = 400
-# In a remark, no word piece has log-odds of this much that it is not supported.
+_ENTAILMENT_PIECES = 400
+# In a remark, the log-odds that a word piece is not supported are below this for every word piece.
 _REMARK_DOUBT = 1.0
 
 
@@ -68,10 +68,11 @@ class Reader:
         cache: Keys and values of texts that were read.
         sources: Sources that were cut into passages.
         workers: Threads that read claims side by side.
-        turns: Limits how many texts the model reads at a time.
+        turns: Scheduler that limits how many texts the model reads at a time.
         sentences: Maps logits of a claim, read with selected passages, to probabilities.
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
-        cross: A cross-encoder that reads claims too, if the model has one.
+        cross: The cross-encoder, whose logits are added to the reader's; ``None`` if the model has
+            none.
         cross_weights: Weights of the cross-encoder's logits.
         knows_remarks: Whether the cross-encoder was trained to tell claims from remarks.
         counter: Counts texts, claims and word pieces that were read.
@@ -182,7 +183,7 @@ class Reader:
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim as a whole by some lines of evidence, without question and other claims.
+        """Score a claim as a whole with some lines of evidence, without question and other claims.
 
         Raises:
             UnreadableError: If the claim or the lines have no words that the model can read.
@@ -202,11 +203,11 @@ class Reader:
     ) -> NDArray[np.float32]:
         """Return the logits of :meth:`entailment`: supported, unsupported, contradicted."""
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
-        return self.open(lines, None, threshold=1.0, tenant="").judge_whole(hypothesis)
+        return self.open(lines, None, threshold=1.0, tenant="").score_whole(hypothesis)
 
 
 class ReaderSession:
-    """One answer that the reader judges, claim by claim.
+    """The check of one answer by the reader, claim by claim.
 
     The scores of a claim depend on its own text, the three parts before it (a claim is one part
     unless it exceeds 254 word pieces), the question and the sources. They do not depend on the
@@ -245,7 +246,7 @@ class ReaderSession:
             self.reasons[Reason.QUESTION_SHORTENED] = 1
         self._earlier: list[ClaimPart] = []
         self._bases: dict[tuple[int, ...], Basis] = {}
-        self._closed, self._is_ahead = Event(), False
+        self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
         """Read the passages that match the question best, in the background."""
@@ -257,7 +258,7 @@ class ReaderSession:
         # These passages take at most half of the cache; more could push the first ones out again.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
         room = self._reader.cache.stats.max_bytes // (2 * passage_bytes)
-        self._is_ahead = True
+        self._reads_ahead = True
         for index in order[: min(PREFETCHED_PASSAGES, room)]:
             self._reader.turns.ahead(partial(self._read_ahead, int(index)))
 
@@ -277,9 +278,9 @@ class ReaderSession:
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Judge the next claims of the answer, in order.
+        """Score the next claims of the answer, in order.
 
-        A claim that cannot be judged has a reason and no scores; the other claims are still judged.
+        A claim that cannot be scored gets a reason instead; the other claims are still scored.
         """
         tasks: list[tuple[Segment, list[tuple[ClaimPart, tuple[ClaimPart, ...]]]]] = []
         for segment in segments:
@@ -295,7 +296,7 @@ class ReaderSession:
         else:
             found = list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
         recalls = self._reader.graph.sizes.recalls
-        if recalls and self._earlier and self._is_ahead and self._is_open():
+        if recalls and self._earlier and self._reads_ahead and self._is_open():
             run_beside(self._reader.workers, partial(self._recall, self._earlier[-1]))
         return found
 
@@ -304,8 +305,8 @@ class ReaderSession:
         if self._is_open():
             self._texts.encode(TextRole.HISTORY, part.ids)
 
-    def judge_whole(self, claim: str) -> NDArray[np.float32]:
-        """Judge a claim by all of the evidence, which must be short.
+    def score_whole(self, claim: str) -> NDArray[np.float32]:
+        """Score a claim as a whole with all of the evidence, which must be short.
 
         Returns:
             Logits of supported, unsupported and contradicted, shape ``(3,)``.
@@ -322,26 +323,34 @@ class ReaderSession:
             raise UnreadableError
         everything = range(len(self.evidence.passages))
         if self._reader.cross is not None:
-            return least_supported([self._crossed_alone(part, everything) for part in parts])
+            return least_supported([self._cross_encoder_scores(part, everything) for part in parts])
         return least_supported(
-            [self._judge(part, everything, (), self._features(part, everything)) for part in parts]
+            [
+                self._read_with_passages(part, everything, (), self._features(part, everything))
+                for part in parts
+            ]
         )
 
     def is_remark(self, text: str) -> bool:
-        """Return whether a text is supported by the evidence of this session, which has to be none.
+        """Return whether a text claims nothing; the session must have no evidence.
 
-        Nothing supports a claim then, and a remark needs no support.
+        Without evidence, the cross-encoder scores every claim as unsupported, but a remark as
+        supported, because a remark needs no evidence.
         """
         segment = Segment(start=0, end=len(text), citations=())
         parts = parts_of(text, segment, self._reader.pieces)
         return bool(parts) and all(
-            (scores := self._crossed_alone(part, ())).support > 0 and scores.doubt < _REMARK_DOUBT
+            (scores := self._cross_encoder_scores(part, ())).support > 0
+            and scores.doubt < _REMARK_DOUBT
             for part in parts
         )
 
-    def _crossed_alone(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
+    def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
+        """Score a part with the cross-encoder alone, without the question."""
         features = self._features(part, chosen)
-        scores = self._cross(part, Query.of(part.ids), chosen, features, budget=_ALONE_PIECES)
+        scores = self._read_with_lines(
+            part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
+        )
         assert scores is not None
         return PartScores(scores.pieces, scores.sentence, tuple(chosen))
 
@@ -398,24 +407,24 @@ class ReaderSession:
     ) -> RuleFindings:
         """Apply the rules to a claim; the offsets of the findings are those of the answer.
 
-        The rules see the passages of both selections, or all passages if these are short. They must
-        not call a value missing that a passage of the second selection has, even where the model
-        reads only the first.
+        The rules read the passages of both selections, or all passages if these are short. A rule
+        that reports a missing value must know the second selection too, even if the model reads
+        only the first.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
-        reach = tuple(sorted({i for s in selections for i in (*s.first, *s.second)}))
+        indices = tuple(sorted({i for s in selections for i in (*s.first, *s.second)}))
         if sum(passage.n_read for passage in self.evidence.passages) <= SELECTED_PIECES:
-            reach = tuple(range(len(self.evidence.passages)))
-        basis = self._bases.get(reach)
+            indices = tuple(range(len(self.evidence.passages)))
+        basis = self._bases.get(indices)
         if basis is None:
-            passages = [self.evidence.passages[index] for index in reach]
-            basis = self._bases[reach] = Basis(
+            passages = [self.evidence.passages[index] for index in indices]
+            basis = self._bases[indices] = Basis(
                 [line.reading for passage in passages for line in passage.lines],
                 QuantityIndex.union(passage.quantities for passage in passages),
                 self._question,
             )
-        lines = self.evidence.readings(query, reach, MAX_LINES)
+        lines = self.evidence.readings(query, indices, MAX_LINES)
         return find(part.text, lines, basis).moved(part.places.tolist())
 
     def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
@@ -428,7 +437,7 @@ class ReaderSession:
     def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
-        """Read a part with the first selection, and if it looks unsupported with the second too.
+        """Read a part with the first selection; if it is found unsupported, also with the second.
 
         Returns:
             The scores of all models together, and the logits of each, uncalibrated.
@@ -439,17 +448,19 @@ class ReaderSession:
         features = self._features(part, selection.first)
         crossed = None
         if self._reader.cross is not None:
-            reach = tuple(sorted({*selection.first, *selection.second}))
-            crossed = self._cross(part, self._query(part, earlier), reach, features)
+            both = tuple(sorted({*selection.first, *selection.second}))
+            crossed = self._read_with_lines(part, self._query(part, earlier), both, features)
         weights = self._reader.cross_weights
-        scores = self._judge(part, selection.first, context, features)
+        scores = self._read_with_passages(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The evidence need only be in one selection, so the better scores count: read with the
-            # other selection, a true claim looks unsupported.
+            # The evidence need only be in one of the selections. A true claim is scored as
+            # unsupported with the other one, so the better scores count.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
-            scores = scores.piecewise_best(self._judge(part, selection.second, context, second))
+            scores = scores.piecewise_best(
+                self._read_with_passages(part, selection.second, context, second)
+            )
             mixed = scores.mixed_with(crossed, weights)
         if crossed is None:
             return mixed, (scores.logits,)
@@ -472,20 +483,24 @@ class ReaderSession:
             unknown_id=self._reader.pieces.unknown_id,
         )
 
-    def _cross(
+    def _read_with_lines(
         self,
         part: ClaimPart,
         query: Query,
-        reach: Sequence[int],
+        passages: Sequence[int],
         features: NDArray[np.int64],
         *,
         budget: int = LINE_PIECES,
     ) -> RawScores | None:
-        """Read a part together with its closest lines; ``None`` without a cross-encoder."""
+        """Read a part with the cross-encoder, together with its closest lines in some passages.
+
+        Returns:
+            The scores; ``None`` if the reader has no cross-encoder.
+        """
         reader = self._reader
         if reader.cross is None:
             return None
-        excerpts = closest_lines(self.evidence, query, reach, budget=budget)
+        excerpts = closest_lines(self.evidence, query, passages, budget=budget)
         asked = np.concatenate([*self._question_parts, part.ids[:0]])
         with reader.turns.answer():
             scores = reader.cross.read(part.ids, features, asked, excerpts, reader.pieces)
@@ -494,13 +509,14 @@ class ReaderSession:
         _require_finite(scores)
         return scores
 
-    def _judge(
+    def _read_with_passages(
         self,
         part: ClaimPart,
         chosen: Sequence[int],
         context: Sequence[KeysValues],
         features: NDArray[np.int64],
     ) -> PartScores:
+        """Read a part with the reader's graph; it attends to chosen passages and to ``context``."""
         reader = self._reader
         passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
         past = KeysValues.join([reader.graph.nothing, *passages, *context])

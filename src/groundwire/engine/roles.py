@@ -2,7 +2,8 @@
 
 from enum import IntEnum
 
-#: Positions of a judged sentence run from here to 511; those of all other texts from 0 to 255.
+#: First position of a sentence that is checked; its positions end at 511. All other texts have the
+#: positions 0 to 255.
 SENTENCE_START = 256
 #: Number of earlier sentences of the answer that a sentence attends to, in readers for which
 #: :attr:`.architecture.Architecture.recalls` is true.
@@ -13,7 +14,7 @@ class TextRole(IntEnum):
     """Role of a text: an index into the reader's role embeddings."""
 
     SOURCE = 0
-    ANSWER = 1  # the sentence that is judged
+    ANSWER = 1  # the sentence that is checked
     QUESTION = 2  # the user's question, which is never evidence
     HISTORY = 3  # an earlier sentence of the answer, read alone
 

@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Turns:
     """Limits how many threads run the model at a time.
 
-    Waiting threads stand in two queues: one for answers, and one for sources that are read ahead,
-    which is served only while the first is empty. Each queue is first come, first served. During a
-    turn, a thread must not wait for another turn, or for a thread that may be waiting for one.
+    Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
+    served only while the first is empty. Each queue is first come, first served. During a turn, a
+    thread must not wait for another turn, or for a thread that may be waiting for one.
     """
 
     def __init__(self, n_turns: int) -> None:
@@ -77,12 +77,12 @@ class Turns:
         try:
             mine.acquire()
         except BaseException:
-            # Interrupted while waiting. If this thread was given a turn meanwhile, pass it on.
+            # Interrupted while waiting. If this thread got a turn meanwhile, pass it on.
             with self._lock:
-                has_come = mine not in row
-                if not has_come:
+                got_turn = mine not in row
+                if not got_turn:
                     row.remove(mine)
-            if has_come:
+            if got_turn:
                 self._give_back()
             raise
 

@@ -16,7 +16,7 @@ from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 #: The highest P(not supported) that words keep if a rule finds that they plainly follow from the
 #: evidence.
 SETTLED_PROBABILITY = 0.1
-#: If the model gives such words this P(not supported) or more, the rule's finding is ignored,
+#: The rule's finding is ignored if the model gives these words this P(not supported) or more,
 #: because four fifths of such words turned out to be wrong.
 SETTLED_BELOW = 0.65
 

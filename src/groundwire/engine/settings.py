@@ -24,7 +24,7 @@ def require_whole(
         name: Name of the setting.
         value: Value of the setting.
         low: The smallest valid number.
-        high: The largest valid number; ``None`` is no limit.
+        high: The largest valid number; ``None`` if there is no limit.
         otherwise: Other valid values, for the message.
 
     Raises:

@@ -9,12 +9,12 @@ from groundwire.engine.scheduler import Turns
 
 
 class SharedResources:
-    """Threads, a scheduler and caches. The code that makes a value of this class must close it.
+    """Threads, a scheduler and caches. Whoever creates this object must also close it.
 
     Attributes:
         threads: How many texts are read at a time.
         workers: Threads that read claims side by side.
-        turns: Limits how many texts the models read at a time.
+        turns: Scheduler that limits how many texts the models read at a time.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. The cache keys name the tenant and the model, so no tenant and no model gets
             an entry of another.
@@ -25,7 +25,7 @@ class SharedResources:
         self, threads: int, *, cache: ByteCache[Any], sources: ByteCache[CutSource]
     ) -> None:
         self.threads = threads
-        # One thread more than turns: it prepares the next claim while the others run the model.
+        # One more than the model runs allowed at a time, to prepare the next claim meanwhile.
         self.workers = ThreadPoolExecutor(threads + 1, "groundwire")
         self.turns = Turns(threads)
         self.cache, self.sources = cache, sources

@@ -205,7 +205,7 @@ def _unit(text: str, source: Source, start: int, end: int) -> ComparedUnit:
 
 
 class SimilaritySession:
-    """One answer that is compared with its sources, claim by claim.
+    """The check of one answer by similarity: its claims are compared with the sources.
 
     The similarity of a claim depends only on its own text and on the sources.
     """
@@ -214,7 +214,7 @@ class SimilaritySession:
 
     def __init__(
         self,
-        judge: SimilarityBackend,
+        backend: SimilarityBackend,
         evidence: Evidence,
         units: Sequence[ComparedUnit],
         tenant: str,
@@ -222,10 +222,10 @@ class SimilaritySession:
         self.evidence = evidence
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
-        self._judge, self._units, self._tenant = judge, units, tenant
-        # Threads take the next unit from this iterator until it is empty. Each text is embedded
-        # alone, so its vector does not depend on which thread embeds it, or when.
-        self._row = iter(range(len(units)))
+        self._backend, self._units, self._tenant = backend, units, tenant
+        # Indices of the units that no thread has taken yet. Each text is embedded alone, so its
+        # vector does not depend on which thread embeds it, or when.
+        self._pending = iter(range(len(units)))
         self._next = Lock()
         self._found: dict[int, NDArray[np.float32]] = {}
         self._vectors: NDArray[np.float32] | None = None
@@ -233,8 +233,8 @@ class SimilaritySession:
 
     def prefetch(self) -> None:
         """Embed the sources in the background."""
-        for _ in range(min(self._judge.threads, len(self._units))):
-            self._judge.turns.ahead(self._embed_ahead)
+        for _ in range(min(self._backend.threads, len(self._units))):
+            self._backend.turns.ahead(self._embed_ahead)
 
     def close(self) -> None:
         """Stop embedding ahead."""
@@ -242,12 +242,12 @@ class SimilaritySession:
 
     def _take(self) -> int | None:
         with self._next:
-            return next(self._row, None)
+            return next(self._pending, None)
 
     def _embed_ahead(self) -> None:
         while self._is_wanted() and (index := self._take()) is not None:
-            # None if the answer's own thread, which does not wait for this one, was faster.
-            found = self._judge.vector_ahead(
+            # ``found`` is None if the thread of the answer has embedded the unit meanwhile.
+            found = self._backend.vector_ahead(
                 self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
             )
             if found is not None:
@@ -259,25 +259,25 @@ class SimilaritySession:
     def _embed(self) -> None:
         """Embed units that no thread has taken yet, one after the other, until there are none."""
         while (index := self._take()) is not None:
-            self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
+            self._found[index] = self._backend.vector(self._units[index].text, self._tenant)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Compare the next claims with the sources; if one claim fails, the others are compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
-        if any(is_compared(text) and self._judge.embedder.reads(text) for text in texts):
+        if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
             # Embed the sources now, before the claims occupy the workers. An error is raised again
             # when a claim asks for the sources, and is reported there.
             with suppress(Exception):
                 self._sources()
         if len(segments) < 2:
             return [self._claim(answer, segment) for segment in segments]
-        return list(self._judge.workers.map(partial(self._claim, answer), segments))
+        return list(self._backend.workers.map(partial(self._claim, answer), segments))
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
-        if not is_compared(text, self._judge.min_words):
+        if not is_compared(text, self._backend.min_words):
             return ClaimScores.unread(Reason.TOO_SHORT)
-        if not self._judge.embedder.reads(text):
+        if not self._backend.embedder.reads(text):
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
             return self._compare(answer, segment)
@@ -287,27 +287,27 @@ class SimilaritySession:
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
     def _compare(self, answer: str, segment: Segment) -> ClaimScores:
-        judge = self._judge
+        backend = self._backend
         # Citations and marks of emphasis state nothing.
         text = without_emphasis(without_citations(answer, segment))
-        with judge.turns.answer():
-            vector = judge.embedder.embed([text])[0]
+        with backend.turns.answer():
+            vector = backend.embedder.embed([text])[0]
         similarity, index = nearest(vector, self._sources())
         if isnan(similarity):
             raise DetectionError("The embedder's output is not a number.")
-        judge.counter.add(claims_compared=1)
+        backend.counter.add(claims_compared=1)
         self.attended.update(range(len(self.evidence.passages)))
-        parts = parts_of(answer, segment, judge.pieces)
+        parts = parts_of(answer, segment, backend.pieces)
         return ClaimScores.compared(
-            similarity, (self._units[index].place,), judge.embedder.n_unread(parts)
+            similarity, (self._units[index].place,), backend.embedder.n_unread(parts)
         )
 
     def _sources(self) -> NDArray[np.float32]:
         """Return the vectors of all units, shape ``(n_units, dimension)``; computed once."""
         if self._vectors is None:
             n_left = len(self._units) - len(self._found)
-            n_helpers = min(self._judge.threads, n_left) - 1
-            helpers = [self._judge.workers.submit(self._embed) for _ in range(n_helpers)]
+            n_helpers = min(self._backend.threads, n_left) - 1
+            helpers = [self._backend.workers.submit(self._embed) for _ in range(n_helpers)]
             self._embed()
             for helper in helpers:
                 # Drop a helper that has not begun, and wait for the others. If a helper failed, its
@@ -322,6 +322,6 @@ class SimilaritySession:
     def _vector(self, index: int) -> NDArray[np.float32]:
         found = self._found.get(index)
         if found is None:
-            found = self._judge.vector(self._units[index].text, self._tenant)
+            found = self._backend.vector(self._units[index].text, self._tenant)
             self._found[index] = found
         return found

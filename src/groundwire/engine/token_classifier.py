@@ -72,13 +72,13 @@ class TokenClassifierBackend:
 
 
 class TokenClassifierSession:
-    """Judges one answer when it is complete, because each verdict may depend on all its words."""
+    """The check of one complete answer: each score may depend on all words of the answer."""
 
     is_incremental = False
 
     def __init__(
         self,
-        judge: TokenClassifierBackend,
+        backend: TokenClassifierBackend,
         sources: Sequence[Source],
         evidence: Evidence,
         question: str | None,
@@ -86,7 +86,7 @@ class TokenClassifierSession:
         self.evidence = evidence
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter()
-        self._judge, self._question = judge, question
+        self._backend, self._question = backend, question
         self._context = self.join(sources)
 
     @staticmethod
@@ -102,9 +102,9 @@ class TokenClassifierSession:
         """Do nothing: no background work is running."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Judge all claims of a complete answer."""
+        """Score all claims of a complete answer."""
         try:
-            scores = self._judge.model.read(self._context, self._question, answer)
+            scores = self._backend.model.read(self._context, self._question, answer)
         except DetectionError:
             return [ClaimScores.unread(Reason.DETECTOR_FAILED) for _ in segments]
         if scores.question_shortened:
@@ -119,7 +119,7 @@ class TokenClassifierSession:
         if not len(doubt) or not np.isfinite(doubt).all():
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
         offsets = np.clip(scores.offsets[inside], segment.start, segment.end)
-        query = Query.of(self._judge.pieces.encode(answer[segment.start : segment.end]).ids)
+        query = Query.of(self._backend.pieces.encode(answer[segment.start : segment.end]).ids)
         return ClaimScores(
             offsets=offsets,
             labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),

@@ -20,8 +20,8 @@ from groundwire.errors import ModelError
 
 #: Word pieces that two neighbouring windows share.
 OVERLAP = 64
-#: The share of a window that is kept for the context. An answer that does not fit into the rest is
-#: cut into windows too.
+#: The least share of a window for the context. An answer that does not fit into the rest of the
+#: window is cut into windows too.
 CONTEXT_SHARE = 1 / 3
 #: The largest share of a window for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
@@ -210,7 +210,7 @@ class TokenClassifier:
                 is the minimum over windows. (The maximum would flag every fact that only one
                 window states.)
             question: The user's question; ``None`` or blank if there is none.
-            answer: The text to judge. If it is blank, the model is not called.
+            answer: The text to score. If it is blank, the model is not called.
 
         Returns:
             The probability and the character range of every word piece.

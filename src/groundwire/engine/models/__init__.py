@@ -178,13 +178,13 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
     if not (folder / MANIFEST_NAME).is_file():
         if model is None or str(model) == DEFAULT_MODEL:
             raise ModelError(
-                f"{READER_VARIABLE} is {name!r}, which is no reader. Set it to reader-small, "
+                f"{READER_VARIABLE} is {name!r}, which is not a reader. Set it to reader-small, "
                 "reader-base or the folder of a model, or unset it."
             )
         return None
     manifest = Manifest.read(folder)
     if manifest.kind != "reader":
-        raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a reader.")
+        raise ModelError(f"{folder} has a model of kind {manifest.kind!r}, not a reader.")
     return manifest
 
 
@@ -200,7 +200,7 @@ def companion(manifest: Manifest) -> Manifest:
     small = find_model(DEFAULT_MODEL)
     if small.revision != wanted:
         raise ModelError(
-            f"{manifest.folder} was fitted beside revision {wanted} of the embedded reader, and "
+            f"{manifest.folder} was fitted to revision {wanted} of the embedded reader, and "
             f"this is revision {small.revision}. Install the reader-base of this version."
         )
     return small
