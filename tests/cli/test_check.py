@@ -304,7 +304,7 @@ def test_a_threshold_is_above_0_and_at_most_1(run: CommandLine, value: str) -> N
     result = run("check", "--answer", RIGHT, "--operating-point", value)
     assert result.exit_code == 2
     assert run.choice is None
-    assert "is no operating point" in result.stderr
+    assert "is not an operating point" in result.stderr
 
 
 def test_a_failed_check_is_an_error_and_no_pass(run: CommandLine) -> None:

@@ -18,15 +18,16 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: Word pieces of passages that a claim is read with in one look, special tokens included.
+#: Word pieces of passages, special tokens included, that a claim is read with at a time: in the
+#: first look, or in the second look, which a claim gets if the first finds it unsupported.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
 #: look, and in the second. A passage with a lower score says nothing about the claim. The share is
-#: higher in the second look, because that look can only clear a claim of a finding.
+#: higher in the second look, because that look can only remove a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: A source is read if its best passage has at least this share of the best score of all passages.
-#: Two texts on the subject of the claim both reach it, and a text on another subject with some of
-#: the same words does not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
+#: Texts on the subject of the claim have this share, and a text on another subject with some of the
+#: same words does not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
@@ -284,8 +285,8 @@ class Query:
     ) -> "Query":
         """Make the query of a claim.
 
-        The question and the claim before have a lower weight than the claim. They tell what an "it"
-        in the claim refers to.
+        The question and the claim before show what an "it" in the claim refers to. They have a
+        lower weight than the claim.
 
         Args:
             claim: Word pieces of the claim.

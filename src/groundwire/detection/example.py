@@ -22,8 +22,8 @@ class Source:
     """One text that the answer may rest on: a retrieved passage, a tool result, a document.
 
     Attributes:
-        text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages
-            are each read as what they are; character offsets always count in this text.
+        text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages are
+            recognised; character offsets always count in this text.
         id: Names the source in results. If it is empty, the source gets its position, ``S0``,
             ``S1``..., or a number beyond all positions if another source was given that id.
         title: The subject of the text, if its own words do not name it. It helps to find and to
@@ -104,7 +104,7 @@ SourceLike: TypeAlias = Union[  # noqa: UP007
 
 
 def text_of(document: object) -> str | None:
-    """Return the text of a document, without its metadata; ``None`` if it is no document.
+    """Return the text of a document, without its metadata; ``None`` if it is not a document.
 
     >>> text_of({"page_content": "It is 330 m tall.", "metadata": {"page": 12}})
     'It is 330 m tall.'
@@ -151,7 +151,7 @@ class Example:
     Attributes:
         sources: The texts that the answer may rest on; each has an id.
         answer: The text to check.
-        question: The question. It tells what the answer is about and is never evidence.
+        question: The question. It helps to find evidence, and is never evidence itself.
     """
 
     sources: tuple[Source, ...]
@@ -164,7 +164,7 @@ class Example:
 
         Raises:
             EmptyAnswerError: If the answer has no visible text.
-            InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
+            InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
             InvalidSourceError: If a source is of no known kind, or two texts have the same id.
         """
         require_text(answer, "answer")
@@ -179,7 +179,7 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
     """Read sources of any kind, or a single one, and give an id to those that have none.
 
     Raises:
-        InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
+        InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
         InvalidSourceError: If a source is of no known kind, two texts have the same id, or
             ``sources`` is neither a source nor iterable.
     """
@@ -233,7 +233,7 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def require_text(text: object, where: str) -> None:
-    """Raise an error unless a value is valid text.
+    """Refuse a value that is not valid text.
 
     Raises:
         InvalidTextError: If the value is not a ``str``, or has half a surrogate pair, which cannot

@@ -23,6 +23,7 @@ from groundwire.text.writing_system import is_readable
 PASSAGE_PIECES = 254
 #: Most word pieces of a breadcrumb.
 BREADCRUMB_PIECES = 40
+# Values of yes-or-no fields → their codes: 1 yes, 2 no, 4 nothing.
 _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
 _SWITCH = re.compile(
     r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
@@ -71,7 +72,7 @@ class Passage:
         key: Hash of the content, 16 bytes.
         ids: Word pieces, at most 254, without special tokens, shape ``(n,)``, int32.
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
-            no evidence.
+            not evidence.
         lines: The lines of the passage, in order.
         n_own_chars: Characters of the passage that no earlier passage of the source has.
     """

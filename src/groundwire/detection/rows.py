@@ -44,7 +44,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
     """Parse the JSON text of a row.
 
     Raises:
-        RowError: If the text is no JSON object.
+        RowError: If the text is not a JSON object.
     """
     try:
         return as_row(json.loads(text, parse_constant=refuse_constant))
@@ -64,7 +64,7 @@ def as_row(data: object) -> Mapping[str, Any]:
     """Return JSON data as a row, if it is an object.
 
     Raises:
-        RowError: If the data is no object.
+        RowError: If the data is not an object.
     """
     if not isinstance(data, dict):
         raise RowError(f"The row is a JSON {json_kind(data)}. It must be an object with an answer.")
@@ -123,7 +123,7 @@ def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collectio
         data: The row.
         field: The field of the example that the row lacks.
         what: ``key`` or ``column``: the word for a key in the message.
-        wanted: The keys that were looked for; by default all that the field may have.
+        wanted: The keys that the row should have had one of; by default all keys of the field.
     """
     looked_for = wanted or ROW_KEYS[field]
     names = [str(key)[:_SHOWN_CHARS] for key in data]

@@ -92,8 +92,7 @@ def reduce_tokens(
     if max_score != max_score:
         raise DetectionError(
             f"The score of word piece {highest} is not a number, so this answer was not checked. "
-            "Check the model's files, and that its input has no other type than it was exported "
-            "for."
+            "Check the model's files, and that its inputs have the types that it was exported with."
         )
     flagged = (values >= lowest).nonzero()[0]
     pieces = np.asarray(offsets).take(flagged, axis=0).tolist()
@@ -143,7 +142,7 @@ def whole_words(
 ) -> tuple[FlaggedSpan, ...]:
     """Widen spans of ``text`` to whole words and numbers, and join spans that then touch.
 
-    A word piece is no unit of meaning: "000" of "21,000" tells a reader nothing.
+    A word piece alone may mean nothing to a reader, such as "000" of "21,000".
 
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
     (FlaggedSpan(start=0, end=6, score=0.9),)

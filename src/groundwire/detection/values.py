@@ -51,8 +51,8 @@ class Reason(StrEnum):
     ANSWER_OVER_LIMIT = "answer_over_limit"
     QUESTION_SHORTENED = "question_shortened"  # only beginning and end of the question were read
     DETECTOR_FAILED = "detector_failed"
-    UNREAD_EVIDENCE = "unread_evidence"  # evidence that is no text: an image in a tool result
-    UNREAD_ANSWER = "unread_answer"  # a part of the answer that is no text, such as sound
+    UNREAD_EVIDENCE = "unread_evidence"  # evidence that is not text: an image in a tool result
+    UNREAD_ANSWER = "unread_answer"  # a part of the answer that is not text, such as sound
     CUT_OFF = "cut_off"  # the last word of an answer that breaks off, which may be half a word
 
 
@@ -177,7 +177,7 @@ class EvidenceRef(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entailment(JsonRecord):
-    """The verdict of a model on a claim and its evidence: three probabilities that sum to 1.
+    """A model's three probabilities for a claim and its evidence, which sum to 1.
 
     Attributes:
         entailment: P(the evidence says what the claim says).
@@ -225,9 +225,9 @@ class Span(JsonRecord):
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1]. It
-            depends on the operating point: the threshold decides which sentences get a second
-            look, and the more favourable of two readings counts. ``None`` with a similarity
-            detector.
+            depends on the operating point, because a sentence with a probability at or above the
+            threshold is read again with other passages, and the lower probability counts. ``None``
+            with a similarity detector.
         similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector is a
             similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
@@ -266,7 +266,7 @@ class Claim:
             compared.
         citations: The ids that the claim cites, such as ``("S0", "S2")``, in order, each once.
         spans: The unsupported stretches of the claim, in reading order, disjoint.
-        evidence: The lines that match the claim best, of those that it was read with.
+        evidence: The lines that match the claim best, among those that it was read with.
         reason: Reason why the claim is unchecked; ``None`` if it was checked.
         entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if the
             claim was not read, or if the detector does not judge whole claims.
@@ -317,10 +317,10 @@ class Coverage:
         indexed_chars: Of these, characters that were indexed, so that every claim could be read
             with them.
         attended_chars: Of these, characters that at least one claim was read with. The others are
-            no gap in the check: they ranked lower for every claim.
+            not a gap in the check: for every claim, other passages ranked higher.
         answer_chars: Visible characters of the answer's claims.
         read_chars: Of these, characters that were judged.
-        no_claim_chars: Visible characters of the answer's asides, which claim nothing and are no
+        no_claim_chars: Visible characters of the answer's asides, which claim nothing and are not
             part of ``answer_chars``.
         reasons: Reason → how many passages, sources or claims were left out for it.
     """
@@ -374,7 +374,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorInfo(JsonRecord):
-    """The detector that judged, and its threshold.
+    """The detector that made a detection, and its threshold.
 
     Attributes:
         name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
@@ -411,7 +411,7 @@ class Detection:
         asides: The other parts of the answer with words, which claim nothing: headings, greetings
             and the like.
         coverage: How much of evidence and answer was read.
-        detector: The detector that judged.
+        detector: The detector that made this detection, and its threshold.
         timings_ms: Wall time by stage, in milliseconds; counts neither in equality nor in the hash.
     """
 
@@ -467,8 +467,8 @@ def read_operating_point(text: str) -> str | float:
         number = nan
     if not 0 < number <= 1:
         raise ValueError(
-            f"{text!r} is no operating point. It must be one of {', '.join(OPERATING_POINTS)}, or "
-            "a threshold above 0 and at most 1."
+            f"{text!r} is not an operating point. It must be one of {', '.join(OPERATING_POINTS)}, "
+            "or a threshold above 0 and at most 1."
         )
     return number
 
@@ -491,8 +491,8 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
     if not coverage.is_complete:
         return Outcome.PARTIAL
     # An answer with asides only, such as greetings, needs no check.
-    is_said = bool(claims) or not coverage.no_claim_chars
-    return Outcome.GROUNDED if is_said else Outcome.SKIPPED
+    has_asides_only = not claims and coverage.no_claim_chars > 0
+    return Outcome.SKIPPED if has_asides_only else Outcome.GROUNDED
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -192,7 +192,7 @@ class AsideFinder:
         return self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
-        """Return whether a text only names a source that was given, by its id, address or title."""
+        """Return whether a text only names one of the sources, by its id, address or title."""
         cited = {id_ for citation in segment.citations for id_ in citation.ids}
         if not self._names(cited):
             return False
@@ -216,7 +216,7 @@ class AsideFinder:
         return url in self._links or self._known.writes(url)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id names a given source, by its id or its position (S0, 1)."""
+        """Return whether each id is the id of a source, or its position: ``S0`` or ``1``."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))
@@ -226,8 +226,7 @@ class AsideFinder:
     def _is_plain_code(self, line: str) -> bool:
         """Return whether a line of code claims nothing.
 
-        Such lines are imports of known modules, inputs or outputs of a variable, and comments that
-        are titles.
+        Such lines import known modules, read or print a variable, or are comments that are titles.
         """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])

@@ -96,7 +96,7 @@ def _forms(word: str) -> set[str]:
 
 
 def has_form(word: str, among: Collection[str]) -> bool:
-    """Return whether ``among`` has a word, or a word of which it may be a form."""
+    """Return whether ``among`` has a word, or another form of it, such as its plural."""
     return any(form in among or (len(form) > 3 and f"{form}s" in among) for form in _forms(word))
 
 
@@ -108,7 +108,7 @@ def is_plain(word: str) -> bool:
 def asserts(word: str) -> bool:
     """Return whether a word turns a title into a statement.
 
-    Such words are verbs, negations, and numbers that are no years.
+    Such words are verbs, negations, and numbers that are not years.
     """
     has_digit = any(map(str.isdigit, word))
     return (

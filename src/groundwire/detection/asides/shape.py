@@ -2,7 +2,7 @@
 
 import re
 
-#: Characters around the words of a line that are no part of them: white space and Markdown marks.
+#: Characters around the words of a line that do not belong to them: white space, Markdown marks.
 MARKS = " \t*_`>\"“”'"
 _DELIMITER = re.compile(
     r"[ \t|]*\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n"
@@ -26,7 +26,7 @@ class Shape:
         is_item: Whether the segment is an item of a list.
         is_header: Whether the segment is the first row of a table.
         ends_sentence: Whether the segment ends with a full stop or the like.
-        leads: Whether the segment may announce the text after it.
+        leads: Whether the segment may announce the text after it, as an intro does.
         is_title: Whether marks or place make the segment the title of the text after it.
         is_bare: Whether the segment may be a title without marks, on a line of its own.
     """
