@@ -133,7 +133,7 @@ tenants:
         ("{operating_point: best}", "'best' is not possible. It must be a number, above 0 to 1, "),
         ("{similarity_threshold: 2}", "similarity_threshold = 2 is not possible. It must be a num"),
         ("{release: late}", "release = 'late' is not possible. It must be one of sentence, def"),
-        ("{similarity_threshold: 0.5}", "0.5 is for a detector that compares, and reader gives"),
+        ("{similarity_threshold: 0.5}", "0.5 is a threshold of similarities, and reader gives"),
         ("{detector: similarity, operating_point: 0.5}", "0.5 is a probability, and similarity c"),
     ],
 )

@@ -64,17 +64,21 @@ def test_similarities_have_a_threshold_or_a_named_point() -> None:
 @pytest.mark.parametrize(
     ("known", "own", "problem"),
     [
-        (NEURAL, Overrides(operating_point=0.5), "is a probability, and similarity compares. Set"),
+        (
+            NEURAL,
+            Overrides(operating_point=0.5),
+            "of probabilities, and similarity gives similarities.",
+        ),
         (
             READER,
             Overrides(detector="similarity:hash", operating_point=0.5),
-            "similarity:hash compares",
+            "similarity:hash gives similarities",
         ),
         (READER, Overrides(similarity_threshold=0.5), "and reader gives probabilities. Set oper"),
         (
             Detectors(configured="own", compares=True),
             Overrides(operating_point=0.5),
-            "own compares",
+            "own gives similarities",
         ),
     ],
 )

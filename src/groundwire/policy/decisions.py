@@ -107,11 +107,11 @@ class ChosenDecision:
         return f"{name}{reasons}{open_}"
 
 
-def choose(decisions: Iterable[Decision], readings: SignalValues) -> ChosenDecision:
+def choose(decisions: Iterable[Decision], signals: SignalValues) -> ChosenDecision:
     """Find the decision that applies; signals are read only as far as needed for that."""
     unsettled: list[Unsettled] = []
     for decision in in_order(decisions):
-        verdict = evaluate(decision.rule, readings)
+        verdict = evaluate(decision.rule, signals)
         if verdict.truth is Truth.TRUE:
             return ChosenDecision(
                 decision=decision, because=verdict.because, unsettled=tuple(unsettled)
@@ -126,21 +126,21 @@ def in_order(decisions: Iterable[Decision]) -> list[Decision]:
     return sorted(decisions, key=lambda decision: -decision.priority)
 
 
-def evaluate(rule: Rule | Condition | None, readings: SignalValues) -> RuleResult:
+def evaluate(rule: Rule | Condition | None, signals: SignalValues) -> RuleResult:
     """Find out whether a rule or condition holds, and why; ``None`` always holds."""
     if rule is None:
         return RuleResult(truth=Truth.TRUE)
     if isinstance(rule, Condition):
-        return _observe(rule, readings)
+        return _observe(rule, signals)
     if rule.operator is Operator.NOT:
-        inner = evaluate(rule.conditions[0], readings)
+        inner = evaluate(rule.conditions[0], signals)
         return RuleResult(truth=negate(inner.truth), because=inner.because)
     join = all_of if rule.operator is Operator.AND else any_of
     seen: list[RuleResult] = []
 
     def truths() -> Iterable[Truth]:
         for condition in rule.conditions:
-            seen.append(evaluate(condition, readings))
+            seen.append(evaluate(condition, signals))
             yield seen[-1].truth
 
     truth = join(truths())
@@ -152,8 +152,8 @@ def _reasons(verdicts: Sequence[RuleResult], truth: Truth) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _observe(condition: Condition, readings: SignalValues) -> RuleResult:
-    observation = readings.read(condition)
+def _observe(condition: Condition, signals: SignalValues) -> RuleResult:
+    observation = signals.read(condition)
     if observation.truth is Truth.UNKNOWN:
         because = f"{condition} unknown: {observation.reason}"
     else:

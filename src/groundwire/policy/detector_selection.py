@@ -32,7 +32,7 @@ class Detectors:
         configured: Name, in the configuration, of the detector of tenants that name no detector.
         embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
         compares: Whether the configured detector gives similarities. This is needed only for a
-            detector that is not embedded; the name of an embedded detector tells it.
+            detector that is not embedded; the name of an embedded detector says it.
     """
 
     configured: str = DEFAULT_MODEL
@@ -54,17 +54,17 @@ class Detectors:
         """Names, in results, of the embedded detectors except the configured one."""
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
-    def find(self, said: str) -> str | None:
+    def find(self, stated: str) -> str | None:
         """Return the name, in results, of a detector that a tenant names; ``None`` if unknown.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'
         """
-        if said == "similarity":
+        if stated == "similarity":
             return _COMPARING[self.embedder]
-        if said in EMBEDDERS:
-            return _COMPARING[EMBEDDERS[said]]
-        return said if said in (DEFAULT_MODEL, self.configured) else None
+        if stated in EMBEDDERS:
+            return _COMPARING[EMBEDDERS[stated]]
+        return stated if stated in (DEFAULT_MODEL, self.configured) else None
 
     def is_comparing(self, name: str) -> bool:
         """Return whether a detector gives similarities instead of probabilities."""
@@ -105,8 +105,9 @@ class Detectors:
             if isinstance(point, int | float):
                 raise ConfigError(
                     [
-                        f"operating_point = {point:g} is a probability, and {name} compares. "
-                        "Set similarity_threshold, or operating_point to the name of one."
+                        f"operating_point = {point:g} is a threshold of probabilities, and {name} "
+                        "gives similarities. Set similarity_threshold instead, or set "
+                        "operating_point to the name of an operating point."
                     ]
                 )
             return Chosen(
@@ -115,15 +116,16 @@ class Detectors:
         if similarity is not None:
             raise ConfigError(
                 [
-                    f"similarity_threshold = {similarity:g} is for a detector that compares, and "
-                    f"{name} gives probabilities. Set operating_point, or detector to similarity."
+                    f"similarity_threshold = {similarity:g} is a threshold of similarities, and "
+                    f"{name} gives probabilities. Set operating_point instead, or set detector to "
+                    "similarity."
                 ]
             )
         return Chosen(detector=name, operating_point=point)
 
-    def _unknown(self, said: str) -> str:
+    def _unknown(self, name: str) -> str:
         known = ", ".join(self.names)
         return (
-            f"detector = {said!r:.100} is not possible. It must be one of {known}: a model from "
-            "outside the package is loaded if detector.name names it."
+            f"detector = {name!r:.100} is not possible. It must be one of {known}. To use another "
+            "model, name it in the setting detector.name."
         )

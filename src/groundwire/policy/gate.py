@@ -198,7 +198,7 @@ class Gate:
         except Exception as error:
             raise GateError(len(prompt), f"{type(error).__name__}: {error}") from error
         if not math.isfinite(logit):
-            raise GateError(len(prompt), "the model gave no number")
+            raise GateError(len(prompt), "the model's output is not a number")
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
@@ -229,7 +229,7 @@ def _find(model: str | Path | None) -> Manifest | None:
         )
     manifest = Manifest.read(folder)
     if manifest.kind != "gate":
-        raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a gate.")
+        raise ModelError(f"{folder} has a model of kind {manifest.kind!r}, not a gate.")
     return manifest
 
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 #: A function that returns the embeddings of texts, one row each.
 Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
-#: A function that returns the ISO 639-1 code of a text's language, ``None`` if it cannot be told.
+#: A function that returns the ISO 639-1 code of a text's language; ``None`` if it is unknown.
 Identifier = Callable[[str], str | None]
 
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
-#: The domain of prompts that are of no other domain.
+#: The domain of prompts that are in no other domain.
 GENERAL = "general"
 #: A prompt is of a domain if the cosine between its embedding and that of the domain's description
 #: is at least this. Chosen for the embedded encoder by ``benchmarks/domains.py``.
@@ -288,7 +288,7 @@ class Signals:
         return self._known[texts]
 
     def identify(self, text: str) -> str | None:
-        """Return the ISO 639-1 code of a text's language; ``None`` if it cannot be told."""
+        """Return the ISO 639-1 code of a text's language; ``None`` if it is not recognised."""
         return self._identify(text)
 
 
@@ -334,7 +334,7 @@ class SignalValues:
             except SignalError as error:
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
             except Exception as error:  # noqa: BLE001 - of any signal, see above
-                # Not the message, which may quote the prompt: reasons appear in logs and headers.
+                # The message may quote the prompt, and reasons appear in logs and headers.
                 reason = type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
@@ -385,7 +385,9 @@ class SignalValues:
         rule = _find(self._signals.rules.languages, name)
         code = self._prepare("language", lambda: self._signals.identify(self._request.prompt))
         if code is None:
-            return Observation(truth=Truth.UNKNOWN, reason="the prompt's language cannot be told")
+            return Observation(
+                truth=Truth.UNKNOWN, reason="the prompt's language is not recognised"
+            )
         return Observation(truth=Truth.of(code in rule.codes))
 
     def _hallucination(self, name: str) -> Observation:
@@ -398,7 +400,7 @@ class SignalValues:
             for span in detection.spans
         ):
             return Observation(truth=Truth.TRUE)
-        # If text was not checked, there may be such a finding in it.
+        # Text that was not checked may have such a finding.
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
         is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
             detection.outcome is Outcome.HALLUCINATED

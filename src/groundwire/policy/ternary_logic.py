@@ -1,4 +1,4 @@
-"""Logic of three values (Kleene's strong logic), for rules that use signals that may be unknown."""
+"""Three-valued logic (Kleene's strong logic), for rules whose signals may be unknown."""
 
 from collections.abc import Iterable
 from enum import Enum
