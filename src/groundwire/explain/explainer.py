@@ -1,4 +1,4 @@
-"""The explainer: it judges claims by a model, explains spans, and drops false positives."""
+"""The explainer: it scores claims with a model, explains spans, and drops false positives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -71,7 +71,7 @@ class Explained(JsonRecord):
 class Explainer:
     """Explains why words were marked, and drops spans that follow from the evidence.
 
-    It holds no state between calls, so threads may share it.
+    It keeps no state between calls, so threads may share it.
     """
 
     def __init__(
@@ -91,10 +91,11 @@ class Explainer:
             judge: Function that returns P(entailed), P(neutral) and P(contradicted) of a claim by
                 some lines of evidence.
             name: Name of the explainer.
-            revision: Revision of the judge: the commit of a hub model, or a hash of its files.
-            takes_detectors: Whether the entailment that the detector computed is used, instead of
+            revision: Revision of the model behind ``judge``: the commit of a hub model, or a hash
+                of its files.
+            takes_detectors: Whether to use the detector's entailment of the claims instead of
                 calling ``judge``, if all claims with spans have it.
-            threshold: If the judge gives the label of a span a lower probability, severity is one
+            threshold: If ``judge`` gives the label of a span a lower probability, severity is one
                 less; in (0, 1].
             entailment_threshold: A span whose claim has this P(entailed) or more is a false
                 positive; in (0, 1].
@@ -126,8 +127,8 @@ class Explainer:
         Args:
             model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
                 Face hub; the model reads each claim with its best lines of evidence. ``None``: the
-                embedded reader. Its verdict on a claim is then the one from the check if the reader
-                was the detector too.
+                embedded reader. If the reader was the detector too, its entailment from the check
+                is used, and no claim is read again.
             revision: Commit of a hub model, 40 hexadecimal digits.
             threshold: If the explainer gives the label of a span a lower probability, severity is
                 one less; in (0, 1].

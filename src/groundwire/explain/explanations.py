@@ -36,7 +36,7 @@ ENTAILMENT_THRESHOLD = 0.75
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
-#: Signs that a line is no heading: a figure, a table cell, the end of a sentence, a field's value.
+#: Signs that a line is not a heading: a digit, a table cell, the end of a sentence, a value.
 _STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
 _MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
@@ -197,7 +197,7 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
     try:
         entailment = judge(hypothesis, evidence)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the span stays marked
-        # Not the error's message: it may quote the answer.
+        # The error's message is left out, because it may quote the answer.
         return _Verdict(reason=type(error).__name__)
     if not isinstance(entailment, Entailment):
         return _Verdict(reason=TypeError.__name__)
@@ -205,7 +205,7 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
 
 
 class _Finding(Enum):
-    """Whether a span is a false positive, by P(entailed) and by differences from the evidence."""
+    """Whether a span stands or is a false positive, by P(entailed) and by differences."""
 
     STANDS = "stands"  # P(entailed) is below the threshold
     DIFFERS = "differs"  # P(entailed) is high, but a rule, number, date, unit or negation disagrees
@@ -280,7 +280,7 @@ def _is_heading(line: EvidenceRef) -> bool:
 
 
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
-    """Return the line that has the counterpart, or else the best line that is no heading."""
+    """Return the line that has the counterpart, or else the best line that is not a heading."""
     for line in held.evidence:
         if (
             counterpart is not None
@@ -293,7 +293,7 @@ def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:
-    """Raise an error unless both thresholds are in range.
+    """Refuse thresholds that are out of range.
 
     Raises:
         SettingError: If a threshold is not in (0, 1].

@@ -1,7 +1,7 @@
 """Finds the evidence to compare a span with: lines that the detection names, and lines near them.
 
 A detection names the lines that have most in common with a claim. The words that correct a span may
-be in a line next to these: in the ``"height"`` of a record whose ``"name"`` matches the claim.
+be in a line near these: in the ``"height"`` of a record whose ``"name"`` matches the claim.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Shortens a premise of any length to lines that a model can read at once.
 
-For a request for entailment alone, no detection has named the lines of evidence. Lines are chosen
-by the words and the kinds of quantities that they share with the hypothesis; words and kinds that
-few lines have weigh more.
+A request for entailment alone has no detection that names the lines of evidence. So the lines are
+chosen here, by the words and the kinds of quantities that they share with the hypothesis; words and
+kinds that few lines have weigh more.
 """
 
 from collections import Counter
