@@ -92,7 +92,7 @@ def test_the_reader_has_to_begin_somewhere(data: Path) -> None:
         *("--start", data, "--base", data),
     )
     assert result.exit_code == 2
-    assert "--start excludes --base" in result.stderr
+    assert "Give either --start or --base" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_weights_of_something_else_are_refused(own: Path, tmp_path: Path) -> Non
     save_file({"a": torch.zeros(1)}, wrong)
     result = invoke("train", "reader", "--data", own, "--out", tmp_path / "run", "--start", wrong)
     assert result.exit_code == 2
-    assert "cannot be started from" in result.stderr
+    assert "Training cannot start from" in result.stderr
     assert "--start takes weights of a reader" in result.stderr
 
 

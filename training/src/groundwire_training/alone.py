@@ -1,7 +1,7 @@
 """Makes training records of one claim and a few lines of evidence, the explainer's usual input.
 
-A record's answers are one sentence in several variants, which differ only in their mistakes, and
-one sentence about something else.
+The answers of a record are variants of one sentence, which differ only in their mistakes, and one
+sentence about something else.
 """
 
 import random
@@ -17,12 +17,12 @@ from groundwire_training.corrupt.edits import UNSUPPORTED
 from groundwire_training.corrupt.wording import stems
 from groundwire_training.sets import LabelledContext
 
-# The least number of lines to keep. The explainer reads more than one, too, if it can.
+# The least number of lines to keep: the explainer seldom reads a single line.
 _LEAST = 2
 # At most this share of the sentence's stems may be in the sources but not in the kept lines.
 _SLACK = 0.1
-# A sentence about something else has at least this many stems, and at most this share of them is
-# in the lines.
+# A sentence about something else has at least ``_STEMS`` stems, of which at most the share
+# ``_COMMON`` is in the lines.
 _STEMS, _COMMON = 2, 0.25
 
 

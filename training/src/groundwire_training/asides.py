@@ -1,7 +1,8 @@
-"""Reads single parts of answers, such as headings and offers, which claim something or nothing.
+"""Reads single parts of answers, such as headings and offers, labelled as claims or as asides.
 
-A part that claims nothing is right beside any evidence, and beside none. One that claims something
-is not. So the reader learns what is a claim.
+Each part is read without evidence, or with evidence about something else. There an aside, which
+claims nothing, counts as supported, and a claim as unsupported. So the reader learns to tell the
+two apart.
 """
 
 import random
@@ -11,7 +12,7 @@ from pathlib import Path
 from groundwire.evaluation.datasets.slots import UNSUPPORTED, MarkedAnswer
 from groundwire_training.sets import LabelledContext, read_rows
 
-#: The number of parts that are read beside the evidence of one text.
+#: The number of parts in one training record.
 _PARTS = 4
 
 
@@ -19,7 +20,7 @@ def asides(folder: Path) -> list[MarkedAnswer]:
     """Read the parts of all ``.jsonl`` files of a folder; rows have ``text`` and ``claims``.
 
     Returns:
-        One answer a part. All of its text is marked as unsupported if it claims something.
+        One answer for each part. The whole text of a part that is a claim is marked unsupported.
     """
     return [
         MarkedAnswer(row["text"], ((0, len(row["text"]), UNSUPPORTED),) if row["claims"] else ())
@@ -31,9 +32,12 @@ def asides(folder: Path) -> list[MarkedAnswer]:
 def beside(
     record: LabelledContext, parts: Sequence[MarkedAnswer], rng: random.Random
 ) -> LabelledContext:
-    """Make a record of a few parts beside one source of ``record``, or half the time beside none.
+    """Make a record of a few parts, with one source of ``record``, or half the time without any.
 
-    The source is about something else.
+    Args:
+        record: A record about something else than the parts.
+        parts: The parts to draw from.
+        rng: The only source of randomness.
     """
     sources = () if rng.random() < 0.5 else (rng.choice(record.sources),)
     some = rng.sample(parts, min(_PARTS, len(parts)))

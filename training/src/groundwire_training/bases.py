@@ -124,7 +124,7 @@ def save_weights(model: Reader, weights: dict[str, Tensor], path: Path) -> None:
 
 
 def sizes_of(path: Path) -> Architecture:
-    """Read a reader's architecture from its file of weights; MiniLM's if the file tells none."""
+    """Read a reader's architecture from its file of weights; MiniLM's if the file has none."""
     with safe_open(path, "pt") as file:
         stated = (file.metadata() or {}).get(_METADATA)
     return Architecture(**json.loads(stated)) if stated else MINILM

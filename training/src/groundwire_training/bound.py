@@ -1,9 +1,9 @@
 """Makes right and wrong claims whose words are nearly all words of the sources.
 
 From such claims the reader learns to compare statements, not words. Each function here makes one
-kind of claim from a record: a value as the whole answer to a question, a sentence with two names in
-each other's place, a sentence with the subject or a number of another one, an answer with a
-mistake, and a sentence whose evidence is taken away. :mod:`groundwire_training.fields` makes claims
+kind of claim from a record: a value as the whole answer to a question, a sentence in which two
+names are swapped, a sentence with the subject or a number of another sentence, an answer with a
+mistake, and a sentence whose evidence is removed. :mod:`groundwire_training.fields` makes claims
 about values of records and tables, :mod:`groundwire_training.reworded` claims in other words.
 """
 
@@ -27,7 +27,7 @@ _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _MAX_WORDS = 4
 #: The number of sentences to draw, of which one loses its evidence.
 _LEFT_OUT = 4
-#: A placeholder for the value while its sentence is looked for.
+#: Placeholder for a value, by which the sentence with the value is found.
 _MARK = "Xblankx"
 _BLANKS = ("what", "which", "___", "[...]")
 _FIRST = re.compile(r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+){0,2}\b")
@@ -39,7 +39,7 @@ _SUBJECT = re.compile(
 )
 # A number, and what it counts or measures.
 _MEASURED = re.compile(r"(?<![\w.,/:-])(\d[\d.,]*(?<![.,]))(?: ?(%|[a-z]{1,12}\b))(?![-/])")
-# Words that join two names which can change places without a change of meaning.
+# Words between two names that can be swapped without a change of meaning.
 _JOINT = re.compile(
     r"\b(?:and|or|with|versus|vs|between|married|met|resembles?|as well as|alongside|both)\b|[&/]",
     re.I,
@@ -225,10 +225,8 @@ def left_out(record: LabelledContext, rng: random.Random) -> LabelledContext | N
         evidence is marked unsupported. ``None`` if every sentence has its evidence in too many
         places.
     """
-    told = [
-        sentence for sentence in sentences_of(replace(record, slots=None)) if _is_usual(sentence)
-    ]
-    some = rng.sample(told, min(_LEFT_OUT, len(told)))
+    usual = list(filter(_is_usual, sentences_of(replace(record, slots=None))))
+    some = rng.sample(usual, min(_LEFT_OUT, len(usual)))
     answers = tuple(MarkedAnswer(sentence, ()) for sentence in some)
     return withheld(replace(record, question=None, answers=answers, slots=None), rng)
 

@@ -42,10 +42,10 @@ from groundwire_training.package import write_manifest
 from groundwire_training.sentences import ScoredClaim
 from groundwire_training.sets import LabelledContext
 
-#: The reader looks again at claims above this probability; it is close to ``balanced`` thresholds.
+#: Threshold at which a claim is read again with other passages; close to ``balanced`` thresholds.
 _SECOND_LOOK_AT = 0.3
-#: Share of hallucinated answers for which ``balanced`` is chosen: the share in RAGTruth's test set
-#: (https://arxiv.org/abs/2401.00396). Among the validation answers it is a half.
+#: Share of hallucinated answers that ``balanced`` is chosen for: the share in RAGTruth's test set
+#: (https://arxiv.org/abs/2401.00396). Half of the validation answers are hallucinated.
 _PREVALENCE = 0.35
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
@@ -58,9 +58,10 @@ _FOLDS = 5
 _LINES_EVERY = 2
 #: Weights to try for the cross-encoder's logits.
 _WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
-#: The number of tables and captions whose plain claims help to choose these weights.
+#: The number of tables and captions whose claims are used to choose these weights.
 _PLAIN = 160
-#: The number of written texts whose claims do so too, and of texts beside every second of them.
+#: The number of slot-annotated texts whose claims are used too, and the number of other texts whose
+#: sources are added to every second of them.
 _WRITTEN, _STRANGERS = 60, 8
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: The report groups answers by number of passages; these are the upper ends of the groups.
@@ -101,7 +102,7 @@ class Scored:
     models: tuple[NDArray[np.float32], ...] = ()
 
     def mixed(self, weights: CrossWeights) -> "Scored":
-        """Return the answer with logits that add the cross-encoder's, by these weights."""
+        """Return the answer with the cross-encoder's weighted logits added to the reader's."""
         if len(self.models) < 3:
             return self
         reader, pieces, claim = (logits.astype(np.float64) for logits in self.models)
@@ -133,11 +134,11 @@ def validation_records(folder: Path) -> Iterator[LabelledContext]:
 
 
 def plain_claims(folder: Path) -> list[LabelledContext]:
-    """Read short claims that training holds out: about tables and captions, and of written texts.
+    """Read short claims that training holds out: about tables, captions and slot-annotated texts.
 
     The cross-encoder's weights are chosen with them, because few whole answers have such plain
-    errors. A user's own file has none. Every second written text stands among sources of others, as
-    what a retriever finds does.
+    errors. A user's own file has none. Every second slot-annotated text also gets sources of other
+    texts, like the wrong passages that a retriever finds.
     """
     if folder.is_file():
         return []
@@ -166,11 +167,11 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
     for record in records:
         lines = SourceLines(record.sources)
         for n, answer in enumerate(record.answers):
-            reading = plain.open(
+            session = plain.open(
                 record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
             )
             segments = segment(answer.text)
-            claims = reading.read(answer.text, segments)
+            claims = session.read(answer.text, segments)
             read = [claim for claim in claims if claim.reason is None]
             if not read:
                 continue
@@ -182,7 +183,7 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
                 Scored(
                     context=record.id,
                     task=record.task.split("-")[0],
-                    n_passages=len(reading.evidence.passages),
+                    n_passages=len(session.evidence.passages),
                     answer=answer,
                     logits=np.log(doubt) - np.log(p[:, 0]),
                     labels=np.array(data.labels_of(offsets, answer.spans)),
@@ -420,7 +421,7 @@ def calibrate(
 
 
 def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
-    """Pair each answer with the maps fitted on the answers to other contexts."""
+    """Pair each answer with the maps that were fitted on the answers to other contexts."""
     folds = _folds(scored)
     fitted = [Fitted.on(rest) for rest in _rests(scored)]
     return [(answer, fitted[fold]) for answer, fold in zip(scored, folds, strict=True)]
@@ -469,7 +470,7 @@ def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
             "precision": counts.precision,
             "recall": counts.recall,
             "false_positive_rate": counts.false_positive_rate,
-            **f1([(int(both), int(said), int(so)) for both, said, so in kinds]),
+            **f1([(int(both), int(found), int(wrong)) for both, found, wrong in kinds]),
             "characters": f1(
                 [characters(a, fitted.pieces, fitted.thresholds[name]) for a, fitted in judged]
             ),

@@ -23,10 +23,10 @@ WEIGHTS = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 _PACKAGES = ("torch", "safetensors", "sklearn", "onnx", "transformers", "accelerate", "peft")
 
 _FROM = (
-    "Training has to begin somewhere. Give --start FILE with the weights of a reader, such as "
-    "training/reader.fp16.safetensors of the repository, which are those of the embedded reader "
-    "or newer, to train it further; or --base FILE with the model.safetensors of all-MiniLM-L6-v2, "
-    "to begin without. Answers of your own are seldom enough for the second."
+    "Training needs weights to start from. Give --start FILE with the weights of a reader, to "
+    "train it further: training/reader.fp16.safetensors of the repository has those of the "
+    "embedded reader or newer ones. Or give --base FILE with the model.safetensors of "
+    "all-MiniLM-L6-v2, to train a new reader; answers of your own are seldom enough for that."
 )
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", re.MULTILINE)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -61,7 +61,7 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
 
 
 def _range(name: str, default: object) -> click.IntRange | FiniteRange:
-    """Return the range of values that a field may have; its name and default tell its kind."""
+    """Return the range of values that a field may have, by its name and its default."""
     if name.endswith("_per_step"):
         return FiniteRange(0, None)
     if isinstance(default, int):
@@ -237,7 +237,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     --resume; it ends with the same weights.
     """
     if options["start"] and options["base"]:
-        raise click.UsageError("--start excludes --base, which begins anew.")
+        raise click.UsageError("Give either --start or --base: --base trains a new reader.")
     base = options["data"] / "base" / "model.safetensors"
     if not (options["start"] or options["base"]):
         if not base.is_file():
@@ -447,7 +447,7 @@ def gate(
 def explainer(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401
     """Fine-tune an encoder into an explainer of marked claims.
 
-    It tells whether evidence entails a claim or contradicts it. The folder for groundwire explain
+    It decides whether evidence entails a claim or contradicts it. The folder for groundwire explain
     --model is DIR/model. Without --base no weights are trained: the embedded explainer's
     probabilities are calibrated on your claims. Its weights are trained with the reader.
     """
@@ -490,7 +490,7 @@ def _names(kind: type) -> list[str]:
 
 @contextmanager
 def progress() -> Iterator[Steps]:
-    """Show progress; after an interrupt, tell how to continue the run."""
+    """Show progress; after an interrupt, say how to continue the run."""
     with steps() as report:
         try:
             yield report

@@ -19,7 +19,7 @@ from groundwire_training.sets import LabelledContext, read_rows
 
 _CONFLICT, _BASELESS = 2, 1
 _LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}
-#: The most characters of a table. Longer ones take too much time to read for their one claim.
+#: The most characters of a table. A longer table takes too much time to read for its one claim.
 _MAX_TABLE_CHARS = 1_600
 #: The most claims about one image caption.
 _MAX_CLAIMS = 8

@@ -138,9 +138,9 @@ def examples_of(
                 idf=evidence.words.idf,
                 unknown_id=pieces.unknown_id,
             )
-            reach = sorted({*selection.first, *selection.second})
+            chosen = sorted({*selection.first, *selection.second})
             budget = LINE_PIECES if rng is None else rng.randint(_LEAST_LINES, LINE_PIECES)
-            excerpts = closest_lines(evidence, query, reach, budget=budget) if reach else ()
+            excerpts = closest_lines(evidence, query, chosen, budget=budget) if chosen else ()
             ids, roles = row_of(
                 part.ids, asked, excerpts, cls_id=pieces.cls_id, sep_id=pieces.sep_id
             )
@@ -156,7 +156,7 @@ def examples_of(
 
 
 def sampled(examples: Sequence[CrossExample], rng: random.Random) -> list[CrossExample]:
-    """Draw wrong claims and about as many right ones; half of these are similar to wrong ones."""
+    """Draw wrong claims and about as many right ones, half of them similar to the wrong ones."""
     distinct = {(e.ids.tobytes(), e.labels.tobytes()): e for e in examples}
     wrong = [e for e in distinct.values() if e.label > 0]
     right = [e for e in distinct.values() if e.label == 0]
@@ -233,7 +233,7 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
 
 @torch.inference_mode()
 def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Tensor], Tensor]:
-    """Compute the log-odds of not supported, for each claim's pieces and for each whole claim."""
+    """Compute log-odds of not supported: of each claim's word pieces, and of each whole claim."""
     model.eval()
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
     found: list[Tensor] = []
@@ -294,7 +294,7 @@ def train(
     report: Report,
     threads: int = 1,
 ) -> None:
-    """Train by a recipe. Checkpoints hold the trained weights and the optimizer's state.
+    """Train by a recipe. A checkpoint has the trained weights and the optimizer's state.
 
     With two threads or more, each thread learns from one batch at a time and uses one core. That is
     faster than matrix products that share all cores, since a batch of claims is small.
@@ -308,7 +308,7 @@ def train(
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
         first = saved["step"]
-    held = {
+    validation = {
         "RAGTruth": [examples_of(r, loader, None) for r in loader.validation[:curve_contexts]],
         "slots": [
             examples_of(sets.draw(r, 3, random.Random(1), one_slot_share=1.0), loader, None)
@@ -355,6 +355,6 @@ def train(
             state.with_suffix(".new").replace(state)
             report.saved(number)
             if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
-                for name, records in filter(all, held.items()):
+                for name, records in filter(all, validation.items()):
                     report.say(f"step {number} {name}: {scores(model, records)}")
             started = time.perf_counter()

@@ -22,7 +22,7 @@ from groundwire_training.recipe import Lora, Recipe, begin_run
 from groundwire_training.report import Report
 
 _STATE, _ADAPTERS, _MODEL = "state.pt", "adapters.safetensors", "model"
-#: How the names of head weights begin. They are not taken from the base, which has other heads.
+#: Beginnings of the names of head weights, which are not taken from the base: it has other heads.
 _HEADS = ("head.", "sentence_head.")
 
 
@@ -68,7 +68,7 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         The model folder, ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds another run.
+        InputError: If the data cannot be used, or ``out`` has another run.
         ModelError: If the base cannot be used.
     """
     begin_run(run.out, numbers_of(run), is_begun=(run.out / _STATE).exists(), resume=run.resume)
@@ -127,7 +127,7 @@ def first_model(run: CrossRun) -> CrossModel:
         base = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
     except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
         raise ModelError(
-            f"{run.base} cannot be started from: {str(error).splitlines()[0]} --base takes the "
+            f"Training cannot start from {run.base}: {str(error).splitlines()[0]} --base takes the "
             "model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2."
         ) from error
     model = CrossModel(base.sizes, dropout=run.recipe.dropout)
@@ -144,7 +144,7 @@ def first_model(run: CrossRun) -> CrossModel:
         ).unexpected_keys
         if unknown:
             raise ModelError(
-                f"{run.start} has {len(unknown)} tensors that this model has not, such as "
+                f"{run.start} has {len(unknown)} tensors that this model does not have, such as "
                 f"{unknown[0]}. Give the --layers and --lora-rank of the run that wrote it."
             )
     return model

@@ -3,7 +3,7 @@
 Its input is ``[CLS] context [SEP] question [SEP] answer [SEP]``, as with LettuceDetect and
 HaluGate. The training loop is ``transformers.Trainer``, which knows the devices, precisions and
 checkpoints of such models, and restores the state of all random generators when it resumes. This
-module makes its training sequences, which have the form that the deployed model reads.
+module makes the training sequences, in the form that the deployed model reads.
 """
 
 import random
@@ -157,9 +157,9 @@ def nearest(
 ) -> Iterator[Window]:
     """Yield for each part of the answer the window whose context shares most pieces with it."""
     for stretch in dict.fromkeys(window.answer for window in windows):
-        said = set(answer[slice(*stretch)])
+        pieces = set(answer[slice(*stretch)])
         mine = [window for window in windows if window.answer == stretch]
-        yield max(mine, key=lambda window: len(said & set(context[slice(*window.context)])))
+        yield max(mine, key=lambda window: len(pieces & set(context[slice(*window.context)])))
 
 
 def train_encoder(run: EncoderRun, report: Report) -> Path:
@@ -188,12 +188,12 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         tokenizer.model_max_length,
         run.n_labels,
     )
-    held: Any  # Trainer accepts a list as a Dataset
-    held, known = (
+    validation: Any  # Trainer accepts a list as a Dataset
+    validation, known = (
         [sequence for record in records for sequence in inputs.sequences(record)]
         for records in records_of(run.data, run.recipe.seed)
     )
-    report.say(f"{len(known):,} sequences to train with, {len(held):,} to measure with.")
+    report.say(f"{len(known):,} sequences to train with, {len(validation):,} to measure with.")
     if run.lora:
         model = with_adapters(model, run.lora)
     weights = class_weights(run, known)
@@ -209,11 +209,11 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last)
-    if held:
-        found = trainer.evaluate(held)
+    if validation:
+        found = trainer.evaluate(validation)
         report.say(
             f"validation: F1 of answers {found['eval_f1']:.4f} at 0.5, "
-            f"AUROC {found['eval_auroc']:.4f}, n {len(held)}"
+            f"AUROC {found['eval_auroc']:.4f}, n {len(validation)}"
         )
     trained = model.merge_and_unload() if run.lora else model
     trained.to("cpu").save_pretrained(run.out / MODEL)

@@ -109,12 +109,12 @@ def train_explainer(run: ExplainerRun, report: Report) -> Path:
     model, tokenizer = load_classifier(run.base, run.revision, labels)
     longest = _longest(model, tokenizer, run.recipe.max_length)
     tokenizer.model_max_length = longest
-    held, known = (_lessons(part, tokenizer, labels, longest) for part in parts)
-    report.say(f"{len(known):,} claims to train with, {len(held):,} to measure with.")
+    validation, known = (_lessons(part, tokenizer, labels, longest) for part in parts)
+    report.say(f"{len(known):,} claims to train with, {len(validation):,} to measure with.")
     found = fine_tune(
         model,
         tokenizer,
-        Lessons(known=known, held=held, weights=balanced_weights(known, len(LABELS))),
+        Lessons(known=known, validation=validation, weights=balanced_weights(known, len(LABELS))),
         recipe=run.recipe,
         lora=run.lora,
         out=run.out,
@@ -126,7 +126,7 @@ def train_explainer(run: ExplainerRun, report: Report) -> Path:
     )
     report.say(
         f"held out: accuracy {found['accuracy']:.4f}, mean F1 of the classes "
-        f"{found['macro_f1']:.4f}, n {len(held)}"
+        f"{found['macro_f1']:.4f}, n {len(validation)}"
     )
     return run.out / MODEL
 
@@ -182,14 +182,14 @@ def _lessons(
     names = set(tokenizer.model_input_names)
     lessons = []
     for pair in pairs:
-        given, said = (
+        evidence, claim = (
             opened.encode(text, add_special_tokens=False).ids
             for text in (pair.evidence, pair.claim)
         )
-        windows = plan_windows(len(given), len(said), room=longest - frame.size)
-        for window in nearest(windows, given, said):
+        windows = plan_windows(len(evidence), len(claim), room=longest - frame.size)
+        for window in nearest(windows, evidence, claim):
             ids, types, _ = frame.join(
-                given[slice(*window.context)], (), said[slice(*window.answer)]
+                evidence[slice(*window.context)], (), claim[slice(*window.answer)]
             )
             lesson = {
                 "input_ids": ids,
@@ -280,7 +280,10 @@ def _folds(contexts: Sequence[str]) -> dict[str, int]:
 
 
 def _by_lines(reader: Reader, pair: Pair) -> Any:  # noqa: ANN401  # an array, or None
-    """Compute the log-probabilities of a claim, read with the lines that the explainer chooses."""
+    """Compute the log-probabilities of a claim, read with the lines that the explainer chooses.
+
+    ``None`` if the model cannot read the claim or the lines.
+    """
     source = Source(id="S0", text=pair.evidence)
     evidence = reader.open([source], None, threshold=1.0, tenant="").evidence
     query = Query.of(reader.pieces.encode(pair.claim).ids)

@@ -1,7 +1,7 @@
 """Exports PyTorch weights as the ONNX graphs that are deployed, in fp32 or int8.
 
 A graph is built node by node rather than traced. So it is small and readable, and has no fixed
-shapes. It also does two things that a tracer would not find: one softmax over past and own scores
+shapes. It also has two features that tracing would not give: one softmax over past and own scores
 without joining the keys, and int8 weights with a scale for each column. The graph of the reader:
 
 ============== ========================= =====================================================
@@ -323,7 +323,7 @@ def _rows(g: _Graph, i: int) -> str:
 def _residual(
     g: _Graph, w: dict[str, NDArray[np.float32]], x: str, skip: str, bias: str, norm: str, out: str
 ) -> str:
-    # One node of ONNX Runtime, SkipLayerNormalization, would do the same in four times the time.
+    # ONNX Runtime has one node for this, SkipLayerNormalization, but it takes four times as long.
     g.add("Add", [x, g.weight(bias, w[bias])], f"{out}_biased")
     g.add("Add", [f"{out}_biased", skip], f"{out}_sum")
     scale = [g.weight(name, w[name]) for name in (f"{norm}.weight", f"{norm}.bias")]

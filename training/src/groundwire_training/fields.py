@@ -45,7 +45,7 @@ class Field:
         owner: The name of the record or row; ``"It"`` if it has none.
         name: The name of the field or column in words.
         value: The text of the value; ``"true"`` or ``"false"`` for yes or no.
-        others: Different values of other rows or of sibling fields, to use in wrong claims.
+        others: Other values, from other rows or sibling fields, to use in wrong claims.
         is_cell: Whether it is a cell of a table.
     """
 

@@ -38,14 +38,14 @@ from groundwire_training.recipe import GateRecipe
 
 CARD = "MODEL_CARD.md"
 _FOLDS = 8
-#: This many neighbouring own prompts are kept in one fold, since neighbours often share a topic.
+#: Number of neighbouring own prompts in one fold, since neighbours often share a topic.
 _NEIGHBOURS = 16
 _BLOCK = 512
-#: Share of prompts that need a check, from the Sentinel's authors: "about 35 % of production
+#: Share of prompts that need a check. The Sentinel's authors state that "about 35 % of production
 #: queries are non-factual".
 PREVALENCE = 0.65
-#: Weight of each set and inverse regularisation of the map for sets, and inverse regularisation of
-#: the switch; all chosen by cross-validation on the training prompts.
+#: For the map that is fitted on sets: weight of each set, and inverse regularisation. For the
+#: switch: inverse regularisation. All were chosen by cross-validation on the training prompts.
 _SET_WEIGHT, _SET_SOFTNESS, _SWITCH_SOFTNESS = 500.0, 0.5, 1.0
 #: Slope and offset of the switch. The offset makes it prefer the map for own prompts when in doubt.
 _SHARPNESS, _TRUST = 2.0, 3.0
@@ -204,10 +204,10 @@ def embed(texts: Sequence[str], kept: Path, say: Say) -> NDArray[np.float32]:
     encoder = find_model(ENCODER)
     known: dict[str, NDArray[np.float32]] = {}
     if kept.is_file():
-        with np.load(kept, allow_pickle=False) as held:
-            if str(held["revision"]) == encoder.revision:
-                names = json.loads(held["texts"].tobytes())
-                known = dict(zip(names, held["vectors"], strict=True))
+        with np.load(kept, allow_pickle=False) as stored:
+            if str(stored["revision"]) == encoder.revision:
+                names = json.loads(stored["texts"].tobytes())
+                known = dict(zip(names, stored["vectors"], strict=True))
     new = [text for text in texts if text not in known]
     pieces = WordPieces(find_model(DEFAULT_MODEL).folder / "tokenizer.json")
     embedder = NeuralEmbedder.load(encoder, pieces, threads=1)
@@ -281,7 +281,7 @@ def scores(maps: Floats, table: Table) -> Floats:
 
 
 def calibrate(logits: Floats, table: Table) -> tuple[float, float]:
-    """Fit Platt's map on the log-odds of prompts that were not trained with.
+    """Fit Platt's map on the log-odds of prompts that were held out of the fit.
 
     Own prompts are near the border between the classes, prompts of sets far from it, and prompts of
     users in between. So own prompts count as much as all others together. Both groups are weighted

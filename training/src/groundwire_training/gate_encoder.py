@@ -38,8 +38,8 @@ LABELS = ("NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED")
 class GateEncoderRun:
     """Settings of a run that fine-tunes a gate.
 
-    Attributes have the meanings of ``EncoderRun``; ``prompts`` says how many prompts of each set
-    are used, and how many are held out.
+    The attributes are those of ``EncoderRun``, but for ``prompts``, which says how many prompts of
+    each set are used, and how many of them are held out.
     """
 
     base: str
@@ -73,15 +73,17 @@ def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
     known = known[:MOST]
     n_held = max(1, int(len(known) * run.prompts.held_out_share))
     model, tokenizer = load_classifier(run.base, run.revision, LABELS)
-    held, lessons = (
+    validation, lessons = (
         _lessons(part, tokenizer, run.recipe.max_length)
         for part in (known[:n_held], known[n_held:])
     )
-    report.say(f"{len(lessons):,} prompts to train with, {len(held):,} to measure with.")
+    report.say(f"{len(lessons):,} prompts to train with, {len(validation):,} to measure with.")
     found = fine_tune(
         model,
         tokenizer,
-        Lessons(known=lessons, held=held, weights=balanced_weights(lessons, len(LABELS))),
+        Lessons(
+            known=lessons, validation=validation, weights=balanced_weights(lessons, len(LABELS))
+        ),
         recipe=run.recipe,
         lora=run.lora,
         out=run.out,
@@ -91,7 +93,7 @@ def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
         report=report,
         scores=accuracy,
     )
-    report.say(f"held out: accuracy {found['accuracy']:.4f}, n {len(held)}")
+    report.say(f"held out: accuracy {found['accuracy']:.4f}, n {len(validation)}")
     return run.out / MODEL
 
 

@@ -40,9 +40,9 @@ from groundwire_training.withheld import withheld
 
 #: The number of contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
-#: The task of slot-annotated texts whose every slot is read with both of its texts.
+#: Task of the slot-annotated texts for :func:`.sets.both_ways`: each slot is read right and wrong.
 PAIRED = "slots-own-claims"
-#: The most records to try for a kind of claim, since not every record allows every kind.
+#: The most records to try when a claim of some kind is made, since not every record allows it.
 _MOST_TRIED = 60
 
 
@@ -187,7 +187,7 @@ class Loader:
         return found
 
     def _beside(self, step: int) -> list[LabelledContext]:
-        """Make records of parts of answers beside evidence about something else."""
+        """Make records of parts of answers, without evidence or with that of another text."""
         n = self.recipe.asides_per_step
         rng = random.Random(f"{self.recipe.seed} asides {step}")
         places = range(int(step * n), int((step + 1) * n))
@@ -220,8 +220,8 @@ class Loader:
 
     @staticmethod
     def _drawn(share: float, rng: random.Random) -> bool:
-        # For a share of 0 no random number is drawn. So recipes older than a setting, where it is
-        # 0, still draw the same numbers.
+        # For a share of 0 no random number is drawn. So a recipe that is older than this setting
+        # still draws the same numbers.
         return share > 0 and rng.random() < share
 
     def _quoted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
@@ -277,10 +277,10 @@ class Loader:
 
 
 def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False) -> Tensor:
-    """Compute the loss: cross entropy of word pieces, sentences, and sentences' worst pieces.
+    """Compute the loss: cross entropy of word pieces, of sentences, and of sentences' worst pieces.
 
     The most doubtful piece of a sentence decides whether its answer is flagged. So it has a loss of
-    its own, by which a single wrongly flagged piece of a faithful sentence costs much.
+    its own, in which a single wrongly flagged piece of a faithful sentence costs much.
 
     Args:
         model: The reader.
@@ -352,9 +352,9 @@ def evaluate(
 def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.AdamW:
     """Make AdamW, with its own learning rate for heads and feature table, and no decay for vectors.
 
-    Two tables are frozen. The gradient of the table of word pieces would be written as a whole at
-    every step, though few pieces occur in one. That of the relative bias would be as large as the
-    attention scores.
+    Two tables are frozen to save time. The gradient of the table of word pieces would be written as
+    a whole at every step, though few pieces occur in a step. The gradient of the relative bias
+    would be as large as the attention scores.
     """
     model.word.weight.requires_grad_(False)
     if model.near is not None:
@@ -457,9 +457,9 @@ def train(
             report.saved(number)
             if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
                 save_weights(model, merged(model), out / "reader.safetensors")
-                for name, held in (("RAGTruth", validation), ("slot", variants)):
-                    if has_both_kinds(held):
-                        scores = evaluate(model, held, mixed=mixed)
+                for name, scored in (("RAGTruth", validation), ("slot", variants)):
+                    if has_both_kinds(scored):
+                        scores = evaluate(model, scored, mixed=mixed)
                         report.say(f"step {number} {name} validation: {scores}")
 
 

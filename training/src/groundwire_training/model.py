@@ -207,14 +207,14 @@ class Reader(nn.Module):
         return [layer for layer in self.layers if isinstance(layer, Layer)]
 
     def _near(self, places: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return the relative bias in a text, ``(1, H, L, L)``; if none, zero ``(1, 1, 1, 1)``."""
+        """Return the relative bias in a text, ``(1, H, L, L)``; ``(1, 1, 1, 1)`` of 0 without."""
         if self.near is None:
             return torch.zeros(1, 1, 1, 1, dtype=dtype, device=places.device)
         distance = places[None, :] - places[:, None] + (POSITIONS - 1)
         return self.near[distance].permute(2, 0, 1)[None].to(dtype)
 
     def _parts(self, group: Group, dtype: torch.dtype) -> list[tuple[slice, Tensor, Tensor]]:
-        """Return for each answer its range, its bias over all keys, and that over its own keys."""
+        """Return each answer's range, its attention bias over all keys, and that over its own."""
         parts = []
         for start, end in group.extents.tolist():
             of = group.sentence[start:end]

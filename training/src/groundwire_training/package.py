@@ -19,7 +19,7 @@ from groundwire_training.bases import read_weights
 from groundwire_training.export import export, export_cross
 from groundwire_training.file_entry import file_entry
 
-#: Files that a model folder copies from the folder of tables.
+#: Files that are copied from the folder of tables into a model folder.
 TABLES = ("tokenizer.json", "words.npz")
 GRAPH = "reader.onnx"
 LABELS = ("supported", "unsupported", "contradicted")
@@ -70,14 +70,14 @@ def package_cross(
     knows_remarks: bool,
     int8: bool = True,
 ) -> None:
-    """Write the model folder of a cross-encoder; calibration has to follow.
+    """Write the model folder of a cross-encoder, which has to be calibrated after that.
 
     Args:
         weights: The state of a :class:`groundwire_training.cross.CrossModel`, adapters merged.
         sizes: Sizes of that model.
         out: The folder to write.
         version: Version of the weights.
-        knows_remarks: Whether parts that claim nothing were among the training texts.
+        knows_remarks: Whether the training data had parts of answers that claim nothing.
         int8: Whether to quantise to int8.
     """
     out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Reads prompts with a label that tells whether an answer needs a check.
+"""Reads prompts with a label that says whether the answer needs a check.
 
 The label is ``1`` if the answer makes statements that sources can support: facts, explanations,
 the content of a document, summaries. It is ``0`` if it does not: fiction, code, arithmetic with all
@@ -25,8 +25,8 @@ class Prompt:
     Attributes:
         text: The prompt.
         is_due: Whether the answer to the prompt needs a check.
-        source: Name of the set that the prompt comes from; ``own`` if the prompt has a label of its
-            own, not that of its set.
+        source: Name of the set that the prompt comes from; ``own`` if the prompt was labelled on
+            its own. All other prompts have the label of their set or category.
         category: Category within the set.
     """
 
@@ -64,7 +64,7 @@ WITHHELD = {
     "t0_yelp": "Yelp's terms, for academic use",
     "writingprompts": "posts of Reddit's users; no terms are stated",
 }
-#: Tasks of ``t0_*`` that are left out: they ask for something invented from a factual text.
+#: Tasks of ``t0_*`` that are left out: they ask for an invention based on a factual text.
 _MADE_UP = (
     "generate_question",
     "Generate_Question",
@@ -108,13 +108,13 @@ def _amended(path: Path, row: tuple[int, Any]) -> Prompt | None:
         return None
     if name in {"t0_samsum", "t0_gigaword"}:
         # The label of these sets is 0. It is corrected to 1, because a summary can state things
-        # that its text does not. To write a dialogue from a summary remains fiction.
+        # that its text does not. Writing a dialogue from a summary remains fiction.
         is_due = "Write_a_dialogue" not in category
     return Prompt(text=text, is_due=is_due, source=name, category=category)
 
 
 def own(path: Path) -> list[Prompt]:
-    """Read prompts with labels of their own: JSON Lines with ``prompt``, ``label``, ``category``.
+    """Read prompts that were labelled one by one: rows with ``prompt``, ``label``, ``category``.
 
     Raises:
         DatasetError: At the first row without these keys.

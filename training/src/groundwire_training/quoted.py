@@ -13,7 +13,7 @@ from groundwire_training.sets import LabelledContext
 
 # The least and the most words of a sentence to copy.
 _LEAST, _MOST = 3, 30
-# Share of copied sentences that get a mistake, lest the reader learn that all copies are right.
+# Share of copied sentences that get a mistake, so that the reader does not trust every copy.
 _WRONG_SHARE = 0.3
 
 

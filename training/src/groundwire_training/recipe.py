@@ -34,11 +34,11 @@ class Recipe:
         claims_per_step: Premises in a step, with claims that are labelled as a whole.
         contrasts_per_step: Tables, captions and records in a step, with claims that differ in a
             few words.
-        bound_per_step: Slot-annotated texts in a step whose claims are made of words of their
-            sources: another's subject or number, a value that answers a question with a blank, two
-            names in each other's place, a mistake by program.
-        asides_per_step: Texts in a step beside which four parts of answers to other texts are read;
-            these claim something or nothing.
+        bound_per_step: Slot-annotated texts in a step whose claims are made by program of words of
+            their sources: with the subject or number of another sentence, a value for a blank in a
+            question, two swapped names, or a mistake.
+        asides_per_step: Records in a step of four parts of answers each, such as headings and
+            offers, which are read without evidence or with that of another text.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.
@@ -160,7 +160,7 @@ class Lora:
 
 
 class RunExistsError(InputError):
-    """The output folder has a training run already, and the command does not say to resume it."""
+    """The output folder has a training run already, and the command was not told to resume it."""
 
     def __init__(self, out: Path) -> None:
         super().__init__(out)
@@ -178,12 +178,12 @@ class DifferentRecipeError(InputError):
         self.out, self.differences = out, differences
 
     def __str__(self) -> str:
-        told = ", ".join(
+        changes = ", ".join(
             f"{name} was {before} and is now {now}"
             for name, (before, now) in self.differences.items()
         )
         return (
-            f"The run in {self.out} was started with other options: {told}. Give the options of "
+            f"The run in {self.out} was started with other options: {changes}. Give the options of "
             "the first call, or name another --out."
         )
 

@@ -16,7 +16,7 @@ _MONTHS = listed(
     "January February March April May June July August September October November December"
 )
 _MONTH = "|".join(_MONTHS)
-#: Signs of units, with their names.
+#: Symbol of a unit → its name.
 _UNITS = {
     "m": "metres",
     "km": "kilometres",

@@ -1,8 +1,8 @@
 """Makes claims from sentences of the sources in other words, some right and some wrong.
 
-One kind replaces a word of obligation, frequency, amount or state, by a synonym for a right claim
-and by a word of other meaning for a wrong one. The other kind replaces the end of a sentence, which
-tells when, where or on what condition, by the end of another sentence.
+One kind replaces a word of obligation, frequency, amount or state: by a synonym in a right claim,
+and by a word with another meaning in a wrong one. The other kind replaces the end of a sentence,
+which states a time, place or condition, by the end of another sentence.
 """
 
 import random
@@ -14,7 +14,7 @@ from groundwire_training.corrupt.edits import CONTRADICTED, UNSUPPORTED, shuffle
 from groundwire_training.corrupt.wording import WORD, stems
 from groundwire_training.sets import LabelledContext, sentences_of
 
-# On each line: words, then replacements of the same meaning, then replacements of other meaning.
+# On each line: words, then replacements with the same meaning, then those with another meaning.
 _WORDINGS = """
 must: has to, needs to, is required to | may, can, need not, should not, must not
 must not: may not, is not allowed to, cannot | may, can, must, need not
@@ -125,7 +125,7 @@ def _read(table: str) -> dict[str, tuple[list[str], list[str]]]:
 
 _TABLE = _read(_WORDINGS)
 _KNOWN = re.compile(rf"\b(?:{'|'.join(sorted(_TABLE, key=len, reverse=True))})\b(?![-’'])")
-# Words of sentences that state nothing definite, so that another word need not make them wrong.
+# Words of sentences that state nothing definite, so a replaced word may not make them wrong.
 _UNCLEAR = re.compile(r"\b(?:whether|if|either)\b|\?", re.I)
 _AMOUNT = frozenset({"more than", "less than", "up to", "at least", "at most", "around", "about"})
 _END = re.compile(
@@ -223,7 +223,7 @@ def _last_end(sentence: str) -> re.Match[str] | None:
 
 
 def _is_said(end: str, sentence: str, all_sentences: list[str]) -> bool:
-    """Return whether a sentence with similar words has all words of an end."""
+    """Return whether a similar sentence has all words of an end, so that the end may be true."""
     words = {word for word in WORD.findall(end.lower()) if len(word) > 3 or word.isdigit()}
     own = stems(sentence)
     return not words or any(

@@ -71,7 +71,7 @@ def train_reader(run: ReaderRun, report: Report) -> Path:
         The model folder, ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` holds another run.
+        InputError: If the data cannot be used, or ``out`` has another run.
         ModelError: If the weights to start from cannot be used.
     """
     is_begun = (run.out / _STATE).exists()
@@ -153,8 +153,8 @@ def first_model(run: ReaderRun) -> Reader:
             model = Reader()
     except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
         raise ModelError(
-            f"{path} cannot be started from: {str(error).splitlines()[0]} --start takes weights "
-            "of a reader, such as the reader.safetensors of a run; --base takes the "
+            f"Training cannot start from {path}: {str(error).splitlines()[0]} --start takes the "
+            "weights of a reader, such as the reader.safetensors of a run; --base takes the "
             "model.safetensors of all-MiniLM-L6-v2 or all-mpnet-base-v2."
         ) from error
     if run.lora:

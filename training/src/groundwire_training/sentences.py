@@ -1,9 +1,9 @@
 """Calibrates the reader's probabilities of whole claims, for each of two ways of reading.
 
-A claim that is read *whole* has the sentence output of the pass that scores its words too, with
-passages, question and earlier sentences. A claim that is read *by lines* has the output of a pass
-with only the claim and a few lines of evidence. The explainer reads claims in the second way if
-another detector has marked them.
+A claim that is read *whole* gets its probabilities from the pass that also scores its words, with
+passages, question and earlier sentences. A claim that is read *by lines* gets them from a pass with
+only the claim and a few lines of evidence. The explainer reads claims by lines if another detector
+has marked them.
 """
 
 from collections.abc import Iterable, Sequence

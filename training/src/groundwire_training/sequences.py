@@ -42,12 +42,12 @@ class Lessons:
 
     Attributes:
         known: Sequences to train with.
-        held: Sequences to measure with.
+        validation: Sequences to measure with.
         weights: Weight of each class in the loss.
     """
 
     known: Sequence[Lesson]
-    held: Sequence[Lesson]
+    validation: Sequence[Lesson]
     weights: Sequence[float]
 
 
@@ -150,7 +150,7 @@ def fine_tune(
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last)
-    found = trainer.evaluate(list(lessons.held))  # type: ignore[arg-type]
+    found = trainer.evaluate(list(lessons.validation))  # type: ignore[arg-type]
     trained: Any = trainer.model
     if lora:
         trained = trained.merge_and_unload()

@@ -31,8 +31,8 @@ from groundwire.text.segment import segment
 _WORD = re.compile(r"\w+|[^\w\s]")
 # The most answers of one record of edits.
 _EDITS = 8
-# The most documents to read of a file, paragraphs of a document and rows of a table, and the number
-# of characters after which an excerpt ends.
+# The most documents of a file, paragraphs of a document, and rows of a table that are read; and the
+# number of characters after which an excerpt ends.
 _MOST_DOCUMENTS, _MOST_PARAGRAPHS, _MOST_ROWS, _EXCERPT_CHARS = 2_500, 40, 12, 600
 _TAG = re.compile(r"\{\{.*?\}\}|<[^>]+>", re.S)
 
@@ -59,7 +59,7 @@ class LabelledContext:
     slots: str | None = None
 
     def with_last(self, answer: MarkedAnswer) -> "LabelledContext":
-        """Return a record with ``answer`` in place of the last one, or added to a single one."""
+        """Return a record with ``answer`` in place of the last answer, or after a single answer."""
         kept = self.answers[:-1] or self.answers
         return replace(self, answers=(*kept, answer))
 
@@ -120,7 +120,7 @@ def edits(path: Path) -> list[LabelledContext]:
 
 
 def documents(folder: Path) -> list[LabelledContext]:
-    """Read texts as records without answers, from whose sources claims can be made.
+    """Read texts as records without answers, for functions that make claims from sources.
 
     Articles and pages are cut into runs of paragraphs. Tables become pipe tables; in the files,
     ``#`` separates their cells.

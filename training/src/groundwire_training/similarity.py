@@ -2,8 +2,8 @@
 
 ``python -m groundwire_training.similarity --data DIR [--detector NAME] [--write]`` compares the
 held-out answers of RAGTruth, on which the reader is calibrated too, through the engine. It chooses
-thresholds as ``calibrate.py`` does, and prints scores. Some are at the thresholds given with
-``--at``. Others are cross-fitted: each answer has a threshold chosen on answers to other contexts.
+thresholds as ``calibrate.py`` does, and prints two kinds of scores: at the thresholds given with
+``--at``, and cross-fitted, where each answer has a threshold chosen on answers to other contexts.
 ``--whole`` compares long sources as a whole too. ``--write`` puts the thresholds of the neural
 embedder into its manifest.
 """
@@ -91,9 +91,9 @@ def compare(comparer: SimilarityBackend, records: Iterable[LabelledContext]) -> 
     compared = []
     for record in records:
         for answer in record.answers:
-            reading = comparer.open(record.sources, record.question, threshold=1.0, tenant="")
+            session = comparer.open(record.sources, record.question, threshold=1.0, tenant="")
             claims = segment(answer.text)
-            pairs = list(zip(claims, reading.read(answer.text, claims), strict=True))
+            pairs = list(zip(claims, session.read(answer.text, claims), strict=True))
             known = [(c, s.similarity) for c, s in pairs if s.similarity is not None]
             compared.append(
                 Compared(

@@ -1,8 +1,8 @@
 """Finds sentences of RAGTruth's summaries that may have a mistake without a mark.
 
-A third of the numbers in these summaries that are not in the article has no mark. A model trained
-on them would learn to pass wrong numbers. So sentences with an unmarked number or name that the
-article does not have are left out of training.
+A third of the numbers in these summaries that are not in the article are not marked as wrong. A
+model trained on them would learn to accept wrong numbers. So sentences with an unmarked number or
+name that the article does not have are left out of training.
 """
 
 import re

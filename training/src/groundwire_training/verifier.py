@@ -8,8 +8,8 @@ with a map that was fitted on other contexts. ``citations/validation`` is only u
 Three sets have equal weight. The reader was trained on none of them: ``citations/train`` (claims
 with their cited spans), ``slots/validation`` and held-out contexts of RAGTruth's training part
 (claims with whole sources). Labelled sets have far more wrong claims than real answers, so claims
-are weighted to a prevalence of unsupported claims: the highest of :data:`PREVALENCES` with which at
-least :data:`PASSING` of the supported claims of every set reach the documented target.
+are weighted as if unsupported claims had a lower prevalence: the highest of :data:`PREVALENCES` at
+which the share :data:`PASSING` of the supported claims of every set reaches the documented target.
 """
 
 import argparse
@@ -43,7 +43,7 @@ TARGET = 0.95
 PASSING = 0.80
 #: Prevalences (shares of unsupported claims) to choose from.
 PREVALENCES = (0.10, 0.08, 0.06, 0.05, 0.04, 0.035, 0.03, 0.025, 0.02)
-#: Targets for which the report tells how many claims pass.
+#: Targets for which the report gives the share of claims that pass.
 TARGETS = (0.80, 0.90, 0.95, 0.97, 0.98, 0.99)
 _FOLDS = 5
 _RAGTRUTH_ANSWERS = 2
@@ -96,15 +96,15 @@ class MeasuredClaim:
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
-    """Yield the claims of cited answers, with their own evidence, with other evidence, and alone.
+    """Yield the claims of cited answers: with their own evidence, with other evidence, and alone.
 
-    Only a claim as it is in the answer, with the spans that it rests on, is supported.
+    A claim is supported only if its words are unchanged and it is read with its own evidence.
     """
     for answer in read_cited(path):
         for each in answer.citations:
             text, context = each.claim.text, f"{group}-{answer.id}"
 
-            def made(
+            def labelled(
                 text: str, sids: Iterable[str], kind: str, context: str = context
             ) -> LabelledClaim:
                 return LabelledClaim(
@@ -118,16 +118,16 @@ def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
 
             if not each.right:
                 continue
-            yield made(text, each.right, "right")
-            yield made(text, (), "bare")
+            yield labelled(text, each.right, "right")
+            yield labelled(text, (), "bare")
             for wrong, _ in each.wrong:
-                yield made(wrong, each.right, "wrong")
+                yield labelled(wrong, each.right, "wrong")
             if each.label in ("misattributed", "partial") and each.claim.cites:
-                yield made(text, each.claim.cites, "elsewhere")
+                yield labelled(text, each.claim.cites, "elsewhere")
 
 
 def slots(path: Path) -> Iterator[LabelledClaim]:
-    """Yield claims of faithful answers and wrong claims of variants, each with its context."""
+    """Yield all claims of faithful answers and the wrong claims of variants, with all sources."""
     for answer in read_slots(path):
         text, is_faithful = answer.example.answer, not answer.spans
         # Right claims of a variant are left out, because the faithful answer has them too.
@@ -226,8 +226,8 @@ def _weights(claims: Sequence[MeasuredClaim], prevalence: float) -> NDArray[np.f
 def _bare_offset(plain: ClaimMap, bare: Sequence[MeasuredClaim]) -> float:
     """Fit the offset of claims without evidence so that their mean probability is 1 / (n + 2).
 
-    In none of the n contexts is a claim without evidence supported. By Laplace's rule of
-    succession, this is then the probability that the next one is.
+    In none of the n contexts a claim without evidence is supported. By Laplace's rule of
+    succession, 1 / (n + 2) is then the probability that the next such claim is supported.
     """
     n_contexts = len({each.claim.context for each in bare})
     odds = np.array([plain.log_odds(each.measured) for each in bare])
@@ -316,8 +316,8 @@ def calibration_error(
     shown = [i for i, each in enumerate(claims) if each.claim.kind in ("right", "wrong")]
     weights = _weights([claims[i] for i in shown], prevalence)
     drawn = np.random.default_rng(0).choice(shown, size=20_000, p=weights / weights.sum())
-    so = np.array([claims[i].claim.is_supported for i in drawn])
-    return reliability(p[drawn], so).ece
+    is_supported = np.array([claims[i].claim.is_supported for i in drawn])
+    return reliability(p[drawn], is_supported).ece
 
 
 def written(interval: ScoreInterval) -> dict[str, float | None]:
@@ -329,7 +329,7 @@ def written(interval: ScoreInterval) -> dict[str, float | None]:
 def report(
     claims: Sequence[MeasuredClaim], blind: Sequence[MeasuredClaim], fitted: ClaimMap, share: float
 ) -> dict[str, Any]:
-    """Return scores of the map, cross-fitted on its own sets and as it is on the blind set.
+    """Return scores of the map: cross-fitted on the sets that it was fitted on, and on a blind set.
 
     Args:
         claims: Claims of the sets that the map was fitted on.

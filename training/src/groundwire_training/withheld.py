@@ -14,13 +14,13 @@ from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
 from groundwire_training.sets import LabelledContext
 
-# These limits are for the share of an answer's sentence's stems that a sentence of the sources has.
-# With at least the first share, the source's sentence is evidence. The evidence is lost if after
-# the removal the best share is at most the second, and has fallen by at least the third.
+# Limits on the share of the stems of an answer's sentence that a sentence of the sources has. With
+# a share of at least ``_EVIDENCE``, the source's sentence counts as evidence. The evidence is lost
+# if the best share after the removal is at most ``_LEFT``, and lower by at least ``_LOSS``.
 _EVIDENCE, _LEFT, _LOSS = 0.4, 0.4, 0.3
 # If the best share falls by no more than this, a sentence keeps its label.
 _SLACK = 0.1
-# The least number of stems of a sentence whose evidence can be found, and stems that do not count,
+# The least number of stems of a sentence whose evidence is looked for, and stems that do not count,
 # such as the one of the heading "passage 2:".
 _STEMS, _HEADING = 4, frozenset({"passa"})
 # The most sentences of the sources to remove.
@@ -52,19 +52,19 @@ def withheld(record: LabelledContext, rng: random.Random) -> LabelledContext | N
     if Grounds(texts).has_data:
         return None
     lines = [
-        _Line(i, piece.start, piece.end, _told(text[piece.start : piece.end]))
+        _Line(i, piece.start, piece.end, _content_stems(text[piece.start : piece.end]))
         for i, text in enumerate(texts)
         for piece in segment(text)
     ]
-    said = [
+    candidates = [
         (answer, piece.start, piece.end)
         for answer in record.answers
         for piece in segment(answer.text)
         if not _is_marked(answer, piece.start, piece.end)
     ]
-    for answer, start, end in rng.sample(said, len(said)):
-        wanted = _told(answer.text[start:end])
-        best = _most(wanted, lines)
+    for answer, start, end in rng.sample(candidates, len(candidates)):
+        wanted = _content_stems(answer.text[start:end])
+        best = _best_share(wanted, lines)
         if len(wanted) < _STEMS or best < _EVIDENCE:
             continue
         gone = [line for line in lines if _share(wanted, line) >= best / 2]
@@ -90,17 +90,17 @@ def _without(
         for source, text in zip(record.sources, cut, strict=True)
         if text.strip()
     )
-    answers = tuple(_judged_again(answer, lines, rest) for answer in record.answers)
+    answers = tuple(_relabelled(answer, lines, rest) for answer in record.answers)
     return replace(record, sources=sources, answers=answers)
 
 
-def _judged_again(
+def _relabelled(
     answer: MarkedAnswer, before: Sequence[_Line], after: Sequence[_Line]
 ) -> MarkedAnswer:
     doubts = list(answer.doubts)
     for piece in segment(answer.text):
-        wanted = _told(answer.text[piece.start : piece.end])
-        if _most(wanted, before) - _most(wanted, after) <= _SLACK:
+        wanted = _content_stems(answer.text[piece.start : piece.end])
+        if _best_share(wanted, before) - _best_share(wanted, after) <= _SLACK:
             continue
         is_known = not _is_marked(answer, piece.start, piece.end) and _loses(wanted, before, after)
         doubts.append((piece.start, piece.end, 1 if is_known else DOUBTFUL))
@@ -108,15 +108,15 @@ def _judged_again(
 
 
 def _loses(wanted: frozenset[str], before: Sequence[_Line], after: Sequence[_Line]) -> bool:
-    left = _most(wanted, after)
-    return len(wanted) >= _STEMS and left <= _LEFT and _most(wanted, before) - left >= _LOSS
+    left = _best_share(wanted, after)
+    return len(wanted) >= _STEMS and left <= _LEFT and _best_share(wanted, before) - left >= _LOSS
 
 
-def _told(text: str) -> frozenset[str]:
+def _content_stems(text: str) -> frozenset[str]:
     return stems(text) - _HEADING
 
 
-def _most(wanted: frozenset[str], lines: Sequence[_Line]) -> float:
+def _best_share(wanted: frozenset[str], lines: Sequence[_Line]) -> float:
     return max((_share(wanted, line) for line in lines), default=0.0)
 
 

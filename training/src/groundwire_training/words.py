@@ -1,9 +1,9 @@
 """Makes the tables that rank passages: inverse document frequencies and vectors of word pieces.
 
 ``python -m groundwire_training.words --documents DIR --base model.safetensors --tables DIR`` counts
-word pieces in gzipped JSON lines with a ``text``. It also reads each word piece of the vocabulary
-alone with the unmodified MiniLM, and keeps 128 principal components, as model2vec does. It writes
-both into ``words.npz`` beside ``tokenizer.json``, which takes a few minutes on a CPU.
+word pieces in gzipped JSON lines with a ``text``. It also embeds each word piece of the vocabulary
+on its own with the unmodified MiniLM, and keeps 128 principal components, as model2vec does. It
+writes both into ``words.npz`` beside ``tokenizer.json``. This takes a few minutes on a CPU.
 """
 
 import argparse

@@ -37,7 +37,7 @@ class Edit:
         return replace(self, start=article.start(), text=text)
 
 
-#: Proposed mistakes, in random order. Most consist of one edit, a swap of two.
+#: Proposed mistakes, in random order. Most consist of one edit, swaps of two.
 Mistakes = Iterator[tuple[Edit, ...]]
 
 
@@ -65,7 +65,7 @@ def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
 
 
 def is_free(answer: MarkedAnswer, edits: Sequence[Edit]) -> bool:
-    """Return whether edits touch neither each other nor a span: a character is between them."""
+    """Return whether edits are apart from each other and from spans, by a character or more."""
     ordered = sorted(edits, key=lambda edit: edit.start)
     return all(a.end < b.start for a, b in pairwise(ordered)) and not any(
         edit.start <= end and start <= edit.end for edit in edits for start, end, _ in answer.spans

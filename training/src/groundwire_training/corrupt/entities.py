@@ -44,9 +44,10 @@ def entity(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def _may_be_word(match: re.Match[str], kind: str) -> bool:
-    """Return whether a single capitalised word may be no name.
+    """Return whether a capitalised match may be an ordinary word instead of a name.
 
-    That is so if its kind is unknown, or it begins a sentence. Names of people are always names.
+    That is so for a single word of unknown kind, or at the start of a sentence. A person's name is
+    never taken for an ordinary word.
     """
     if " " in match[0] or kind == "person":
         return False

@@ -62,7 +62,7 @@ class Grounds:
         return names_of(self.text)
 
     def says(self, words: str) -> bool:
-        """Return whether the sources have these words, one after the other."""
+        """Return whether the sources have these words, one after the other, in any case."""
         return plain(words) in self._plain
 
     def has_number_near(self, value: float, spread: float) -> bool:
@@ -71,12 +71,12 @@ class Grounds:
         return place < len(self.numbers) and self.numbers[place] <= value + spread
 
     def tells(self, words: str, sentence: str, *, share: float) -> bool:
-        """Return whether a line of the sources is about what a sentence says with certain words.
+        """Return whether a line of the sources has certain words and is similar to a sentence.
 
         Args:
             words: The words, which the line must have one after the other.
-            sentence: The sentence, of whose other stems the line must have a share.
-            share: The least share of these stems, in [0, 1].
+            sentence: The sentence. Its stems except those of ``words`` are compared with the line.
+            share: The least share of these stems that the line must have, in [0, 1].
         """
         wanted, needle = stems(sentence) - stems(words), plain(words)
         return any(

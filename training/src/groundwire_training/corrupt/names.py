@@ -54,7 +54,7 @@ def names_of(text: str) -> dict[str, str]:
     """Find the names in a text, with their kinds.
 
     A name counts if it occurs within a sentence, and none of its words occurs in lower case. Its
-    kind is "person", "place" or "organisation", or "" if the words around it do not tell.
+    kind is "person", "place" or "organisation", or "" if the words around it do not show it.
     """
     votes: dict[str, Counter[str]] = {}
     small = set(re.findall(r"\b[a-z]+\b", text))

@@ -36,14 +36,17 @@ def number(text: str, grounds: Grounds, rng: random.Random) -> Mistakes:
 
 
 def is_counted(quantity: Quantity, text: str, grounds: Grounds) -> bool:
-    """Return whether a quantity is a number that the sources state, but no year, rank, 0 or 1."""
+    """Return whether the sources state a quantity that is a number other than a year, rank, 0 or 1.
+
+    A number in a range or a score, such as 3-1, does not count either.
+    """
     before, after = text[: quantity.start][-12:], text[quantity.end :][:12]
     return (
         quantity.kind is QuantityKind.NUMBER
         and quantity.name != "th"
         and quantity.number not in (0.0, 1.0)
         and not YEAR.fullmatch(text, quantity.start, quantity.end)
-        # No part of a range, which may still be true with another end, or of a score such as 3-1.
+        # A range may still be true with another end.
         and not re.match(rf"{RANGE.pattern}\S?\d", after)
         and not re.search(rf"\d{RANGE.pattern}\S?$", before)
         and grounds.index.match(quantity) is Match.EQUAL

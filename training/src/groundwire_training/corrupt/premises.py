@@ -71,8 +71,8 @@ def _sentence_with_mistake(wrong: MarkedAnswer) -> MarkedAnswer | None:
 def _clause(sentence: str, known: str) -> str | None:
     """Turn a sentence into a clause to put after "that"; ``None`` if it is not a statement.
 
-    If the text ``known`` has the sentence's first word in lower case, the word is no name, and is
-    put in lower case.
+    If the text ``known`` has the sentence's first word in lower case, the word is not a name, so it
+    is put in lower case.
     """
     clause = _OPENING.sub("", sentence.rstrip(".!"), count=1)
     if _NO_STATEMENT.search(clause) or not _FINITE.search(clause):
