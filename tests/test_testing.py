@@ -57,7 +57,7 @@ def test_allowing_one_outcome_allows_no_other() -> None:
 
 @pytest.mark.parametrize("name", ["hallucinated", "unverifed", ""])
 def test_what_a_test_is_there_to_find_cannot_be_allowed(name: str) -> None:
-    with pytest.raises(SettingError, match="among partial, unverified, unavailable"):
+    with pytest.raises(SettingError, match="one of partial, unverified, unavailable"):
         assert_grounded("Built in 1950.", ["1889"], allow=name, detector=DETECTOR)
 
 

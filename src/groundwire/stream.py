@@ -183,7 +183,7 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
-            # The answer is complete, so the last claims read only the passages they need.
+            # No more reading ahead: the last claims read only the passages that they need.
             self._session.close()
             self._take(self._segmenter.finish(), is_end=True)
             self._detection = self._conclude(self.text)

@@ -88,7 +88,7 @@ def assert_grounded(
         SettingError: If ``allow`` names another outcome.
         GroundwireError: If there is nothing to check, or the check fails.
     """
-    __tracebackhide__ = True  # makes pytest show the line of the call, not the one in here
+    __tracebackhide__ = True  # makes pytest show the line of the call instead of this function
     passing = _passing(allow)
     checked = (detector or SHARED.detector).detect(
         sources=sources,
@@ -109,5 +109,5 @@ def _passing(allow: "Iterable[Outcome | str]") -> set[str]:
     if wrong := names - set(ALLOWED):
         from groundwire.errors import SettingError
 
-        raise SettingError("allow", sorted(wrong)[0], f"among {', '.join(ALLOWED)}")
+        raise SettingError("allow", sorted(wrong)[0], f"one of {', '.join(ALLOWED)}")
     return {"grounded", "skipped", *names}

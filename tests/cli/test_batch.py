@@ -99,7 +99,7 @@ BAD = {
     "cut": (b'{"answer": "a', "RowError", "not JSON"),
     "no object": (b"[1]", "RowError", "The row is a JSON array"),
     "null": (b"null", "RowError", "The row is a JSON null"),
-    "NaN": (b'{"id": NaN, "sources": [], "answer": "a"}', "RowError", "NaN is no JSON value"),
+    "NaN": (b'{"id": NaN, "sources": [], "answer": "a"}', "RowError", "NaN is not valid JSON"),
     "nested too deep": (b"[" * 100_000, "RowError", "not JSON"),
     "number too long": (b'{"id": ' + b"9" * 5000 + b"}", "RowError", "not JSON"),
     "invalid UTF-8": (b'{"answer": "\xff"}', "RowError", "The row is not UTF-8 text"),

@@ -134,7 +134,10 @@ tenants:
         ("{similarity_threshold: 2}", "similarity_threshold = 2 is not possible. It must be a num"),
         ("{release: late}", "release = 'late' is not possible. It must be one of sentence, def"),
         ("{similarity_threshold: 0.5}", "0.5 is a threshold of similarities, and reader gives"),
-        ("{detector: similarity, operating_point: 0.5}", "0.5 is a probability, and similarity c"),
+        (
+            "{detector: similarity, operating_point: 0.5}",
+            "0.5 is a threshold of probabilities, and similarity g",
+        ),
     ],
 )
 def test_a_detector_and_its_threshold_that_mean_nothing_are_refused(own: str, problem: str) -> None:

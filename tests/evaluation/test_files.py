@@ -137,7 +137,7 @@ def test_without_pyarrow_a_message_names_the_extra(tmp_path: Path) -> None:
 BAD = {
     "no JSON": (b"{bad", "not JSON: Expecting property name"),
     "no object": ([1], "The row is a JSON array"),
-    "NaN": (b'{"id": NaN}', "NaN is no JSON value. Write null"),
+    "NaN": (b'{"id": NaN}', "NaN is not valid JSON. Write null"),
     "latin-1": (b'{"answer": "caf\xe9"}', "not UTF-8"),
     "no answer": ({"context": "A."}, "there is no column 'answer' or 'response' or 'output'"),
     "no sources": (

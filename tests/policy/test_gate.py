@@ -240,5 +240,5 @@ def test_a_head_that_belongs_to_another_encoder_is_refused(tmp_path: Path) -> No
     path = tmp_path / "gate" / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "encoder": "0" * 12}))
-    with pytest.raises(ModelError, match="was trained on encoder"):
+    with pytest.raises(ModelError, match="was trained on revision"):
         Gate.load(tmp_path / "gate")

@@ -142,7 +142,7 @@ def refuse_constant(name: str) -> NoReturn:
     Raises:
         ConstantError: Always.
     """
-    raise ConstantError(f"{name} is no JSON value")
+    raise ConstantError(f"{name} is not valid JSON")
 
 
 def json_kind(value: object) -> str:

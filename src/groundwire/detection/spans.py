@@ -83,7 +83,7 @@ def reduce_tokens(
     if len(offsets) != len(values):
         raise ValueError(
             f"There are {len(offsets)} offsets and {len(values)} scores. Each word piece needs one "
-            "of both."
+            "offset and one score."
         )
     if not len(values):
         return Reduction((), 0, 0.0)

@@ -1,8 +1,8 @@
 """The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
 The reader encodes passages before the answer exists, so they cannot attend to the claim. In a
-cross-encoder, claim and evidence attend to each other in every layer, as in pretraining. It judges
-roles, negation and neighbouring values better, and costs a pass of the model for each claim.
+cross-encoder, claim and evidence attend to each other in every layer, as in pretraining. So it is
+better at roles, negation and neighbouring values, but each claim costs a pass of the model.
 """
 
 from collections.abc import Mapping, Sequence

@@ -57,8 +57,8 @@ class Turns:
     def ahead(self, job: Callable[[], None]) -> None:
         """Run a job in the background; the job itself has to take a turn.
 
-        Jobs begin in the order given. An error in a job is ignored: the answer that needs the
-        result computes it again, and meets the error there.
+        Jobs begin in the order given. An error in a job is ignored: a thread that needs the result
+        computes it again, and raises the error then.
         """
         self._background.submit(job)
 

@@ -49,7 +49,8 @@ def check_for_embedded(*, revision: str | None, device: str, max_length: int | N
     if revision is not None:
         raise SettingError("revision", revision, "None: the embedded model has one revision")
     if max_length is not None:
-        raise SettingError("max_length", max_length, "None: the embedded model reads sentences")
+        valid = "None: the embedded model reads one sentence at a time"
+        raise SettingError("max_length", max_length, valid)
     if device != "cpu":
         from groundwire.engine.checkpoints import DeviceWarning, require_device
 

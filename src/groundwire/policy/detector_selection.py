@@ -29,7 +29,7 @@ class Detectors:
     """The detectors that tenants may name: the embedded detectors and the configured one.
 
     Attributes:
-        configured: Name, in the configuration, of the detector of tenants that name no detector.
+        configured: Name, in the configuration, of the detector that is used if a tenant names none.
         embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
         compares: Whether the configured detector gives similarities. This is needed only for a
             detector that is not embedded; the name of an embedded detector says it.

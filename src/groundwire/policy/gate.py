@@ -163,8 +163,9 @@ class Gate:
         verify(manifest)
         if manifest.raw.get("encoder") != encoder.revision:
             raise ModelError(
-                f"{manifest.folder} was trained on encoder {manifest.raw.get('encoder')!r} and "
-                f"this is {encoder.revision!r}. Train it again: groundwire train gate."
+                f"{manifest.folder} was trained on revision {manifest.raw.get('encoder')!r} of the "
+                f"encoder, and the installed revision is {encoder.revision!r}. Train it again: "
+                "groundwire train gate."
             )
         try:
             head = PromptHead.read(manifest.folder / HEAD)
@@ -223,9 +224,9 @@ def _find(model: str | Path | None) -> Manifest | None:
         if (folder / "config.json").is_file() or (not folder.is_dir() and "/" in str(model)):
             return None
         raise ModelError(
-            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, "
-            "that of a sequence classifier, or the id of one on the hub; or leave the model out "
-            "for the embedded gate."
+            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, or "
+            "the folder or hub id of a sequence classifier; or name no model, to use the embedded "
+            "gate."
         )
     manifest = Manifest.read(folder)
     if manifest.kind != "gate":

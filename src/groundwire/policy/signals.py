@@ -107,7 +107,7 @@ class KeywordRule:
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.
-        is_case_sensitive: Whether upper and lower case are told apart.
+        is_case_sensitive: Whether upper and lower case differ.
     """
 
     name: str
@@ -344,7 +344,7 @@ class SignalValues:
         if needed is None:
             return Observation(truth=Truth.UNKNOWN, reason="the gate gave no answer")
         if name not in (NEEDED, NOT_NEEDED):
-            raise SignalError(f"the gate has no answer {name!r}")
+            raise SignalError(f"{name!r} is not a decision of the gate")
         return Observation(truth=Truth.of(needed == (name == NEEDED)))
 
     def _keyword(self, name: str) -> Observation:

@@ -164,7 +164,7 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # to peek
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # which has the method peek
     if stream.peek(2)[:2] == _GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

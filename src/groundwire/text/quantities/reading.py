@@ -1,4 +1,4 @@
-"""Types that the readers of numbers, times and dates return, and their pattern of a space."""
+"""Types that the readers of numbers, times and dates return, and the pattern of a space."""
 
 from dataclasses import dataclass
 

@@ -30,7 +30,7 @@ def code_end(view: View, position: int) -> int:
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
     """Return the offset after the backticks that close those at ``[start, stop)``.
 
-    Return ``None`` if the line ends, or inline code has its greatest length, before they come.
+    Return ``None`` if the line ends, or the greatest length of inline code is reached, before them.
     """
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):
