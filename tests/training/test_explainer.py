@@ -113,7 +113,7 @@ def test_a_row_whose_annotators_did_not_agree_is_left_out(tmp_path: Path) -> Non
         ({"premise": "a", "hypothesis": "b", "label": 3}, "The label is 3"),
         ({"premise": "a", "hypothesis": "b", "label": True}, "The label is True"),
         ({"premise": "a", "label": 0}, "none of claim, hypothesis, answer, sentence2"),
-        ({"premise": " ", "hypothesis": "b", "label": 0}, "Its premise is not a text"),
+        ({"premise": " ", "hypothesis": "b", "label": 0}, "The premise of the row is not a text"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(

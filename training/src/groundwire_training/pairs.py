@@ -103,7 +103,9 @@ def _text(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n".join(value)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"Its {key} is not a text, or is empty. Give a text, or a list of texts.")
+        raise InputError(
+            f"The {key} of the row is not a text, or is empty. Give a text, or a list of texts."
+        )
     return value
 
 

@@ -109,7 +109,7 @@ def fit_whole(claims: Iterable[ScoredClaim]) -> SentenceCalibration | None:
 def fit_lines(claims: Iterable[ScoredClaim], *, doubt: float) -> SentenceCalibration | None:
     """Fit the map for claims read by lines, on the claims that the reader would mark.
 
-    The explainer reads only marked claims, and more of these are wrong than of all claims.
+    The explainer reads only marked claims, and a larger share of these is wrong.
 
     Args:
         claims: All claims.
