@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -15,6 +16,7 @@ from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
 from groundwire.config.findings import findings
 from groundwire.control.audit import (
+    STREAMED,
     AuditEvent,
     AuditText,
     Disposition,
@@ -23,12 +25,12 @@ from groundwire.control.audit import (
     StreamSummary,
     grounding_unavailable_event,
     response_events,
-    stream_events,
+    summary_event,
     unchecked_endpoint_event,
 )
 from groundwire.control.audit.events import MAX_TEXTS
 from groundwire.control.audit.quoted import cut, hashed
-from groundwire.pipeline import Pipeline
+from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action, Policy
 from tests.gateway.answers import (
     BLOCK,
@@ -58,6 +60,17 @@ ABOUT_ANSWERS = {
 HELD = StreamSummary(
     release="deferred", disposition=Disposition.REFUSED, delivered_chars=0, withheld_chars=900
 )
+
+
+def stream_events(
+    answers: Sequence[Checked],
+    *,
+    summary: StreamSummary | None = None,
+    **more: Any,  # noqa: ANN401
+) -> tuple[AuditEvent, ...]:
+    """The events of a streamed response, with its summary if its text was held back."""
+    told = () if summary is None else (summary_event(summary, **OF),)
+    return (*response_events(answers, **more, origin=STREAMED), *told)
 
 
 def written(event: AuditEvent) -> dict[str, Any]:

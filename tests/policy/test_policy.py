@@ -34,15 +34,7 @@ policies = st.builds(
     on_error=st.sampled_from(OnError),
     min_severity=severities,
 )
-requests = st.builds(
-    Request,
-    enabled=st.none() | st.booleans(),
-    action=maybe_action,
-    unverified_action=maybe_action,
-    partial_action=maybe_action,
-    on_error=st.none() | st.sampled_from(OnError),
-    min_severity=st.none() | severities,
-)
+requests = st.builds(Request, enabled=st.none() | st.booleans(), action=maybe_action)
 plugins = st.builds(
     HallucinationPlugin, enabled=st.booleans(), action=actions, unverified_action=actions
 )

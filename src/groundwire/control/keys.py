@@ -3,13 +3,10 @@
 A key is 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 """
 
-import hmac
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
 
 #: First characters of the keys that a gateway makes, for tenants and for the admin plane. Keys in a
 #: configuration may begin otherwise.
@@ -74,31 +71,6 @@ def holds_key(text: str) -> bool:
 def hide_keys(text: str) -> str:
     """Return a text in which ``gw_***`` or ``gwa_***`` replaces keys that a gateway made."""
     return _MADE_HERE.sub(r"\1***", text)
-
-
-class Hashed(Protocol):
-    """A value that is stored under the hash of a key."""
-
-    @property
-    def sha256(self) -> str:
-        """The hash of the key: 64 hexadecimal digits."""
-        ...
-
-
-_Hashed = TypeVar("_Hashed", bound=Hashed)
-
-
-def find_by_hash(known: Mapping[str, _Hashed], digest: str) -> _Hashed | None:
-    """Return the value that is stored under the hash of a key, in a time that reveals no key.
-
-    The lookup may take longer if more digits of the hash are right. That is safe: a client that
-    sends keys cannot choose their hashes, and a hash reveals nothing about its key. The comparison
-    after the lookup takes the same time for any two hashes.
-    """
-    found = known.get(digest)
-    if found is None or not hmac.compare_digest(found.sha256, digest):
-        return None
-    return found
 
 
 def new_key(prefix: str = PREFIX) -> str:

@@ -1,7 +1,7 @@
 """The last step of every check: from the findings in an answer to the action."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from groundwire.detection.similarity import without_short
@@ -14,7 +14,6 @@ from groundwire.pipeline.context import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind
 from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
 from groundwire.pipeline.policy_resolver import Decider
-from groundwire.pipeline.structured import StructuredText
 from groundwire.pipeline.timings import timed, with_total
 from groundwire.policy.policy import rule, rule_outcome
 
@@ -96,20 +95,7 @@ class Concluder:
             unexplained=explained.reason if explained else None,
             timings_ms=with_total(timings),
         )
-        return checked if found.structured is None else _placed(checked, found.structured)
-
-
-def _placed(checked: Checked, structured: StructuredText) -> Checked:
-    """Return the result for a structured answer, with its findings moved to the raw answer."""
-    assert checked.detection is not None
-    placed = structured.place(checked.detection, checked.explanations)
-    return replace(
-        checked,
-        detection=placed.detection,
-        explanations=placed.explanations,
-        dropped=structured.placed(checked.dropped),
-        pointers=placed.pointers,
-    )
+        return checked if found.structured is None else found.structured.place(checked, detection)
 
 
 def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:

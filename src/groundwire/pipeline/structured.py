@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, Span
 from groundwire.explain import Explanation
+from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind, Schema
 from groundwire.pipeline.json_leaves import (
     Leaf,
@@ -126,12 +127,12 @@ class StructuredText:
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 
-    def place(self, found: Detection, explanations: Sequence[Explanation]) -> "PlacedFindings":
-        """Move the findings in the text to the raw answer.
+    def place(self, checked: Checked, found: Detection) -> Checked:
+        """Move the findings in the text to the raw answer, and give each its JSON Pointer.
 
         Args:
-            found: A detection of the text.
-            explanations: One explanation for each span of the detection, or none at all.
+            checked: The result of the check of the text.
+            found: Its detection.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
@@ -149,13 +150,15 @@ class StructuredText:
             start, end = self._claim_range(claim)
             text = self.raw[start:end]
             claims.append(replace(claim, start=start, end=end, text=text, spans=tuple(spans)))
-        return PlacedFindings(
+        return replace(
+            checked,
             detection=replace(found, answer=self.raw, claims=tuple(claims)),
-            explanations=self.placed([each for each in explanations if each.start in kept]),
+            explanations=self._placed([x for x in checked.explanations if x.start in kept]),
+            dropped=self._placed(checked.dropped),
             pointers=tuple(pointer for _, pointer in sorted(kept.items())),
         )
 
-    def placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
+    def _placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
         """Return explanations of spans of the text, with offsets in the raw answer."""
         ranges = [self._range(each.start, each.end) for each in explanations]
         pairs = zip(explanations, ranges, strict=True)
@@ -187,21 +190,6 @@ class StructuredText:
         # If a leaf has several claims, the first includes its key, the last its closing quote.
         start = statement.raw_start if claim.start <= statement.value_start else start
         return start, statement.raw_end if claim.end >= statement.end else end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedFindings:
-    """Findings in a structured answer, with their places in its raw form.
-
-    Attributes:
-        detection: The detection of the raw answer.
-        explanations: One explanation for each span of the detection, or none at all.
-        pointers: The JSON Pointer of each span; an empty text for a span in prose.
-    """
-
-    detection: Detection
-    explanations: tuple[Explanation, ...]
-    pointers: tuple[str, ...]
 
 
 def read_structured(

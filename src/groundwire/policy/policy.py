@@ -130,10 +130,6 @@ class Request:
 
     enabled: bool | None = None
     action: Action | None = None
-    unverified_action: Action | None = None
-    partial_action: Action | None = None
-    on_error: OnError | None = None
-    min_severity: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,16 +193,10 @@ def resolve(
 
 def tighten(policy: Policy, request: Request) -> Policy:
     """Return a policy with the settings that a request asks for, where they are stricter."""
-    wish = replace(policy, action=stronger(policy.action, request.action or Action.NONE))
     return replace(
-        wish,
+        policy,
         enabled=policy.enabled or bool(request.enabled),
-        unverified_action=_at_least(wish, wish.unverified_action, request.unverified_action),
-        partial_action=_at_least(wish, wish.partial_action, request.partial_action),
-        on_error=stronger(policy.on_error, request.on_error or OnError.ALLOW),
-        min_severity=policy.min_severity
-        if request.min_severity is None
-        else min(policy.min_severity, request.min_severity),
+        action=stronger(policy.action, request.action or Action.NONE),
     )
 
 
@@ -337,10 +327,6 @@ def _strictest(first: Policy, second: Policy) -> Policy:
         include_details=first.include_details or second.include_details,
         explain=first.explain or second.explain,
     )
-
-
-def _at_least(policy: Policy, own: Action | None, wish: Action | None) -> Action | None:
-    return own if wish is None else stronger(_default(policy, own), wish)
 
 
 def _default(policy: Policy, own: Action | None) -> Action:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from groundwire.control.audit import AuditText, Keeping, Redaction, response_events, stream_events
+from groundwire.control.audit import STREAMED, AuditText, Keeping, Redaction, response_events
 from groundwire.control.audit.detail import MAX_ROWS, VERSION, detail_of
 from groundwire.control.audit.quoted import hashed
 from groundwire.control.audit.record import compact
@@ -164,11 +164,12 @@ def test_evidence_names_its_source_by_its_place_among_them() -> None:
 
 def test_the_events_of_findings_and_of_incomplete_checks_carry_it() -> None:
     for answers in (checked(), partial(), unverified(), unavailable()):
-        for make in (response_events, stream_events):
-            (event,) = make(answers, **OF, keeping=FULL)
+        for of in (OF, OF | {"origin": STREAMED}):
+            (event,) = response_events(answers, **of, keeping=FULL)
             assert event.detail == detail_of(one(answers), FULL)
             assert b"timings_ms" not in event.to_line()
-            assert make(answers, **OF, keeping=replace(FULL, keeps_detail=False))[0].detail is None
+            (bare,) = response_events(answers, **of, keeping=replace(FULL, keeps_detail=False))
+            assert bare.detail is None
 
 
 def test_each_choice_has_its_own() -> None:

@@ -7,8 +7,6 @@ import pytest
 from sqlalchemy import select, text
 
 from groundwire.control.store import (
-    ConflictError,
-    MissingReferenceError,
     Store,
     StoreError,
     StoreUnavailableError,
@@ -45,7 +43,7 @@ async def test_a_transaction_that_raises_leaves_nothing(store_url: str) -> None:
 async def test_what_is_there_already_is_a_conflict(store_url: str) -> None:
     async with Store(store_url) as store:
         await rows.make(store, "secret name")
-        with pytest.raises(ConflictError, match="it is there already") as raised:
+        with pytest.raises(StoreError, match="it is there already") as raised:
             await rows.make(store, "secret name")
         assert "secret name" not in f"{raised.value}{raised.value!r}"
         assert await rows.names(store) == ["secret name"]
@@ -54,7 +52,7 @@ async def test_what_is_there_already_is_a_conflict(store_url: str) -> None:
 async def test_a_row_that_refers_to_nothing_is_told_apart_from_a_conflict(store_url: str) -> None:
     key = {"id": "1", "sha256": "2", "tenant": "nobody", "created_at": NOON}
     async with Store(store_url) as store:
-        with pytest.raises(MissingReferenceError, match="what it refers to is not there"):
+        with pytest.raises(StoreError, match="what it refers to is not there"):
             async with store.writing() as connection:
                 await connection.execute(tables.keys.insert().values(key))
 

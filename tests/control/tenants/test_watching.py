@@ -14,7 +14,7 @@ from groundwire.config import Config
 from groundwire.control.store import Store, StoreError, StoreUnavailableError
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.registry import Registry
-from groundwire.control.tenants.watching import Watcher, backoff_s
+from groundwire.control.tenants.watching import Watcher
 from groundwire.policy.policy import Action
 from tests.postgres import Postgres, programs
 
@@ -173,10 +173,6 @@ class TestWhenTheDatabaseFails:
             grown = one.watcher.age_s
             await one.watcher.refresh()
             assert one.watcher.age_s < grown
-
-    async def test_it_is_asked_less_and_less_often(self) -> None:
-        assert [backoff_s(n) for n in range(1, 7)] == [0.25, 0.5, 1.0, 2.0, 4.0, 5.0]
-        assert backoff_s(10**9) == 5.0
 
 
 class TestUses:

@@ -11,11 +11,12 @@ signs events as records, ``log`` writes them to one of ``sinks`` or to ``store_s
 from groundwire.control.audit.chain import Chain
 from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.control.audit.events import (
+    STREAMED,
     Disposition,
     StreamSummary,
     grounding_unavailable_event,
     response_events,
-    stream_events,
+    summary_event,
     unchecked_endpoint_event,
 )
 from groundwire.control.audit.log import AuditLog, AuditStats
@@ -27,6 +28,7 @@ from groundwire.control.audit.store_sink import StoreSink
 
 __all__ = [
     "NO_TENANT",
+    "STREAMED",
     "AuditEvent",
     "AuditLog",
     "AuditRecord",
@@ -45,6 +47,6 @@ __all__ = [
     "StreamSummary",
     "grounding_unavailable_event",
     "response_events",
-    "stream_events",
+    "summary_event",
     "unchecked_endpoint_event",
 ]

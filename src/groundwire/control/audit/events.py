@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 from groundwire.compat.dvara import GroundingResult
@@ -30,7 +31,10 @@ MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
 _INCOMPLETE = (Outcome.UNAVAILABLE, Outcome.PARTIAL, Outcome.UNVERIFIED)
-_STREAM = "streaming_response"
+
+#: The field of events about streamed answers that tells so.
+STREAMED: Mapping[str, Any] = MappingProxyType({"source": "streaming_response"})
+_WHOLE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Disposition(StrEnum):
@@ -74,8 +78,9 @@ def response_events(
     trace_id: str,
     keeping: Keeping = _KEEPING,
     model: str = "",
+    origin: Mapping[str, Any] = _WHOLE,
 ) -> tuple[AuditEvent, ...]:
-    """Build the events of a response that was not streamed.
+    """Build the events of a response.
 
     Args:
         answers: All answers of the response. If there are several, each event names its ``choice``.
@@ -83,42 +88,39 @@ def response_events(
         trace_id: The id of the request.
         keeping: The settings for how much of the answers' texts is kept.
         model: The model that the client named, already redacted; empty: no model.
+        origin: The first fields of each payload, which tell where the answers come from:
+            :data:`STREAMED` for a stream, none for another response.
     """
-    origin = {"model": model} if model else {}
-    return _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
+    events = []
+    is_streamed = origin == STREAMED
+    for answer in answers:
+        found = [_finding(answer, keeping, is_streamed=is_streamed), _drawn(answer, keeping)]
+        choice = {"choice": answer.answer.index} if len(answers) > 1 else {}
+        named = {"model": model} if model else {}
+        common = {"workspace_id": tenant, **origin, **named, **choice, "action": str(answer.action)}
+        detail = detail_of(answer, keeping) if any(found) and keeping.keeps_detail else None
+        events += [
+            AuditEvent(
+                type=type_,
+                tenant=tenant,
+                trace_id=trace_id,
+                payload=common | payload,
+                detail=detail,
+            )
+            for type_, payload in filter(None, found)
+        ]
+    return tuple(events)
 
 
-def stream_events(
-    answers: Sequence[Checked],
-    *,
-    tenant: str,
-    trace_id: str,
-    keeping: Keeping = _KEEPING,
-    model: str = "",
-    summary: StreamSummary | None = None,
-) -> tuple[AuditEvent, ...]:
-    """Build the events of a streamed response.
-
-    Args:
-        answers: The answers that were judged; empty if the client left before.
-        tenant: The tenant of the request.
-        trace_id: The id of the request.
-        keeping: The settings for how much of the answers' texts is kept.
-        model: The model that the client named, already redacted; empty: no model.
-        summary: Summary of a stream whose text was held back, for the last event; else ``None``.
-    """
-    origin = {"source": _STREAM} | ({"model": model} if model else {})
-    events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
-    if summary is None:
-        return events
-    return (
-        *events,
-        AuditEvent(
-            type=EventType.STREAMING_ENFORCEMENT_SUMMARY,
-            tenant=tenant,
-            trace_id=trace_id,
-            payload=_summary_payload(summary, tenant),
-        ),
+def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
+    """Build the last event of a stream whose text was held back."""
+    optional = ("code", "scan_incomplete", "scan_failed", "truncated")
+    told = {name: each for name, each in asdict(summary).items() if each or name not in optional}
+    return AuditEvent(
+        type=EventType.STREAMING_ENFORCEMENT_SUMMARY,
+        tenant=tenant,
+        trace_id=trace_id,
+        payload={"workspace_id": tenant, **STREAMED, **told},
     )
 
 
@@ -176,33 +178,6 @@ def unchecked_endpoint_event(
             "decision": decision,
         },
     )
-
-
-def _events(
-    answers: Sequence[Checked],
-    origin: Mapping[str, str],
-    *,
-    tenant: str,
-    trace_id: str,
-    keeping: Keeping,
-) -> tuple[AuditEvent, ...]:
-    events = []
-    for answer in answers:
-        found = [_finding(answer, keeping, is_streamed="source" in origin), _drawn(answer, keeping)]
-        choice = {"choice": answer.answer.index} if len(answers) > 1 else {}
-        common = {"workspace_id": tenant, **origin, **choice, "action": str(answer.action)}
-        detail = detail_of(answer, keeping) if any(found) and keeping.keeps_detail else None
-        events += [
-            AuditEvent(
-                type=type_,
-                tenant=tenant,
-                trace_id=trace_id,
-                payload=common | payload,
-                detail=detail,
-            )
-            for type_, payload in filter(None, found)
-        ]
-    return tuple(events)
 
 
 def _finding(
@@ -280,13 +255,6 @@ def _outcome_payload(answer: Checked) -> dict[str, Any]:
         "reasons": dict(counts),
         "detector": None if detection is None else detection.detector.name,
     }
-
-
-def _summary_payload(summary: StreamSummary, tenant: str) -> dict[str, Any]:
-    told = asdict(summary)
-    optional = ("code", "scan_incomplete", "scan_failed", "truncated")
-    kept = {name: value for name, value in told.items() if value or name not in optional}
-    return {"workspace_id": tenant, "source": _STREAM, **kept}
 
 
 def _number(value: float) -> float | None:

@@ -70,46 +70,22 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Expired:
-    """The expired part of a trail.
+class _Removal:
+    """The removal of what has expired in a trail.
 
     Attributes:
-        removed: The last record that each chain loses; all records before it are removed as well.
-        details_before: The moment before which details are removed; ``None``: details have no age
-            limit of their own.
+        conditions: Table and condition of the rows to remove, in order: details before their
+            records.
+        announcement: The event that is recorded before anything is removed.
         refused: Ids of chains that lose nothing, because the last record to remove was tampered
             with.
-        said: Heads of earlier removals that must be announced again, since records or rows still
-            refer to these chains.
-        said_before: The moment before which earlier removals removed details; ``None`` if none did.
         forgotten: Ids of chains without records, whose rows of ``audit_writers`` are removed.
     """
 
-    removed: tuple[Head, ...]
-    details_before: datetime | None
+    conditions: Sequence[tuple[Table, ColumnElement[bool]]]
+    announcement: AuditEvent
     refused: tuple[str, ...]
-    said: tuple[Head, ...]
-    said_before: datetime | None
     forgotten: tuple[str, ...]
-
-    @property
-    def conditions(self) -> Sequence[tuple[Table, ColumnElement[bool]]]:
-        """Table and condition of the rows to remove, in order: details before their records."""
-        before = _MIN if self.details_before is None else self.details_before
-        is_old = _DETAILS.moment < moments.of_datetime(before)
-        chains = [(head.writer, head.seq) for head in self.removed]
-        return [
-            (audit_details, is_old),
-            *((audit_details, _is_of(_DETAILS, *each) & ~is_old) for each in chains),
-            *((audit_records, _is_of(_RECORDS, *each)) for each in chains),
-        ]
-
-    def announcement(self) -> AuditEvent:
-        """Return the event that is recorded before anything is removed."""
-        said = (each for each in (self.details_before, self.said_before) if each is not None)
-        return retention_applied(
-            (*self.removed, *self.said), details_before=max(said, default=None)
-        )
 
 
 class Retention:
@@ -161,7 +137,7 @@ class Retention:
             )
         n_removed = Counter[str]()
         if any(found):
-            if not await self._audit.settle([expired.announcement()]):
+            if not await self._audit.settle([expired.announcement]):
                 raise RetentionError
             for table, condition in expired.conditions:
                 n_removed[table.name] += await _remove(self._store, table, condition)
@@ -179,7 +155,7 @@ class Retention:
             refused=expired.refused,
         )
 
-    async def _find(self, connection: AsyncConnection, now: datetime) -> _Expired:
+    async def _find(self, connection: AsyncConnection, now: datetime) -> _Removal:
         """Find the records and details that have expired."""
         oldest = _days_before(now, self._retention_days)
         before = moments.of_datetime(oldest or _MIN)
@@ -196,17 +172,26 @@ class Retention:
                 removed[last.writer] = last.head
             elif last is not None:
                 refused.append(last.writer)
+        details_before = _days_before(now, self._detail_days)
+        is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
+        chains = [(head.writer, head.seq) for head in removed.values()]
+        # Earlier removals are announced again while records or rows still refer to their chains.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
-        heads = (row.head for row in rows)
-        return _Expired(
-            removed=tuple(removed.values()),
-            details_before=_days_before(now, self._detail_days),
+        told_before = [each for each in (details_before, claims.details_before) if each is not None]
+        return _Removal(
+            conditions=[
+                (audit_details, is_old),
+                *((audit_details, _is_of(_DETAILS, *each) & ~is_old) for each in chains),
+                *((audit_records, _is_of(_RECORDS, *each)) for each in chains),
+            ],
+            announcement=retention_applied(
+                [*removed.values(), *(claims.removed[writer] for writer in sorted(again))],
+                details_before=max(told_before, default=None),
+            ),
             refused=tuple(refused),
-            said=tuple(claims.removed[writer] for writer in sorted(again)),
-            said_before=claims.details_before,
             forgotten=tuple(
-                head.writer for head in heads if claims.is_removed(head.writer, head.seq)
+                row.head.writer for row in rows if claims.is_removed(row.head.writer, row.head.seq)
             ),
         )
 

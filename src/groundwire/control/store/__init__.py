@@ -7,8 +7,6 @@ URLs, ``engines`` and ``threads``, which connect, ``sqlite``, which makes and op
 """
 
 from groundwire.control.store.errors import (
-    ConflictError,
-    MissingReferenceError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -20,8 +18,6 @@ from groundwire.control.store.opening import wait_until_open
 from groundwire.control.store.store import Store
 
 __all__ = [
-    "ConflictError",
-    "MissingReferenceError",
     "Store",
     "StoreBusyError",
     "StoreError",

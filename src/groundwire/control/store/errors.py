@@ -6,10 +6,8 @@
     ├── StoreUnavailableError          passing: the database cannot be reached, or was cut off
     ├── StoreBusyError                 passing: others hold the database or all its connections
     ├── StoreFullError                 passing: there is no room to write
-    ├── StoreUnusableError             the database cannot be used as it is set up
-    │   └── StoreVersionError          a later version of Groundwire made its tables
-    ├── ConflictError                  a row with this key exists already
-    └── MissingReferenceError          a row refers to another that does not exist
+    └── StoreUnusableError             the database cannot be used as it is set up
+        └── StoreVersionError          a later version of Groundwire made its tables
 
 A passing error may go away by itself, so that it makes sense to try again. No message holds a
 password, or a value that should have been stored.
@@ -62,11 +60,3 @@ class StoreUnusableError(StoreError):
 
 class StoreVersionError(StoreUnusableError):
     """The database was made by a later version of Groundwire."""
-
-
-class ConflictError(StoreError):
-    """A row with this key exists already."""
-
-
-class MissingReferenceError(StoreError):
-    """A row refers to another that does not exist."""

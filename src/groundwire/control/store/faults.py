@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from sqlalchemy import exc
 
 from groundwire.control.store.errors import (
-    ConflictError,
-    MissingReferenceError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -45,8 +43,8 @@ _GONE = Fault(
 )
 _FAILING = Fault(StoreUnavailableError, "its machine or server fails", "See the logs there")
 _UNKNOWN = Fault(StoreError, "it does not do that")
-_THERE = Fault(ConflictError, "it is there already")
-_DANGLING = Fault(MissingReferenceError, "what it refers to is not there")
+_THERE = Fault(StoreError, "it is there already")
+_DANGLING = Fault(StoreError, "what it refers to is not there")
 _NO_SUCH_ROW = Fault(StoreError, "it takes no such row")
 _DAMAGED = Fault(
     StoreUnusableError,

@@ -64,7 +64,10 @@ async def wait_until_open(
 
 
 def pauses() -> Iterator[float]:
-    """Yield the seconds between attempts, which grow and have a random part."""
+    """Yield the seconds between attempts, which grow.
+
+    They have a random part, so that not all replicas ask a starting database at once.
+    """
     longest = _FIRST_S
     while True:
         yield random.uniform(longest / 2, longest)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from groundwire.config import Config
 from groundwire.config.keys import key_hash
-from groundwire.control.keys import AdminKey, Key, find_by_hash, is_made_here
+from groundwire.control.keys import AdminKey, Key, is_made_here
 from groundwire.control.store.moments import now
 from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.record import (
@@ -106,7 +106,7 @@ class Directory(Mapping[str, Overrides]):
 
     def is_ours(self, key: bytes) -> bool:
         """Return whether a text is or was a key of this gateway, or begins like a gateway's key."""
-        return is_made_here(key) or find_by_hash(self._state.keys, key_hash(key)) is not None
+        return is_made_here(key) or key_hash(key) in self._state.keys
 
     def take_uses(self) -> dict[str, datetime]:
         """Remove and return the last uses of keys that are not stored yet, by the ids of keys."""
@@ -123,7 +123,9 @@ class Directory(Mapping[str, Overrides]):
             self.uses.setdefault(key_id, moment)
 
     def _active(self, key: bytes) -> KeyRecord | None:
-        found, moment = find_by_hash(self._state.keys, key_hash(key)), self._clock()
+        # This lookup reveals no key by its time: a client that sends keys cannot choose their
+        # hashes, and a hash reveals nothing about its key.
+        found, moment = self._state.keys.get(key_hash(key)), self._clock()
         if found is None or found.status_at(moment) is not KeyStatus.ACTIVE:
             return None
         if not found.is_configured:

@@ -32,10 +32,6 @@ from groundwire.policy.policy import Overrides
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def _possible(overrides: Overrides) -> None:
-    """Accept any overrides: the default of ``check``."""
-
-
 class Registry(StoredKeys):
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
@@ -68,7 +64,7 @@ class Registry(StoredKeys):
         name: str | None = None,
         metadata: Mapping[str, object] = _NOTHING,
         policy: Mapping[str, object] = _NOTHING,
-        check: Callable[[Overrides], None] = _possible,
+        check: Callable[[Overrides], None] = lambda overrides: None,
     ) -> Changed:
         """Store a new tenant.
 
@@ -154,7 +150,7 @@ class Registry(StoredKeys):
         merges: bool,
         metadata: Mapping[str, object] = _NOTHING,
         if_version: IfVersion | None = None,
-        check: Callable[[Overrides], None] = _possible,
+        check: Callable[[Overrides], None] = lambda overrides: None,
     ) -> Changed:
         """Give a tenant a policy.
 

@@ -2,19 +2,15 @@
 
 import asyncio
 import logging
-import random
 from time import monotonic
 
 from groundwire.control.store import StoreUnavailableError
+from groundwire.control.store.opening import pauses
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.record import TenantSnapshot
 from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
-
-#: Seconds of the pause after a failure: the first pause, and the longest. Each further failure
-#: doubles the pause.
-_BACKOFF_S = (0.25, 5.0)
 
 #: Most seconds to wait for an answer of the database.
 _PATIENCE_S = 5.0
@@ -105,12 +101,11 @@ class Watcher:
         return self.is_current
 
     async def _follow(self) -> None:
+        growing = pauses()
         while True:
-            pause_s = self._poll_s
-            if self._n_failures:
-                # The pause is random, so that not all replicas ask a starting database at once.
-                pause_s = backoff_s(self._n_failures) * random.uniform(0.5, 1.0)
-            await asyncio.sleep(pause_s)
+            if not self._n_failures:
+                growing = pauses()
+            await asyncio.sleep(next(growing) if self._n_failures else self._poll_s)
             await self.refresh()
 
     async def _look(self) -> None:
@@ -139,9 +134,3 @@ class Watcher:
         finally:
             if not is_kept:
                 self._directory.return_uses(uses)
-
-
-def backoff_s(n_failures: int) -> float:
-    """Return the pause, in seconds, after ``n_failures`` failures in a row, at least 1."""
-    first, most = _BACKOFF_S
-    return float(min(first * 2 ** min(n_failures - 1, 20), most))

@@ -13,7 +13,7 @@ from groundwire.control.keys import AdminKey, Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.middleware.auth import candidates, check_is_local
+from groundwire.gateway.middleware.auth import candidates, check_is_local, unauthenticated
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
@@ -87,7 +87,7 @@ def address_of(scope: Scope) -> str:
 
 
 def _missing() -> Problem:
-    return _unauthenticated(
+    return unauthenticated(
         "missing_api_key",
         "The admin plane needs an admin key, and none was sent.",
         "Send it as Authorization: Bearer gwa_... groundwire serve makes one at its first start; "
@@ -96,20 +96,10 @@ def _missing() -> Problem:
 
 
 def _unknown() -> Problem:
-    return _unauthenticated(
+    return unauthenticated(
         "invalid_api_key",
         "The key that was sent is no admin key of this gateway, or it was revoked or has expired.",
         "Use an admin key, gwa_...; groundwire keys create --admin makes one.",
-    )
-
-
-def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
-    return Problem(
-        401,
-        code,
-        message=message,
-        next_step=next_step,
-        headers={"WWW-Authenticate": "Bearer"},
     )
 
 

@@ -17,7 +17,7 @@ from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
 from groundwire.gateway.admin.route import Control, Events, Limit, admin_router, control_of, errors
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 
 
 async def require_stored(request: Request) -> None:
@@ -104,7 +104,7 @@ async def list_events(
     )
     # No model validates the events, so that even records that somebody has changed can be shown.
     events = [each.to_dict() for each in page.events]
-    return json_response(to_json({"events": events, "next": page.next}))
+    return answered({"events": events, "next": page.next})
 
 
 @router.get(
@@ -120,7 +120,7 @@ async def get_event(
     if found is None:
         raise unknown_event()
     detail = None if found.detail is None else dict(found.detail)
-    return json_response(to_json({**found.to_dict(), "detail": detail}))
+    return answered({**found.to_dict(), "detail": detail})
 
 
 @router.get(

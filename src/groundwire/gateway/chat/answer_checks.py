@@ -14,7 +14,7 @@ from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Checked, Flow, Pipeline, RequestContext, Review
-from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of, breaks_off
+from groundwire.pipeline.conversation import Answer, AnswerKind, ToolCall, answer_of, breaks_off
 
 _T = TypeVar("_T")
 
@@ -224,6 +224,11 @@ class AnswerCheck:
             self.checked = beside_json(await self._conclude(answer or self._answer))
         return self.checked
 
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the answer, as far as they have arrived."""
+        return self._calls.calls
+
     def close(self) -> None:
         """Cancel the check; a second call does nothing."""
         self._is_closed = True
@@ -239,7 +244,7 @@ class AnswerCheck:
             refusal=self._refusal,
             has_calls=self._calls_tools,
             n_skipped=self.n_skipped + self.is_over_limit,
-            calls=self._calls.calls,
+            calls=self.calls,
             has_reasoning=self._has_reasoning,
         )
         return replace(answer, is_cut=self.is_cut)

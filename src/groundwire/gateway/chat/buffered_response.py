@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
+from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
 from groundwire.gateway.chat.reading import misfit
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.upstream import UpstreamReply

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -31,7 +31,7 @@ from groundwire.gateway.chat.opening import open_context
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
-from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.metrics import UpstreamFailure
@@ -49,6 +49,9 @@ OBSERVED_BYTES = 8 * 2**20
 
 #: The most checks of sent responses that may be pending, as a multiple of ``gateway.max_requests``.
 _PENDING_PER_REQUEST = 4
+
+#: A request to an upstream that is under way.
+Sending: TypeAlias = "asyncio.Task[UpstreamReply]"
 
 
 class OverloadedError(DetectionError):
@@ -89,12 +92,7 @@ async def _body(request: Request) -> bytes:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             return await request.body()
     except TimeoutError as error:
-        raise Problem(
-            408,
-            "request_timeout",
-            message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
-            next_step="Send it again, faster or with less in it.",
-        ) from error
+        raise body_too_slow(BODY_TIMEOUT_S) from error
 
 
 class Exchange:
@@ -106,6 +104,11 @@ class Exchange:
         self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
         self._own = self._caller.overrides
 
+    @property
+    def _pipeline(self) -> Pipeline:
+        assert self._services.pipeline is not None, "answer() has looked"
+        return self._services.pipeline
+
     async def answer(self) -> Response:
         """Return the response for the client.
 
@@ -114,34 +117,31 @@ class Exchange:
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its question or its evidence is not valid text.
         """
-        pipeline = self._services.pipeline
-        if pipeline is None:
+        if self._services.pipeline is None:
             await self._require_no_check()
             return relayed(await self._send(is_read=False))
-        if not pipeline.may_check(overrides=self._own, request=self._chat.asks):
+        if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
         if self._recorder.is_failing:
-            await self._require_no_record(pipeline)
+            await self._require_no_record()
         # The upstream is slow, so it is asked first: reading the request meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
-            context = await self._open(pipeline)
+            context = await self._open()
             if context.failure is not None:
-                return await self._pass_unchecked(context, pipeline, sending, context.failure)
-            return await self._told_of_evidence(context, pipeline, sending)
+                return await self._pass_unchecked(context, sending, context.failure)
+            return await self._told_of_evidence(context, sending)
         except BaseException:
             await _give_up(sending)
             raise
 
-    async def _told_of_evidence(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
-    ) -> Response:
+    async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
         """Return the response; if the client asks, its headers name the places of the evidence."""
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         told = evidence_headers(context.conversation) if is_asked else []
         answer = self._check if context.path in DUE else self._pass
         try:
-            response = await answer(context, pipeline, sending)
+            response = await answer(context, sending)
         except Problem as problem:
             problem.headers |= dict(told)
             raise
@@ -150,13 +150,13 @@ class Exchange:
         ]
         return response
 
-    async def _open(self, pipeline: Pipeline) -> RequestContext:
+    async def _open(self) -> RequestContext:
         tenant = self._caller.tenant
         return await open_context(
-            self._services, pipeline, self._chat, tenant=tenant, overrides=self._own
+            self._services, self._pipeline, self._chat, tenant=tenant, overrides=self._own
         )
 
-    async def _require_no_record(self, pipeline: Pipeline) -> None:
+    async def _require_no_record(self) -> None:
         """Refuse a request whose check needs an audit record, while no records can be written.
 
         Such a request is refused before its upstream is asked.
@@ -164,7 +164,7 @@ class Exchange:
         Raises:
             Problem: If the answer would be checked, and audit records still cannot be written.
         """
-        context = await self._open(pipeline)
+        context = await self._open()
         if context.path in DUE and not self._recorder.may_begin():
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
@@ -202,31 +202,25 @@ class Exchange:
             self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
-    ) -> Response:
+    async def _pass(self, context: RequestContext, sending: Sending) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
             # The gate says that no check is needed, so the answer is not read.
-            skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
+            skipped = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
             if 200 <= reply.status < 300:
                 return relayed(reply, outcome_headers([skipped]))
         return relayed(reply)
 
     async def _pass_unchecked(
-        self,
-        context: RequestContext,
-        pipeline: Pipeline,
-        sending: "asyncio.Task[UpstreamReply]",
-        reason: str,
+        self, context: RequestContext, sending: Sending, reason: str
     ) -> Response:
         """Relay a response whose check was due but cannot take place, marked ``unavailable``."""
         reply = await sending
         if not 200 <= reply.status < 300:
             return relayed(reply)
         unread = Answer(index=0, kind=AnswerKind.TEXT)
-        failed = pipeline.unavailable(context, unread, reason)
+        failed = self._pipeline.unavailable(context, unread, reason)
         await self._require_kept(context, failed)
         return relayed(reply, outcome_headers([failed]))
 
@@ -247,17 +241,15 @@ class Exchange:
 
     # Requests whose answers are checked.
 
-    async def _check(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
-    ) -> Response:
+    async def _check(self, context: RequestContext, sending: Sending) -> Response:
         actions = _actions(context)
         wish = self._own.release or self._services.config.gateway.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
         if release is Release.OBSERVE and self._is_behind:
             reason = OverloadedError.__name__
-            return await self._pass_unchecked(context, pipeline, sending, reason)
+            return await self._pass_unchecked(context, sending, reason)
         checks = AnswerChecks(
-            pipeline,
+            self._pipeline,
             context,
             release=release,
             settings=self._services.config.gateway,
@@ -380,7 +372,7 @@ def _actions(context: RequestContext) -> frozenset[Action]:
     return reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
 
 
-async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
+async def _give_up(sending: Sending) -> None:
     """Cancel a request to an upstream, and close its reply if one has arrived."""
     sending.cancel()
     await asyncio.wait({sending})

@@ -28,7 +28,6 @@ class ChatRequest:
         forwarded: The body for the upstream: the client's bytes, without ``grounding.*`` metadata
             unless these are forwarded.
         model: The model that the request names; ``None`` if it names none.
-        streams: Whether the client asks for a streamed response.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
             ``None`` if it asks for none.
     """
@@ -37,7 +36,6 @@ class ChatRequest:
     body: Mapping[str, Any]
     forwarded: bytes
     model: str | None
-    streams: bool
     asks: Request | None
 
     @classmethod
@@ -87,7 +85,6 @@ class ChatRequest:
             body=dialect.conversation(body),
             forwarded=raw if forwards_sources or not ours else without_ours(raw, body),
             model=model if isinstance(model, str) else None,
-            streams=body.get("stream") is True,
             asks=_asks(ours),
         )
 

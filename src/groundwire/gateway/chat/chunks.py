@@ -116,15 +116,6 @@ class Chunk:
     is_unread: bool = False
 
 
-def read_chunk(text: str) -> Chunk:
-    """Read the chunk in the data of an event.
-
-    Raises:
-        UnreadableChunkError: For the reasons of :func:`event_data` and :func:`chunk_of`.
-    """
-    return chunk_of(event_data(text))
-
-
 def event_data(text: str) -> dict[str, Any]:
     """Return the JSON object in the data of an event.
 

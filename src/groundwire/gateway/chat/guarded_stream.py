@@ -11,8 +11,9 @@ from groundwire.control.audit import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
+from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.chat.marks import extension, is_told_at_end, warning_text
+from groundwire.gateway.chat.marks import extension, is_told_at_end
 from groundwire.gateway.chat.observed import UNREADABLE
 from groundwire.gateway.chat.outbox import Outbox
 from groundwire.gateway.chat.reading import TURN, ChunkReader, ReadEvent
@@ -298,8 +299,8 @@ class ReleasedStream:
             self._let_go(index, each)
 
     def _check_calls(self, index: int) -> None:
-        calls = self._held.answer(index).calls()
-        counts = [count_values(arguments) for arguments in calls[:MAX_CALLS]]
+        calls = self._answers[index].calls
+        counts = [count_values(call.arguments) for call in calls[:MAX_CALLS]]
         if None in counts:
             self._refuse(refused(RefusalCode.STREAM_TOOL_ARGUMENTS_UNENFORCEABLE))
         n_values = sum(count or 0 for count in counts)

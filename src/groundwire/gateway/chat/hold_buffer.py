@@ -173,19 +173,6 @@ class HeldAnswer:
         self.n_held = self.n_bytes = 0
         return late
 
-    def calls(self) -> list[str]:
-        """Return the arguments of each tool call that is held: the text that has arrived so far."""
-        found: dict[object, str] = {}
-        for event in self._late:
-            for choice in self.form.read(event).get("choices", ()):
-                calls = (choice.get("delta") or {}).get("tool_calls")
-                for call in calls if isinstance(calls, list) else ():
-                    if isinstance(call, Mapping):
-                        key, function = str(call.get("index")), call.get("function")
-                        said = function.get("arguments") if isinstance(function, Mapping) else None
-                        found[key] = found.get(key, "") + (said if isinstance(said, str) else "")
-        return list(found.values())
-
     def _keep(self, part: DeltaPart, event: bytes, choice: Mapping[str, Any]) -> None:
         start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
         content = (choice.get("delta") or {}).get("content")

@@ -12,22 +12,11 @@ from typing import Any
 
 from groundwire.control.audit.findings import AnswerFindings
 from groundwire.detection.values import Outcome, worst
-from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
 from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
 from groundwire.policy.policy import Action
-
-__all__ = [
-    "beside_json",
-    "extension",
-    "is_told_at_end",
-    "outcome_headers",
-    "strongest",
-    "vsr_headers",
-    "warning_text",
-]
 
 _TRUE = "true"
 

@@ -1,17 +1,18 @@
 """Records the results of a response: audit events and metrics."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from groundwire.control.audit import (
+    STREAMED,
     AuditEvent,
     EventType,
     Keeping,
     StreamSummary,
     response_events,
-    stream_events,
+    summary_event,
 )
 from groundwire.control.audit.quoted import Quotes
 from groundwire.gateway.http.refusals import RefusalCode, blocked
@@ -99,14 +100,7 @@ class Recorder:
             since: When the client began to wait for the check, as a value of ``perf_counter``;
                 ``None`` if it did not wait.
         """
-        self._count(context, answers, "complete")
-        events = response_events(
-            answers,
-            tenant=context.tenant,
-            trace_id=self._trace_id,
-            keeping=self._keeping,
-            model=self._model,
-        )
+        events = self._events(context, answers, "complete")
         may_leave = await self._keep(events, tenant=context.tenant, source="response")
         if since is not None:
             self._services.metrics.added(perf_counter() - since, mode="complete")
@@ -124,36 +118,21 @@ class Recorder:
             answers: The results for all its answers.
             row: The number of the row in a batch; ``None`` outside of batches.
         """
-        self._count(context, answers, "native")
-        origin: dict[str, Any] = {"source": NATIVE} | ({} if row is None else {"row": row})
-        events = [
-            _with(event, origin)
-            for event in response_events(
-                answers,
-                tenant=context.tenant,
-                trace_id=self._trace_id,
-                keeping=self._keeping,
-                model=self._model,
-            )
-        ]
+        numbered = {} if row is None else {"row": row}
+        events = self._events(context, answers, "native", source=NATIVE, **numbered)
         return await self._keep(events, tenant=context.tenant, source=NATIVE)
 
     async def streamed(self, context: RequestContext, report: StreamReport) -> bool:
         """Record a streamed response."""
-        self._count(context, report.answers, "stream")
-        events = stream_events(
-            report.answers,
-            tenant=context.tenant,
-            trace_id=self._trace_id,
-            keeping=self._keeping,
-            model=self._model,
-            summary=report.summary,
-        )
+        events = self._events(context, report.answers, "stream", **STREAMED)
+        if report.summary is not None:
+            told = summary_event(report.summary, tenant=context.tenant, trace_id=self._trace_id)
+            events = (*events, told)
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
             await self._services.audit.write(*events)  # no response is waiting for these records
         else:
-            source = "streaming_response"
+            source = STREAMED["source"]
             may_leave = await self._keep(events, tenant=context.tenant, source=source)
         if report.added_s is not None:
             waited_s = perf_counter() - began if self.settles else 0.0
@@ -168,7 +147,14 @@ class Recorder:
             return False
         return await self._keep([event], tenant=event.tenant, source="request")
 
-    def _count(self, context: RequestContext, answers: Sequence[Checked], mode: Mode) -> None:
+    def _events(
+        self,
+        context: RequestContext,
+        answers: Sequence[Checked],
+        mode: Mode,
+        **origin: Any,  # noqa: ANN401 - JSON data
+    ) -> tuple[AuditEvent, ...]:
+        """Count the answers of a response, and return its audit events."""
         self._services.metrics.checked(
             answers,
             policy_action=context.policy.action,
@@ -178,6 +164,14 @@ class Recorder:
         )
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
+        return response_events(
+            answers,
+            tenant=context.tenant,
+            trace_id=self._trace_id,
+            keeping=self._keeping,
+            model=self._model,
+            origin=origin,
+        )
 
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and wait for the disk if responses wait for their records."""
@@ -206,9 +200,3 @@ class Recorder:
                 "message": "The response was withheld, for its records could not be written",
             },
         )
-
-
-def _with(event: AuditEvent, origin: Mapping[str, Any]) -> AuditEvent:
-    """Return an event with the fields of ``origin`` after the first field of its payload."""
-    workspace = {"workspace_id": event.payload["workspace_id"]}
-    return replace(event, payload={**workspace, **origin, **event.payload})

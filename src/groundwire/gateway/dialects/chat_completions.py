@@ -6,7 +6,7 @@ from time import time
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import KNOWN, OF_CHOICE, Halves, read_chunk, unread_in
+from groundwire.gateway.chat.chunks import KNOWN, OF_CHOICE, Halves, chunk_of, event_data, unread_in
 from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.gateway.chat.reading import ReadEvent
@@ -50,9 +50,13 @@ class ChatCompletions:
             data = event.data or ""
             if data.strip() == "[DONE]":
                 return ReadEvent(event, is_end=True)
-            return ReadEvent(event, halves.join(read_chunk(data)))
+            return ReadEvent(event, halves.join(chunk_of(self.chunk(event_data(data)))))
 
         return read
+
+    def chunk(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the data of an event as a chunk of chat completions."""
+        return data
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
         """Return an empty buffer that holds back one stream."""

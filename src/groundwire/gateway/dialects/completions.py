@@ -1,15 +1,13 @@
 """The dialect of OpenAI's legacy completions, whose choices have a text in place of a message."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import time
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import Halves, UnreadableChunkError, chunk_of, event_data
+from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.hold_buffer import EventForm, HeldStream
-from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
-from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, read_response
 
 _OBJECT = "text_completion"
@@ -53,17 +51,9 @@ class Completions(ChatCompletions):
         ]
         return {**data, "choices": choices}
 
-    def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Return a function that reads the events of one stream, called in their order."""
-        halves = Halves()
-
-        def read(event: ServerSentEvent) -> ReadEvent:
-            data = event.data or ""
-            if data.strip() == "[DONE]":
-                return ReadEvent(event, is_end=True)
-            return ReadEvent(event, halves.join(chunk_of(_as_chat(event_data(data)))))
-
-        return read
+    def chunk(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the data of an event as a chunk of chat completions."""
+        return _as_chat(data)
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
         """Return an empty buffer that holds back one stream."""

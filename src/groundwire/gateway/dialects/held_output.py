@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import time
 from typing import Any
 
-from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks, Told
+from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, Told
 from groundwire.gateway.http.sse import ServerSentEvent
 
 #: Fields that events have in common: the type, and the place in the response.

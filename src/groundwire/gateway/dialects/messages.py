@@ -7,10 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
-from groundwire.gateway.chat.reading import ReadEvent
-from groundwire.gateway.dialects.blocks import (
+from groundwire.gateway.chat.blocks import (
     BlockEvent,
     BlockReader,
     HeldBlocks,
@@ -21,6 +18,9 @@ from groundwire.gateway.dialects.blocks import (
     only,
     unknown_event,
 )
+from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
+from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks_off
 

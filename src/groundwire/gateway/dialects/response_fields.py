@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from groundwire.gateway.chat.blocks import only
 from groundwire.gateway.chat.known_fields import are_of, count_unread, without_text
-from groundwire.gateway.dialects.blocks import only
 from groundwire.gateway.dialects.held_output import EVENT
 
 #: Names of the fields of a response that the gateway knows; most are settings copied from the

@@ -6,15 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import (
-    are_of,
-    count_unread,
-    is_error_body,
-    without_text,
-)
-from groundwire.gateway.chat.reading import ReadEvent
-from groundwire.gateway.dialects.blocks import (
+from groundwire.gateway.chat.blocks import (
     BlockEvent,
     BlockReader,
     Leaves,
@@ -25,6 +17,14 @@ from groundwire.gateway.dialects.blocks import (
     only,
     unknown_event,
 )
+from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.known_fields import (
+    are_of,
+    count_unread,
+    is_error_body,
+    without_text,
+)
+from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.dialects.response_fields import (
     EVENTS,

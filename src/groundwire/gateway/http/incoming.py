@@ -5,7 +5,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.types import Receive
 
-from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.problems import too_large
 from groundwire.gateway.http.streamed import ClientGoneError, disconnected
 
 
@@ -59,7 +59,7 @@ class Incoming:
         async for piece in self:
             n_bytes += len(piece)
             if n_bytes > max_bytes:
-                raise _too_large(max_bytes)
+                raise too_large(max_bytes, None)
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -73,12 +73,3 @@ class Incoming:
         if not self._is_gone:
             await disconnected(self._receive)
             self._is_gone = True
-
-
-def _too_large(max_bytes: int) -> Problem:
-    return Problem(
-        413,
-        "body_too_large",
-        message=f"The body has more than {max_bytes:,} bytes.",
-        next_step="Send less, or raise gateway.max_body_bytes.",
-    )

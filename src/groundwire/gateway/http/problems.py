@@ -129,6 +129,28 @@ def not_found(method: str, path: str) -> Problem:
     )
 
 
+def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
+    """Return the problem of a body that is too large."""
+    raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
+    size = "more" if n_bytes is None else f"{n_bytes:,}"
+    return Problem(
+        413,
+        "body_too_large",
+        message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
+        next_step=f"Send less{raised}.",
+    )
+
+
+def body_too_slow(limit_s: float) -> Problem:
+    """Return the problem of a body that is not complete in time."""
+    return Problem(
+        408,
+        "request_timeout",
+        message=f"The body of the request was not complete within {limit_s:g} s.",
+        next_step="Send it again, faster or with less in it.",
+    )
+
+
 def _of_ours(error: GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 

@@ -12,7 +12,7 @@ from groundwire.detection.values import Outcome
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.integrations.host_checks import HostModel, check_answer, unread_claims
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/contentsafety/text:detectGroundedness"
@@ -60,16 +60,14 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
         )
     found = _stretches(checked)
     n_chars = sum(end - start for start, end, _ in found)
-    return json_response(
-        to_json(
-            {
-                "ungroundedDetected": bool(found),
-                "ungroundedPercentage": min(n_chars / len(body.text), 1.0),
-                "ungroundedDetails": [
-                    _detail(body.text, *each, has_reason=body.reasoning) for each in found
-                ],
-            }
-        )
+    return answered(
+        {
+            "ungroundedDetected": bool(found),
+            "ungroundedPercentage": min(n_chars / len(body.text), 1.0),
+            "ungroundedDetails": [
+                _detail(body.text, *each, has_reason=body.reasoning) for each in found
+            ],
+        }
     )
 
 

@@ -18,7 +18,7 @@ from groundwire.gateway.integrations.host_checks import (
     refusal,
 )
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/guardrail/{identifier}/version/{version}/apply"
@@ -73,7 +73,7 @@ async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
     """
     answer = "\n".join(body.texts("guard_content"))
     if body.source == "INPUT" or not answer:
-        return json_response(to_json(_reply(answer, None)))
+        return answered(_reply(answer, None))
     sources = body.texts("grounding_source")
     if not sources:
         raise Problem(
@@ -84,7 +84,7 @@ async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
         )
     question = "\n".join(body.texts("query")) or None
     checked = await check_answer(request, answer, sources=sources, question=question)
-    return json_response(to_json(_reply(answer, checked)))
+    return answered(_reply(answer, checked))
 
 
 def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:

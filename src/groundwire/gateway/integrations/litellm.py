@@ -23,7 +23,7 @@ from groundwire.gateway.integrations.host_checks import (
 )
 from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered, to_json
 from groundwire.pipeline import Checked
 from groundwire.text.segment import segment
 
@@ -96,7 +96,7 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
     if body.stage == "request":
         if body.call_id and body.messages:
             kept.keep(tenant, body.call_id, body.messages)
-        return json_response(to_json({"action": "NONE"}))
+        return answered({"action": "NONE"})
     messages = kept.find(tenant, body.call_id) if body.call_id else None
     if messages is not None and _OMITTED in json.dumps(messages):
         messages = None  # part of the evidence is missing
@@ -105,7 +105,7 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
     chat = None if messages is None else {"messages": messages}
     answers = await check_chat(request, chat, judged)
     held = [len(text) - len(part) for text, part in zip(texts, judged, strict=True)]
-    return json_response(to_json({**_reply(answers, held), "stream_holdback_chars": held}))
+    return answered({**_reply(answers, held), "stream_holdback_chars": held})
 
 
 def _kept(request: Request) -> KeptRequests:

@@ -11,7 +11,7 @@ from groundwire.errors import GroundwireError
 from groundwire.gateway.http.problems import as_problem
 from groundwire.gateway.integrations.host_checks import HostModel, check_answer, doubt, is_checked
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATHS = ("/alignscore_base", "/alignscore_large")
@@ -37,8 +37,8 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
     try:
         checked = await check_answer(request, body.claim, sources=sources, question=None)
     except GroundwireError as error:
-        return json_response(to_json({"alignscore": 0.0, "outcome": as_problem(error).code}))
-    return json_response(to_json({"alignscore": score(checked), "outcome": str(checked.outcome)}))
+        return answered({"alignscore": 0.0, "outcome": as_problem(error).code})
+    return answered({"alignscore": score(checked), "outcome": str(checked.outcome)})
 
 
 def score(checked: Checked) -> float:

@@ -18,7 +18,7 @@ from groundwire.gateway.integrations.host_checks import (
     refusal,
 )
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/integrations/portkey"
@@ -51,12 +51,12 @@ class WebhookRequest(HostModel):
 async def webhook(request: Request, body: WebhookRequest) -> Response:
     """Return the verdict, whether a response may pass; a call before the request always passes."""
     if body.event == "beforeRequestHook":
-        return json_response(to_json({"verdict": True, "data": {"outcome": "not_checked"}}))
+        return answered({"verdict": True, "data": {"outcome": "not_checked"}})
     asked = body.request.body or {}
     is_chat = isinstance(asked.get("messages"), list)
     chat = asked if is_chat else _as_chat(asked, body.request.text)
     answers = await check_chat(request, chat, _texts(body.response))
-    return json_response(to_json(_reply(answers)))
+    return answered(_reply(answers))
 
 
 def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from groundwire.gateway.integrations.host_checks import (
     unread_claims,
 )
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, to_json
+from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/classify"
@@ -54,7 +54,7 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
             message=f"The answer was not checked ({checked.outcome}).",
             next_step="Send a context, or try again. It is not to be read as clean.",
         )
-    return json_response(to_json(_reply(checked)))
+    return answered(_reply(checked))
 
 
 def _reply(checked: Checked) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def _not_local(what: str, code: str) -> Problem:
 
 def missing_key() -> Problem:
     """Return the problem of a request without a key."""
-    return _unauthenticated(
+    return unauthenticated(
         "missing_api_key",
         "This needs a key of the gateway, and none was sent.",
         "Send it as Authorization: Bearer gw_..., or as X-Groundwire-Key if Authorization is for "
@@ -213,7 +213,7 @@ def missing_key() -> Problem:
 
 def unknown_key() -> Problem:
     """Return the problem of a request with an unknown key."""
-    return _unauthenticated(
+    return unauthenticated(
         "invalid_api_key",
         "The key that was sent is none of this gateway's.",
         "Use the key that groundwire serve made at its first start, or one that the "
@@ -224,14 +224,15 @@ def unknown_key() -> Problem:
 
 def admin_key() -> Problem:
     """Return the problem of a request with an admin key, or with text that looks like one."""
-    return _unauthenticated(
+    return unauthenticated(
         "invalid_api_key",
         "The key that was sent is one for the admin plane, which is on another port.",
         "Send a tenant's key, gw_...: an admin key makes one with POST /v1/admin/tenants/ID/keys.",
     )
 
 
-def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
+def unauthenticated(code: str, message: str, next_step: str) -> Problem:
+    """Return the problem of a request without a valid key."""
     return Problem(
         401, code, message=message, next_step=next_step, headers={"WWW-Authenticate": "Bearer"}
     )

@@ -13,6 +13,7 @@ from groundwire.gateway.http.problems import (
     as_problem,
     invalid_json,
     problem_response,
+    too_large,
 )
 from groundwire.gateway.middleware.state import trace_id
 
@@ -95,18 +96,6 @@ def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
         message=f"The gateway answers {limit:,} requests at a time, and has as many.",
         next_step=f"Try again in a moment{raised}.",
         headers={"Retry-After": "1"},
-    )
-
-
-def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
-    """Return the problem of a body that is too large."""
-    raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
-    size = "more" if n_bytes is None else f"{n_bytes:,}"
-    return Problem(
-        413,
-        "body_too_large",
-        message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
-        next_step=f"Send less{raised}.",
     )
 
 

@@ -146,28 +146,14 @@ def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
 
 
 def accepted(accept: str, *, default: str) -> str:
-    """Return the content type of the response: the client's favourite in Accept, else a default.
+    """Return the content type of the response: the first known one in Accept, else a default.
 
     Args:
         accept: The header Accept.
         default: The content type of the request.
     """
-    best, best_weight = default, 0.0
-    for each in accept.split(","):
-        kind, *parameters = (part.strip().lower() for part in each.split(";"))
-        if kind in (JSON, *JSON_LINES) and (weight := _weight(parameters)) > best_weight:
-            best, best_weight = kind, weight
-    return best
-
-
-def _weight(parameters: Sequence[str]) -> float:
-    for each in parameters:
-        if each.startswith("q="):
-            try:
-                return float(each[2:])
-            except ValueError:
-                return 0.0
-    return 1.0
+    kinds = (each.partition(";")[0].strip().lower() for each in accept.split(","))
+    return next((each for each in kinds if each in (JSON, *JSON_LINES)), default)
 
 
 # Rows.

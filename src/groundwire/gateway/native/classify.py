@@ -23,9 +23,8 @@ from groundwire.gateway.native.models import (
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import (
     answer_in_thread,
-    json_response,
+    answered,
     pipeline_of,
-    to_json,
 )
 from groundwire.policy.gate import Gate, GateResult, decide
 
@@ -85,7 +84,7 @@ async def classify_fact_check(
     is_on = services(request).config.gate.enabled
     gate = pipeline_of(request).gate if is_on else None
     if gate is None:
-        return json_response(to_json(_gated(False, 0.0, DISABLED, 0)))
+        return answered(_gated(False, 0.0, DISABLED, 0))
     return await answer_in_thread(request, lambda: _ask(gate, body))
 
 

@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.middleware.state import services
 
@@ -65,13 +65,8 @@ class NativeRoute(APIRoute):
                 async with asyncio.timeout(self.body_timeout_s):
                     await strict.json()  # errors of JSON come from here, not from FastAPI
             except TimeoutError:
-                raise Problem(
-                    408,
-                    "request_timeout",
-                    message="The body of the request was not complete within "
-                    f"{self.body_timeout_s:g} s.",
-                    next_step="Send it again, faster.",
-                ) from None
+                assert self.body_timeout_s is not None
+                raise body_too_slow(self.body_timeout_s) from None
             try:
                 return await handle(strict)
             except RequestValidationError as error:

@@ -111,3 +111,8 @@ def json_response(body: bytes) -> Response:
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
     """Run work in a thread, encode its result there, and return it as a JSON response."""
     return json_response(await in_thread(request, lambda: to_json(work())))
+
+
+def answered(data: object) -> Response:
+    """Return a JSON response."""
+    return json_response(to_json(data))

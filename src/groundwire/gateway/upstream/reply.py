@@ -18,7 +18,6 @@ class UpstreamReply:
 
     Attributes:
         status: Status of the response, 200 to 599.
-        reason: The reason phrase of the response.
         headers: The headers that the caller may see, with names in lower case; repeated ones are
             kept. The body is still in the coding that Content-Encoding names.
         upstream: Name of the upstream.
@@ -44,7 +43,6 @@ class UpstreamReply:
             broke: Called with the kind of breakage if the body breaks off.
         """
         self.status = response.status
-        self.reason = response.reason or ""
         self.headers = coming_back(response.raw_headers, status=response.status)
         self.upstream = upstream
         self.model = model

@@ -265,7 +265,6 @@ class HeldBlocks(ABC):
     n_bytes: int = 0
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
-    _arguments: dict[str, str] = field(default_factory=dict)
     _warning: str | None = None
     _n_put_in: int = 0  # number of blocks that the gateway added, by which later numbers grow
     _n_blocks: int = 0  # number of blocks that the upstream has opened
@@ -326,10 +325,6 @@ class HeldBlocks(ABC):
         """Return no events, since all events of this stream belong to its answer."""
         return []
 
-    def calls(self) -> list[str]:
-        """Return the arguments of each tool call, as far as they have arrived."""
-        return list(self._arguments.values())
-
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Hold back an event."""
         assert isinstance(chunk, BlockEvent)
@@ -343,8 +338,6 @@ class HeldBlocks(ABC):
         number = chunk.data.get(self.number)
         if isinstance(number, int):
             self._n_blocks = max(self._n_blocks, number + 1)
-        for call in chunk.part.calls:
-            self._arguments[call.key] = self._arguments.get(call.key, "") + call.arguments
         step = _Step(chunk, raw, start, self.n_chars, len(event.raw))
         self.n_bytes += step.size
         self._n_late += step.size if chunk.leaves is Leaves.LATE else 0

@@ -2,7 +2,5 @@
 
 from groundwire.control.store.migrations import downgrade as downgrade
 
-revision = "0002"
+revision = "0006"
 down_revision = None
-branch_labels = None
-depends_on = None
