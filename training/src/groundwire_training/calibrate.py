@@ -381,7 +381,7 @@ def characters(answer: Scored, calibration: Calibration, threshold: float) -> tu
     hit = piece_probabilities(answer, calibration) >= threshold
     ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
     gold = [(start, end) for start, end, _ in answer.answer.spans]
-    return count_characters(ranges, gold, answer.answer.text).counts
+    return count_characters(ranges, gold, answer.answer.text)
 
 
 def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: float) -> float:
