@@ -14,6 +14,8 @@ from urllib.parse import unquote_to_bytes
 from groundwire.gateway.http.problems import Problem
 
 PREFIX = b"/v1/"
+#: Matches the path prefix that Azure's clients send in place of ``/v1/``.
+AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 
 #: Path segments of endpoints that return text of a model: in their response, in a later one
 #: (batches), or once more (stored conversations).
