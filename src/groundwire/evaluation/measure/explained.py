@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from groundwire.detection.example import Example, Source
+from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import AnyDetector, DetectorChoice
@@ -36,6 +36,14 @@ class ExplainedDetector:
         info, explainer = self.detector.info, self.explainer
         explained = f"explained by {explainer.name} {explainer.revision[:12]}".rstrip()
         return replace(info, name=f"{info.name}, {explained}")
+
+    def detect(
+        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Detection:
+        """Check one answer."""
+        read = read_sources(sources)
+        found = self.detector.detect(sources=read, answer=answer, question=question)
+        return self._graded(found, read)
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
         """Check answers in order; yield each detection, or the error if the check fails."""
