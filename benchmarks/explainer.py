@@ -124,7 +124,7 @@ def columns(judged: Sequence[Judged], threshold: float | None) -> tuple[Floats, 
         ranges = [(e.start, e.end) for e in each.kept(threshold)]
         gold = [(start, end) for start, end, _ in each.answer.spans]
         answers.append((bool(ranges and gold), bool(ranges), bool(gold)))
-        characters.append(count_characters(ranges, gold, each.answer.text).counts)
+        characters.append(count_characters(ranges, gold, each.answer.text))
     return np.array(answers, np.float64), np.array(characters, np.float64)
 
 

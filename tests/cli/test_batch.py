@@ -338,16 +338,13 @@ class Interrupted(FixedDetector):
             yield detection
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_an_interrupted_run_keeps_its_rows_and_goes_on(
     run: CommandLine,
     run_with: Callable[[AnyDetector], CommandLine],
     batch: Path,
-    tmp_path: Path,
-    name: str,
+    output: Path,
 ) -> None:
     batch.write_bytes(lines(GOOD, b"{bad", WRONG, GOOD, GOOD))
-    output = tmp_path / name
     result = run_with(Interrupted(after=2, contradicted=["1950"]))(
         "check", "--batch", batch, "--output", output
     )
@@ -371,8 +368,7 @@ def test_an_interrupted_run_keeps_its_rows_and_goes_on(
 
 
 def read_output(path: Path) -> list[dict[str, Any]]:
-    data = path.read_bytes()
-    return results(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return results(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl", "in"])
@@ -409,12 +405,11 @@ def test_rows_before_damage_are_checked_and_the_damage_is_told(
     assert result.exit_code == 2
 
 
-def test_packed_output_is_named_gz(run: CommandLine, batch: Path, tmp_path: Path) -> None:
-    batch.write_bytes(lines(GOOD, WRONG))
-    output = tmp_path / "out.jsonl.gz"
-    run("check", "--batch", batch, "--output", output)
-    assert output.read_bytes().startswith(b"\x1f\x8b")
-    assert summary(read_output(output)) == [(1, "grounded"), (2, "hallucinated")]
+def test_packed_output_is_refused(run: CommandLine, batch: Path, tmp_path: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    result = run("check", "--batch", batch, "--output", tmp_path / "out.jsonl.gz")
+    assert result.exit_code == 2
+    assert "--output is JSON Lines, not packed" in result.stderr
 
 
 def test_results_are_not_overwritten_unasked(run: CommandLine, batch: Path, tmp_path: Path) -> None:
@@ -473,14 +468,9 @@ def test_the_input_is_never_the_output(run: CommandLine, batch: Path) -> None:
 # Resuming
 
 
-def pack(data: bytes, output: Path) -> bytes:
-    return gzip.compress(data) if output.suffix == ".gz" else data
-
-
-@pytest.fixture(params=["out.jsonl", "out.jsonl.gz"])
-def output(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path: Path = tmp_path / request.param
-    return path
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
 
 
 def test_a_cut_output_is_completed_wherever_it_was_cut(
@@ -494,20 +484,6 @@ def test_a_cut_output_is_completed_wherever_it_was_cut(
         result = run("check", "--batch", batch, "--output", output, "--resume")
         assert result.exit_code == 2, result.stderr
         assert summary(read_output(output)) == wanted
-
-
-def test_repairing_packed_output_touches_no_other_file(
-    run: CommandLine, batch: Path, tmp_path: Path
-) -> None:
-    batch.write_bytes(lines(GOOD, WRONG))
-    output, other = tmp_path / "out.jsonl.gz", tmp_path / "out.jsonl.gz.part"
-    other.write_text("precious")
-    run("check", "--batch", batch, "--output", output)
-    output.write_bytes(output.read_bytes()[:-12])
-    run("check", "--batch", batch, "--output", output, "--resume")
-    assert summary(read_output(output)) == [(1, "grounded"), (2, "hallucinated")]
-    assert other.read_text() == "precious"
-    assert {path.name for path in tmp_path.iterdir()} == {batch.name, output.name, other.name}
 
 
 def test_resuming_what_is_complete_adds_nothing(
@@ -542,12 +518,11 @@ def test_a_file_that_holds_no_results_is_not_continued(
     run: CommandLine, batch: Path, output: Path, content: bytes
 ) -> None:
     batch.write_bytes(lines(GOOD))
-    before = pack(content, output)  # once: a packed file says when that was
-    output.write_bytes(before)
+    output.write_bytes(content)
     result = run("check", "--batch", batch, "--output", output, "--resume")
     assert result.exit_code == 2
     assert f"error: {output}, line 1: this is no result" in result.stderr
-    assert output.read_bytes() == before
+    assert output.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -605,7 +580,7 @@ def test_results_that_do_not_tell_their_input_are_not_continued(
     run: CommandLine, batch: Path, output: Path
 ) -> None:
     batch.write_bytes(lines(GOOD))
-    output.write_bytes(pack(lines({"row": 1, "outcome": "grounded"}), output))
+    output.write_bytes(lines({"row": 1, "outcome": "grounded"}))
     result = run("check", "--batch", batch, "--output", output, "--resume")
     assert result.exit_code == 2
     assert "without input_sha256 nothing tells which input it belongs to" in result.stderr
@@ -647,14 +622,14 @@ def test_one_output_never_mixes_detectors_or_thresholds(
     assert len(read_output(output)) == 3
 
 
-def test_packing_that_the_name_denies_is_not_continued(
-    run: CommandLine, batch: Path, tmp_path: Path
-) -> None:
+def test_a_packed_file_is_not_continued(run: CommandLine, batch: Path, tmp_path: Path) -> None:
     batch.write_bytes(lines(GOOD, GOOD))
     output = tmp_path / "out.jsonl"
-    output.write_bytes(gzip.compress(b""))
+    before = gzip.compress(b"")
+    output.write_bytes(before)
     result = run("check", "--batch", batch, "--output", output, "--resume")
-    assert "the name and the content disagree on gzip" in result.stderr
+    assert "it is packed" in result.stderr
+    assert output.read_bytes() == before
 
 
 # Progress

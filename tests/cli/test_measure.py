@@ -43,7 +43,7 @@ def run(
     explainer: Explainer = EXPLAINER,
     **environ: str,
 ) -> Result:
-    setup = Setup(load=lambda _: detector, load_explainer=lambda _: explainer)
+    setup = Setup(load=lambda _: detector, load_explainer=lambda **_: explainer)
     return invoke("measure", *args, setup=setup, environ={"OPENAI_API_KEY": KEY, **environ})
 
 
@@ -166,7 +166,7 @@ def test_rows_that_fail_are_told_and_in_no_rate(
     write(data, json_lines(*rows(8), b"{bad", rows(1)[0], b'{"question": "caf\xe9"}'))
     result = whole("--model", "good")
     assert result.exit_code == 1
-    assert "answers: 11, 6 of them new; 5 without one, the first for: The endpoint refuses" in (
+    assert "answers: 11, 6 of them new; 5 without one, the first for: Service error" in (
         result.stderr
     )
     found = report(tmp_path)
@@ -197,7 +197,7 @@ def test_a_wrong_key_stops_the_run_and_the_same_command_goes_on(
     endpoint.respond = lambda _: error(401)
     result = whole()
     assert result.exit_code == 2
-    assert "Authentication failed (401). See that the key is right. The same command goes on" in (
+    assert "Authentication failed (401). See that the key is the endpoint's. The same" in (
         result.stderr
     )
     endpoint.respond = answer

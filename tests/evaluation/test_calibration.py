@@ -2,10 +2,9 @@
 
 from math import isnan, nan
 
-import numpy as np
 import pytest
 
-from groundwire.evaluation.calibration import Bin, brier, ece_by_chance, reliability
+from groundwire.evaluation.calibration import Bin, brier, reliability
 
 SAID = [0.05, 0.15, 0.15, 0.85, 1.0]
 SO = [False, True, False, True, True]
@@ -63,21 +62,3 @@ def test_of_nothing_nothing_is_defined() -> None:
 def test_only_probabilities_are_taken(wrong: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         brier([wrong], [True])
-
-
-def test_chance_alone_makes_an_error_and_less_of_it_with_more_outcomes() -> None:
-    few, many = (ece_by_chance(np.tile([0.15, 0.45, 0.75], n)) for n in (10, 1000))
-    assert few.shape == many.shape == (200,)
-    assert few.mean() > 5 * many.mean() > 0
-
-
-def test_probabilities_that_are_too_sure_have_more_than_chance() -> None:
-    rng = np.random.default_rng(1)
-    true = rng.random(2000)
-    so = rng.random(2000) < true
-    limit = float(np.quantile(ece_by_chance(true), 0.95))
-    assert reliability(true, so).ece < limit < reliability(np.where(true > 0.5, 1, 0), so).ece
-
-
-def test_what_is_certain_has_no_error_by_chance() -> None:
-    assert not ece_by_chance([0, 1, 1], n_draws=3).any()

@@ -1,7 +1,6 @@
 """One call of an endpoint, over real HTTP."""
 
 import json
-import re
 import sys
 from collections.abc import Callable
 
@@ -12,7 +11,6 @@ from groundwire.evaluation.language_model import (
     NO_KEY,
     EndpointAddress,
     EndpointSettingError,
-    FinalGenerationError,
     GenerationError,
     body_of,
 )
@@ -76,9 +74,10 @@ def test_a_call_that_cannot_succeed_is_made_once(status: int) -> None:
 @pytest.mark.merge
 def test_a_call_that_is_refused_to_the_end_says_so() -> None:
     assert str(problem_with(lambda _: failed(429))) == (
-        "The endpoint refuses more calls for now (429), asked 3 times. Make fewer at a time."
+        "Service error (429). The endpoint refuses more calls for now. Make fewer at a time, or "
+        "try again later."
     )
-    assert str(problem_with(lambda _: failed(500))) == "Service error (500), asked 3 times."
+    assert str(problem_with(lambda _: failed(500))).startswith("Service error (500).")
 
 
 @pytest.mark.merge
@@ -96,7 +95,7 @@ def test_an_error_quotes_nothing_but_short_words() -> None:
 )
 def test_some_failures_hold_for_all_calls(status: int, code: str | None) -> None:
     found = problem_with(lambda _: failed(status, {"error": {"message": "", "code": code}}))
-    assert isinstance(found, FinalGenerationError)
+    assert found.is_final
     assert not problem_with(lambda _: error(403)).is_final
 
 
@@ -104,11 +103,11 @@ def test_some_failures_hold_for_all_calls(status: int, code: str | None) -> None
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"<html>", "no chat completion (JSONDecodeError)"),
-        (b"[]", "no chat completion (TypeError)"),
-        (b"{}", "no chat completion (KeyError)"),
-        (b'{"choices": []}', "no chat completion (IndexError)"),
-        (b'{"choices": [{"message": null}]}', "no chat completion (AttributeError)"),
+        (b"<html>", "no chat completion"),
+        (b"[]", "no chat completion"),
+        (b"{}", "no chat completion"),
+        (b'{"choices": []}', "no chat completion"),
+        (b'{"choices": [{"message": null}]}', "no chat completion"),
         (b'{"choices": [{"message": {"content": ["a"]}}]}', "no text (without a reason)"),
     ],
 )
@@ -141,7 +140,7 @@ def test_an_endpoint_that_does_not_answer_in_time_is_told() -> None:
     with (
         ScriptedEndpoint(lambda _: slow) as endpoint,
         language_model(endpoint.base_url, max_retries=0, timeout_s=0.2) as model,
-        pytest.raises(GenerationError, match=re.escape("did not answer in time, asked once.")),
+        pytest.raises(GenerationError, match="did not answer in time"),
     ):
         model.ask(BODY)
 

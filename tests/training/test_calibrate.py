@@ -24,6 +24,7 @@ from groundwire.engine.models import Manifest, verify
 from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
+from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training import calibrate, loop
 from groundwire_training.calibrate import (
@@ -503,3 +504,21 @@ def test_without_both_kinds_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="class"):
         calibrate.calibrate(tmp_path, [scored([0.1], [0])] * 4)
     assert (tmp_path / "manifest.json").read_text() == "{}"
+
+
+def test_chance_alone_makes_an_error_and_less_of_it_with_more_outcomes() -> None:
+    few, many = (calibrate.ece_by_chance(np.tile([0.15, 0.45, 0.75], n)) for n in (10, 1000))
+    assert few.shape == many.shape == (200,)
+    assert few.mean() > 5 * many.mean() > 0
+
+
+def test_probabilities_that_are_too_sure_have_more_than_chance() -> None:
+    rng = np.random.default_rng(1)
+    true = rng.random(2000)
+    so = rng.random(2000) < true
+    limit = float(np.quantile(calibrate.ece_by_chance(true), 0.95))
+    assert reliability(true, so).ece < limit < reliability(np.where(true > 0.5, 1, 0), so).ece
+
+
+def test_what_is_certain_has_no_error_by_chance() -> None:
+    assert not calibrate.ece_by_chance([0, 1, 1], n_draws=3).any()

@@ -426,7 +426,7 @@ def with_logprobs(value: object) -> Reply:
         (error(401), "authentication_failed", "Authentication failed"),
         (error(403), "authentication_failed", "Authentication failed"),
         (error(402), "budget_exceeded", "Budget exceeded"),
-        (error(404), "not_found", "verifier_model"),
+        (error(404), "not_found", "no such model"),
         (error(418), "request_refused", "418"),
         (error(429, **FAST), "rate_limited", "429"),
         (error(500, **FAST), "service_error", "Service error (500)"),

@@ -1,6 +1,5 @@
 """``groundwire check --batch``: checks each row of a file, and writes a result for each."""
 
-import gzip
 import hashlib
 import json
 import sys
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import click
 
@@ -66,6 +65,8 @@ class Files:
             raise click.UsageError("--resume and --force concern the file of --output: name it.")
         if self.resume and self.force:
             raise click.UsageError("--resume continues the output and --force replaces it: choose.")
+        if self.output is not None and self.output.suffix == ".gz":
+            raise click.UsageError("--output is JSON Lines, not packed: name it without .gz.")
         is_file = self.batch != STDIN and self.output is not None and self.output.exists()
         if is_file and self.output and self.output.samefile(self.batch):
             raise click.UsageError("The input and --output are the same file.")
@@ -196,7 +197,7 @@ def _row_key(number: int, source: str) -> bytes:
 
 @contextmanager
 def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
-    """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
+    """Open the output.
 
     Args:
         path: The file; ``None`` is standard output.
@@ -205,13 +206,8 @@ def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
     if path is None:
         yield Writer(sys.stdout.buffer)
         return
-    with path.open("ab" if resume else "wb") as raw:
-        if path.suffix != ".gz":
-            yield Writer(raw)
-            return
-        # Appended text is a new member of the gzip file; readers join the members.
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb") as packed:
-            yield Writer(cast("IO[bytes]", packed))
+    with path.open("ab" if resume else "wb") as stream:
+        yield Writer(stream)
 
 
 def repair(path: Path) -> ResultsTally:

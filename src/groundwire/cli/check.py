@@ -132,8 +132,8 @@ def check(
         batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
             not. A row has sources (a text or a list), an answer, and perhaps a question and an id.
         columns: The column of --batch that holds a field, if it has another name; can be repeated.
-        output: The file for the results of --batch, a JSON row each; gzip if the name ends in
-            .gz.  [default: standard output]
+        output: The file for the results of --batch, a JSON row each.
+            [default: standard output]
         resume: Continue an --output that was cut short.
         force: Replace an --output that exists.
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from groundwire.evaluation.loading import (
     AnyDetector,
-    AnyExplainer,
     DetectorChoice,
-    ExplainerChoice,
     load_detector,
     load_explainer,
     load_pipeline,
@@ -19,6 +17,7 @@ from groundwire.evaluation.loading import (
 
 if TYPE_CHECKING:
     from groundwire.config import Config
+    from groundwire.explain import Explainer
     from groundwire.pipeline import Pipeline
 
 
@@ -34,4 +33,4 @@ class Setup:
 
     load: Callable[[DetectorChoice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline
-    load_explainer: Callable[[ExplainerChoice], AnyExplainer] = load_explainer
+    load_explainer: Callable[..., "Explainer"] = load_explainer

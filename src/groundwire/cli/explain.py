@@ -9,7 +9,7 @@ from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import command, group, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
-from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
+from groundwire.evaluation.loading import DetectorChoice
 
 _SHARE = FiniteRange(0, 1, min_open=True)
 
@@ -59,15 +59,13 @@ def explain(
             sources=example.sources, question=example.question, answer=example.answer
         )
     explained = setup.load_explainer(
-        ExplainerChoice(
-            model=explainer,
-            revision=model_revision,
-            threshold=threshold,
-            entailment_threshold=entailment_threshold,
-            drops_entailed=not keep_entailed,
-            device=choice.device if explainer else "cpu",
-            threads=choice.threads,
-        )
+        model=explainer,
+        revision=model_revision,
+        threshold=threshold,
+        entailment_threshold=entailment_threshold,
+        drops_entailed=not keep_entailed,
+        device=choice.device if explainer else "cpu",
+        threads=choice.threads,
     ).explain(detection, example.sources)
     from groundwire.render.findings import findings_to_terminal
 

@@ -65,13 +65,6 @@ READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
 
 
-def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse an empty name as the value of an option: it is often an unset shell variable."""
-    if value == "":
-        raise click.BadParameter("it is empty. Name one, or leave the option out.", ctx, param)
-    return value
-
-
 def read_text(path: Path) -> str:
     """Read the text of a file, or of standard input for ``-``.
 

@@ -16,7 +16,7 @@ from groundwire.cli.inputs import NAME, READ_FILE, FilePath, FiniteRange, read_t
 from groundwire.cli.options import option
 from groundwire.cli.progress import progress
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
+from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.language_model import EndpointAddress
@@ -176,11 +176,10 @@ class Generating:
 
 def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
     """Return loaders whose detectors are combined with the embedded explainer."""
-    from groundwire.evaluation.measure.explained import LoadExplained
+    from groundwire.evaluation.measure.explained import load_explained
 
-    wanted = ExplainerChoice(model=None, threads=choice.threads)
-    load_explainer = partial(setup.load_explainer, wanted)
-    return replace(setup, load=LoadExplained(load=setup.load, load_explainer=load_explainer))
+    load_explainer = partial(setup.load_explainer, threads=choice.threads)
+    return replace(setup, load=partial(load_explained, setup.load, load_explainer))
 
 
 @contextmanager

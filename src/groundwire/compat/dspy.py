@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from groundwire.compat.verdict import Checks
-from groundwire.detection.rows import ROW_KEYS, find_key
+from groundwire.compat.verdict import Checks, value_of
 from groundwire.errors import MissingExtraError
 from groundwire.pipeline import Pipeline
 
@@ -44,12 +43,12 @@ def groundedness_metric(
         """Return a score; whether it passes, for a bootstrap; or score and feedback, for GEPA."""
         del pred_trace
         predicted, given = pred.toDict(), gold.toDict()
-        evidence = _value({**given, **predicted}, sources, "sources")
-        said = _value(predicted, answer, "answer")
+        evidence = value_of({**given, **predicted}, "sources", sources)
+        said = value_of(predicted, "answer", answer)
         verdict = checks.answer(
             None if said is None else str(said),
             sources=_observations(predicted) if evidence is None else evidence,
-            question=_value(given, question, "question"),
+            question=value_of(given, "question", question),
         )
         score = verdict.score or 0.0
         if pred_name is not None:
@@ -57,11 +56,6 @@ def groundedness_metric(
         return score if trace is None else verdict.passed is True
 
     return groundedness
-
-
-def _value(data: Mapping[str, Any], key: str | None, field: str) -> Any:  # noqa: ANN401
-    found = find_key(data, ROW_KEYS[field] if key is None else [key])
-    return None if found is None else data[found]
 
 
 def _observations(predicted: Mapping[str, Any]) -> list[str]:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from groundwire.compat.verdict import Checks, Verdict
-from groundwire.detection.rows import key_of
+from groundwire.compat.verdict import Checks, Verdict, value_of
 from groundwire.errors import MissingExtraError
 from groundwire.pipeline import Pipeline
 
@@ -30,9 +29,9 @@ def groundedness_evaluator(
             verdict = check_messages(checks, messages[:-1], _text_of(messages[-1]))
         else:
             verdict = checks.answer(
-                _value(outputs, "answer"),
-                sources=_value(outputs, "sources"),
-                question=_value(inputs, "question"),
+                value_of(outputs, "answer"),
+                sources=value_of(outputs, "sources"),
+                question=value_of(inputs, "question"),
             )
         return {
             "key": "groundedness",
@@ -55,8 +54,3 @@ def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verd
 
 def _text_of(message: BaseMessage | Mapping[str, Any]) -> str:
     return message.text if isinstance(message, BaseMessage) else str(message.get("content") or "")
-
-
-def _value(data: Mapping[str, Any], field: str) -> Any:  # noqa: ANN401
-    key = key_of(data, field)
-    return None if key is None else data[key]

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.compat.verdict import Checks
-from groundwire.detection.rows import ROW_KEYS, find_key
+from groundwire.compat.verdict import Checks, value_of
 from groundwire.errors import MissingExtraError
 from groundwire.pipeline import Pipeline
 
@@ -36,13 +35,13 @@ class Groundedness(Evaluator[Any, Any, Any]):
         """Evaluate one case in a thread."""
         answer, sources = ctx.output, None
         if isinstance(answer, dict):
-            answer = _value(answer, self.answer, "answer")
+            answer = value_of(answer, "answer", self.answer)
         for data in (ctx.output, ctx.inputs, ctx.metadata):
             if sources is None and isinstance(data, dict):
-                sources = _value(data, self.sources, "sources")
+                sources = value_of(data, "sources", self.sources)
         question = ctx.inputs
         if isinstance(question, dict):
-            question = _value(question, None, "question")
+            question = value_of(question, "question")
         verdict = await Checks(self.pipeline).aanswer(
             None if answer is None else str(answer),
             sources=sources,
@@ -54,8 +53,3 @@ class Groundedness(Evaluator[Any, Any, Any]):
             "grounded": EvaluationReason(verdict.passed, verdict.reason),
             "groundedness": verdict.score,
         }
-
-
-def _value(data: dict[str, Any], key: str | None, field: str) -> Any:  # noqa: ANN401
-    found = find_key(data, ROW_KEYS[field] if key is None else [key])
-    return None if found is None else data[found]

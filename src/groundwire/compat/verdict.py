@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from groundwire.detection.example import SourceLike, read_sources
+from groundwire.detection.rows import ROW_KEYS, find_key
 from groundwire.detection.values import Label, Outcome
 from groundwire.errors import InputError
 from groundwire.pipeline import Checked, Pipeline
@@ -96,6 +97,12 @@ class Verdict:
             "score": self.score,
             "reason": self.reason,
         }
+
+
+def value_of(data: Mapping[str, Any], field: str, key: str | None = None) -> Any:  # noqa: ANN401
+    """Return a field of a row under a key, or under one of its usual keys; ``None`` without it."""
+    found = find_key(data, ROW_KEYS[field] if key is None else [key])
+    return None if found is None else data[found]
 
 
 class Checks:

@@ -82,36 +82,6 @@ def reliability(
     )
 
 
-def ece_by_chance(
-    probabilities: ArrayLike,
-    *,
-    n_bins: int = 10,
-    lowest: float = 0.0,
-    n_draws: int = 200,
-    seed: int = 0,
-) -> Floats:
-    """Simulate the calibration errors that perfectly calibrated forecasts would have by chance.
-
-    In a bin with few forecasts the frequency differs from the probability by chance, so the error
-    of a sample is hardly ever 0. A measured error is evidence of bad calibration only if it is
-    above most of the simulated errors.
-
-    Args:
-        probabilities: Forecast probabilities, as for :func:`reliability`.
-        n_bins: Number of bins over [0, 1].
-        lowest: Forecasts below this probability are left out.
-        n_draws: Number of samples to simulate.
-        seed: Seed of the simulation.
-
-    Returns:
-        The expected calibration error of each simulated sample, shape ``(n_draws,)``.
-    """
-    said = np.asarray(probabilities, np.float64)
-    rng = np.random.default_rng(seed)
-    drawn = (rng.random(said.shape) < said for _ in range(n_draws))
-    return np.array([reliability(said, so, n_bins=n_bins, lowest=lowest).ece for so in drawn])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brier:
     """The Brier score: mean squared distance of forecasts from outcomes, 0 at best (Brier 1950).

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import nan
 from pathlib import Path
 from typing import Any, Self
@@ -210,13 +210,8 @@ def _calibration(answers: Columns) -> dict[str, Any] | None:
         "brier": defined(score.score),
         "brier_skill": defined(score.skill),
         "bins": [
-            {
-                "low": each.low,
-                "high": each.high,
-                "n": each.n,
-                "confidence": defined(each.confidence),
-                "frequency": defined(each.frequency),
-            }
+            asdict(each)
+            | {"confidence": defined(each.confidence), "frequency": defined(each.frequency)}
             for each in bins.bins
         ],
     }

@@ -3,40 +3,36 @@
 Error messages never quote the endpoint's own messages, which may contain the key or the sources.
 """
 
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from groundwire.config.kinds import KindError, is_loopback
-from groundwire.config.tree import SETTINGS
+from groundwire.config.kinds import Endpoint, Kind, KindError, is_loopback
 from groundwire.errors import GroundwireError, InputError
-from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
-from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
+from groundwire.verify.client import ChatClient, call_failure, is_word
+from groundwire.verify.endpoint import OPENAI_URL, ChatReply, max_tokens_key
+from groundwire.verify.verifier import FailureKind
 
 #: Environment variables that hold the key and the URL by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 #: Sent as the key to endpoints that need no key: the client refuses an empty one.
 NO_KEY = "none"
 
-#: Matches error codes of an endpoint, such as "context_length_exceeded". A word of this form is
-#: shown to the user: it names a problem and cannot be a secret.
-_WORD = re.compile(r"[a-z_]{1,40}")
+#: Failures after which all further calls of a run would fail too.
+_FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
 
 class GenerationError(GroundwireError):
-    """A call of a language model failed."""
+    """A call of a language model failed.
 
-    #: Whether all further calls of the run would fail too, such as after a refused key.
-    is_final = False
+    Attributes:
+        is_final: Whether all further calls of the run would fail too, such as after a refused key.
+    """
 
-
-class FinalGenerationError(GenerationError):
-    """A call failed for a reason, such as a refused key, that makes all further calls fail too."""
-
-    is_final = True
+    def __init__(self, problem: str, *, is_final: bool = False) -> None:
+        super().__init__(problem)
+        self.is_final = is_final
 
 
 class EmptyReplyError(GenerationError):
@@ -80,10 +76,7 @@ class EndpointAddress:
     """
 
     base_url: str
-    api_key: str
-
-    def __repr__(self) -> str:
-        return f"Address(base_url={self.base_url!r}, api_key=***)"
+    api_key: str = field(repr=False)
 
     @classmethod
     def of(
@@ -120,32 +113,24 @@ class EndpointAddress:
     @property
     def is_plain(self) -> bool:
         """Whether questions and sources travel to another machine unencrypted."""
-        return urlsplit(self.base_url).scheme == "http" and not is_loopback(self.base_url)
+        return _is_plain(self.base_url)
 
 
 def _read_url(given: str, option: str, *, has_key: bool) -> str:
     try:
-        url = urlsplit(given)
-        has_secret = url.username is not None or bool(url.query or url.fragment)
-        is_http = url.scheme == "http" and bool(url.hostname) and not is_loopback(given)
-    except ValueError:
-        raise EndpointSettingError(f"{option} is no URL.") from None
-    if has_secret:
-        raise EndpointSettingError(
-            f"{option} has a user, a query or a fragment. The URL is kept with the results, so it "
-            "may hold no secret: put the key into the environment."
-        )
-    if is_http and has_key:
-        raise EndpointSettingError(
-            f"{option} is plain HTTP to {url.hostname}: the key would travel unencrypted. Use "
-            "https://, or give no key if the endpoint wants none."
-        )
-    if is_http:
-        return given.rstrip("/")
-    try:
-        return str(SETTINGS["verify.base_url"].kind.read(given)).rstrip("/")
+        url = str(Kind(Endpoint).read(given)).rstrip("/")
     except KindError as error:
-        raise EndpointSettingError(f"{option} must be {error.legal}.") from error
+        raise EndpointSettingError(f"{option} must be {error.legal}.") from None
+    if has_key and _is_plain(url):
+        raise EndpointSettingError(
+            f"{option} is plain HTTP to {urlsplit(url).hostname}: the key would travel "
+            "unencrypted. Use https://, or give no key if the endpoint wants none."
+        )
+    return url
+
+
+def _is_plain(url: str) -> bool:
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
 
 
 class LanguageModel(ChatClient):
@@ -165,7 +150,6 @@ class LanguageModel(ChatClient):
             max_retries=max_retries,
             what="Asking a language model",
         )
-        self._max_retries = max_retries
 
     def ask(self, body: Mapping[str, Any]) -> ModelReply:
         """Send a request and return the reply; the client repeats it after temporary failures.
@@ -176,24 +160,12 @@ class LanguageModel(ChatClient):
         try:
             content = self.create(body)
         except Exception as error:  # any error of the client means that there is no answer
-            raise self._as_error(error) from error
+            failure = call_failure(error, "endpoint")
+            # Some endpoints answer 403 to what a single request says.
+            is_own = getattr(error, "status_code", None) == 403
+            is_final = failure.error_type in _FINAL and not is_own
+            raise GenerationError(str(failure), is_final=is_final) from error
         return _read(content)
-
-    def _as_error(self, error: Exception) -> GenerationError:
-        import openai
-
-        n = self._max_retries + 1
-        times = "asked once" if n == 1 else f"asked {n} times"
-        if isinstance(error, openai.APITimeoutError):
-            return GenerationError(f"The endpoint did not answer in time, {times}.")
-        if isinstance(error, openai.APIConnectionError):
-            return GenerationError(
-                f"The endpoint cannot be reached, {times}. See that it runs and that its URL is "
-                "right."
-            )
-        if isinstance(error, openai.APIStatusError):
-            return _of_status(error.status_code, error.body, times)
-        return GenerationError(f"The call failed: {type(error).__name__}.")
 
 
 def body_of(
@@ -215,63 +187,21 @@ def body_of(
 
 
 def _read(content: bytes) -> ModelReply:
-    if len(content) >= MAX_REPLY_BYTES:
-        raise GenerationError(
-            f"The endpoint's reply has more than {MAX_REPLY_BYTES:,} bytes: it was not read on."
-        )
     try:
-        completion = json.loads(content)
-        choice = completion["choices"][0]
-        message, reason = choice["message"], choice.get("finish_reason")
-        usage = completion.get("usage")
-        answer, refusal = message.get("content"), message.get("refusal")
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise GenerationError(
-            f"The endpoint's reply is no chat completion ({type(error).__name__})."
-        ) from error
-    counts = usage if isinstance(usage, Mapping) else {}
+        reply = ChatReply.model_validate_json(content)
+    except ValueError as error:
+        raise GenerationError("The endpoint's reply is no chat completion.") from error
+    choice = reply.choices[0]
+    answer, reason = choice.message.get("content"), choice.finish_reason
     if not isinstance(answer, str) or not answer.strip():
-        why = f"finish_reason {reason}" if _is_word(reason) else "without a reason"
-        refused = " The model refused." if isinstance(refusal, str) else ""
+        why = f"finish_reason {reason}" if is_word(reason) else "without a reason"
+        refused = " The model refused." if isinstance(choice.message.get("refusal"), str) else ""
         problem = f"The reply has no text ({why}).{refused}"
         raise EmptyReplyError(problem, is_cut=reason == "length")
+    n_read, n_written = reply.n_tokens
     return ModelReply(
         answer=answer,
-        finish_reason=reason if _is_word(reason) else "",
-        prompt_tokens=token_count(counts.get("prompt_tokens")),
-        completion_tokens=token_count(counts.get("completion_tokens")),
+        finish_reason=str(reason) if is_word(reason) else "",
+        prompt_tokens=n_read,
+        completion_tokens=n_written,
     )
-
-
-def _of_status(status: int, body: object, times: str) -> GenerationError:
-    details = body if isinstance(body, Mapping) else {}
-    if details.get("code") == "insufficient_quota":
-        status = 402
-    if status in _FINAL:
-        return FinalGenerationError(_FINAL[status])
-    if status == 429:
-        return GenerationError(
-            f"The endpoint refuses more calls for now (429), {times}. Make fewer at a time."
-        )
-    if 400 <= status < 500:
-        named = [
-            f"{name} {details[name]}" for name in ("param", "code") if _is_word(details.get(name))
-        ]
-        told = ", ".join([str(status), *named])
-        return GenerationError(
-            f"The endpoint refuses the request ({told}). It may be too long for the model; some "
-            "models take no temperature, seed or max-tokens."
-        )
-    return GenerationError(f"Service error ({status}), {times}.")
-
-
-#: HTTP status with which all further calls would fail too → message.
-_FINAL = {
-    401: "Authentication failed (401). See that the key is right.",
-    402: "The account behind the key has no credit left.",
-    404: "The endpoint has no such model or path (404). See the model's name and the URL.",
-}
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and _WORD.fullmatch(value) is not None

@@ -1,17 +1,17 @@
 """Options of detectors and explainers, and functions that load them, for the commands."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from groundwire.detection.example import Example, Source, SourceLike
+from groundwire.detection.example import Example, SourceLike
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import DetectionError, GroundwireError, InputError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.explain import Explained
+    from groundwire.explain import Explainer
     from groundwire.pipeline import Pipeline
 
 
@@ -107,40 +107,11 @@ def load_pipeline(config: "Config") -> "Pipeline":
     return Pipeline.load(config)
 
 
-class AnyExplainer(Protocol):
-    """The methods of an explainer that the commands use.
-
-    Attributes:
-        name: The name of the explainer.
-        revision: The revision of its model; empty if none is pinned.
-    """
-
-    name: str
-    revision: str
-
-    def explain(self, detection: Detection, sources: Sequence[Source]) -> "Explained":
-        """Explain each span of a detection."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainerChoice:
-    """Options of the explainer to load: the arguments of ``Explainer.load``."""
-
-    model: str | None = None
-    revision: str | None = None
-    threshold: float = 0.9
-    entailment_threshold: float = 0.75
-    drops_entailed: bool = True
-    device: str = "cpu"
-    threads: int | None = None
-
-
-def load_explainer(choice: ExplainerChoice) -> AnyExplainer:
-    """Load the explainer with these options."""
+def load_explainer(**options: Any) -> "Explainer":  # noqa: ANN401
+    """Load the explainer with these arguments of ``Explainer.load``."""
     from groundwire.explain import Explainer
 
-    return Explainer.load(**asdict(choice))
+    return Explainer.load(**options)
 
 
 class DifferentDetectorError(InputError):

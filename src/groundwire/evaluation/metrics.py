@@ -7,7 +7,7 @@ if all answers are hallucinated or none is.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,39 +17,18 @@ Floats: TypeAlias = NDArray[np.float64]
 Range: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overlap:
-    """Counts of answers or characters: predicted by the detector, gold (labelled), and both."""
+class Overlap(NamedTuple):
+    """Counts of characters: predicted by the detector, gold (labelled), and both."""
 
     both: int
     predicted: int
     gold: int
 
     @property
-    def precision(self) -> float:
-        """Share of predicted answers or characters that are gold; ``nan`` if none is predicted."""
-        return ratio(self.both, self.predicted)
-
-    @property
-    def recall(self) -> float:
-        """Share of gold answers or characters that are predicted; ``nan`` if none is gold."""
-        return ratio(self.both, self.gold)
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; ``nan`` if nothing is predicted or gold."""
-        return float(f1_of(np.array(self.counts)))
-
-    @property
     def iou(self) -> float:
         """Intersection over union, in [0, 1]; 1 if nothing is predicted or gold."""
         union = self.predicted + self.gold - self.both
         return self.both / union if union else 1.0
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """The counts in the order that :func:`f1_of` takes: both, predicted, gold."""
-        return self.both, self.predicted, self.gold
 
 
 def f1_of(sums: ArrayLike) -> Floats:
@@ -93,24 +72,19 @@ class AnswerCounts:
         )
 
     @property
-    def overlap(self) -> Overlap:
-        """The counts of flagged and hallucinated answers as predicted and gold ones."""
-        return Overlap(both=self.n_both, predicted=self.n_flagged, gold=self.n_hallucinated)
-
-    @property
     def precision(self) -> float:
         """Share of flagged answers that are hallucinated."""
-        return self.overlap.precision
+        return ratio(self.n_both, self.n_flagged)
 
     @property
     def recall(self) -> float:
         """Share of hallucinated answers that are flagged."""
-        return self.overlap.recall
+        return ratio(self.n_both, self.n_hallucinated)
 
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
-        return self.overlap.f1
+        return ratio(2 * self.n_both, self.n_flagged + self.n_hallucinated)
 
     @property
     def false_positive_rate(self) -> float:
@@ -120,8 +94,7 @@ class AnswerCounts:
     @property
     def flag_all_f1(self) -> float:
         """F1 of flagging every answer: the baseline that a detector has to beat."""
-        every = Overlap(both=self.n_hallucinated, predicted=self.n, gold=self.n_hallucinated)
-        return every.f1
+        return ratio(2 * self.n_hallucinated, self.n + self.n_hallucinated)
 
     def precision_at(self, prevalence: float) -> float:
         """Compute the precision if the share ``prevalence`` of answers, in [0, 1], is hallucinated.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from groundwire.evaluation.judged_row import JudgedRow
 
@@ -15,8 +15,7 @@ _MISSED = "missed if hallucinated, else in no score"
 _COUNTS = ("n", "n_unreadable", "n_failed_checks", "n_unchecked", "n_unlabelled")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Without:
+class Without(NamedTuple):
     """A reason why a row has no verdict.
 
     Attributes:
@@ -37,25 +36,13 @@ class Without:
 #: All reasons why a row has no verdict; a row has at most one.
 WITHOUT = (
     Without(
-        key="n_unreadable",
-        title="rows not read",
-        one="row could not be read",
-        many="rows could not be read",
-        counts="in no score",
+        *("n_unreadable", "rows not read"),
+        *("row could not be read", "rows could not be read", "in no score"),
     ),
+    Without("n_failed_checks", "failed checks", "check failed", "checks failed", _MISSED),
     Without(
-        key="n_failed_checks",
-        title="failed checks",
-        one="check failed",
-        many="checks failed",
-        counts=_MISSED,
-    ),
-    Without(
-        key="n_unchecked",
-        title="nothing checked",
-        one="answer was not checked at all",
-        many="answers were not checked at all",
-        counts=_MISSED,
+        *("n_unchecked", "nothing checked"),
+        *("answer was not checked at all", "answers were not checked at all", _MISSED),
     ),
 )
 

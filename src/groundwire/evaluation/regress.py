@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.detection.values import Outcome
+from groundwire.detection.values import JsonRecord, Outcome
 from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
@@ -50,7 +50,7 @@ class RegressError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegressionCheck:
+class RegressionCheck(JsonRecord):
     """The check of one number: a score, the rate of hallucinated answers, or a count of rows.
 
     Attributes:
@@ -77,11 +77,6 @@ class RegressionCheck:
     ci95: tuple[float | None, float | None] | None = None
     told: str
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**data, "ci95": None if self.ci95 is None else list(self.ci95)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from groundwire.evaluation.columns import Columns, Counts
+from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import (
     AnswerCounts,
@@ -97,7 +97,7 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
     bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples, seed=seed)
-    overlap = _overlap(marked.characters)
+    overlap = Overlap(*marked.characters.sum(axis=0, dtype=np.int64).tolist())
     return {
         "span": {
             "n_answers": len(marked),
@@ -126,11 +126,6 @@ def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
     sums = bootstrap.sums(answers.claims)
     found = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
     return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
-
-
-def _overlap(counts: Counts) -> Overlap:
-    both, predicted, gold = counts.sum(axis=0, dtype=np.int64).tolist()
-    return Overlap(both=both, predicted=predicted, gold=gold)
 
 
 def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:

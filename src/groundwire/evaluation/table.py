@@ -5,6 +5,7 @@ from typing import Any
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import WITHOUT
+from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
 #: The most failed rows that are shown.
@@ -19,25 +20,26 @@ _COLUMNS = (
 
 
 def to_text(scores: Mapping[str, Any]) -> str:
-    """Lay out the scores of :meth:`.evaluation.Evaluation.to_dict` as a text table with notes."""
-    return "\n".join(_lines(scores))
+    """Lay out scores as text.
 
-
-def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
-    detector = scores["detector"]
-    name = one_line(detector["name"])  # names, ids and messages may have line breaks
-    yield f"{name} {detector['revision'][:12]}, {detector['operating_point']} " + (
-        f"({detector['threshold']:g})"
-    )
-    yield ""
+    Args:
+        scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
+    """
     tasks = scores["tasks"]
     # If no answer has a task, the row of all answers is enough.
     of_tasks = () if list(tasks) == [""] else tasks.items()
     rows = [_COLUMNS, *(_row(task_name(name), group) for name, group in of_tasks)]
-    rows.append(_row("all", scores))
-    yield from aligned(rows)
-    yield ""
-    yield from _notes(scores)
+    return render_text(
+        "scores.txt",
+        scores=scores,
+        table="\n".join(aligned([*rows, _row("all", scores)])),
+        n_contexts=scores.get("n_contexts", 0),
+        MIN_CONTEXTS=MIN_CONTEXTS,
+        without=WITHOUT,
+        failures=[*failures_to_text(scores)],
+        percent=percent,
+        one_line=one_line,
+    )
 
 
 def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
@@ -56,26 +58,6 @@ def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
         percent(example["fpr"]),
         "-" if span is None else with_ends(span, "f1"),
     )
-
-
-def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
-    if 0 < (n := scores.get("n_contexts", 0)) < MIN_CONTEXTS:
-        yield f"intervals    none: they take {MIN_CONTEXTS} contexts, and there are {n}"
-    if calibration := scores["calibration"]:
-        yield f"calibration  ECE {percent(calibration['ece'])} of {calibration['n']:,} answers"
-    if latency := scores["latency_ms"]:
-        yield f"a check      P50 {latency['p50']:.0f} ms, P99 {latency['p99']:.0f} ms"
-    if rate := scores["examples_per_s"]:
-        yield f"speed        {rate:.1f} answers/s"
-    if n := scores["coverage"]["n_incomplete"]:
-        reasons = ", ".join(scores["coverage"]["reasons"]) or "failed"
-        yield f"not fully checked  {n:,} ({reasons})"
-    if n := scores["n_unlabelled"]:
-        yield f"without a label    {n:,}"
-    for each in WITHOUT:
-        if n := scores[each.key]:
-            yield f"{each.title:<19}{n:,} ({each.counts})"
-    yield from failures_to_text(scores)
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:

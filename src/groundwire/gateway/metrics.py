@@ -5,7 +5,6 @@ Groundwire's own. No label holds text of a client or a model: values of labels a
 file or in the configuration.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -27,6 +26,7 @@ from groundwire.detection.values import Outcome
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.collectors import Watched, of_audit, of_cache, of_control
 from groundwire.gateway.http.refusals import RefusalCode
+from groundwire.gateway.paths import AZURE, PREFIX
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
@@ -78,8 +78,6 @@ _OF_A_TENANT = {
     "effective": "effective",
     "keys": "tenant_keys",
 }
-#: The path prefix that Azure's clients send in place of ``/v1/``.
-_AZURE = re.compile(r"\A/openai/(?:(?:v1|deployments/[^/]+)/)?")
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
@@ -296,7 +294,7 @@ def endpoint_of(path: str) -> str:
     >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
     ('chat_completions', 'models', 'other')
     """
-    path = _AZURE.sub("/v1/", path.rstrip("/"))
+    path = AZURE.sub(PREFIX, path.rstrip("/").encode(errors="replace")).decode()
     if path in _ELSEWHERE:
         return _ELSEWHERE[path]
     if not path.startswith("/v1/"):

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 from groundwire.gateway.http.problems import Problem
 
 PREFIX = b"/v1/"
+#: Matches the path prefix that Azure's clients send in place of ``/v1/``.
+AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 
 #: Verbs of Google's API that return text of a model. In a path they follow the model's name and a
 #: colon: ``models/NAME:generateContent``.

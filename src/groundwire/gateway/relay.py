@@ -1,6 +1,5 @@
 """Relays requests under ``/v1`` that no other route handles, and returns responses unchecked."""
 
-import re
 from typing import Any
 
 import msgspec
@@ -24,7 +23,7 @@ from groundwire.gateway.http.streamed import (
 )
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import all_models
-from groundwire.gateway.paths import PREFIX, RequestTarget, target_of
+from groundwire.gateway.paths import AZURE, PREFIX, RequestTarget, target_of
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.gateway.upstream.headers import Pairs
@@ -36,9 +35,6 @@ class _Named(msgspec.Struct):
 
     model: Any = None
 
-
-#: The path prefix that Azure's clients send in place of ``/v1/``.
-_AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 
 _names = msgspec.json.Decoder(_Named)
 
@@ -176,7 +172,7 @@ def _administered_at(settings: Admin) -> str:
 def _raw_path(request: Request) -> bytes:
     """Return the path as the client wrote it, without the prefix of Azure's clients."""
     raw = request.scope.get("raw_path")
-    return _AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
+    return AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
 
 def _has_body(request: Request) -> bool:

@@ -63,15 +63,14 @@ def local_config(
         secret_env: Name of an environment variable that the server needs and that holds a secret.
     """
     program, *args = command
-    kind = {"type": client.kind[0]} if client.kind else {}
-    server: dict[str, Any] = {**kind, "command": program, "args": args}
-    if environment or secret_env:
-        server["env"] = dict(environment or {})
-    found: dict[str, Any] = {client.key: {NAME: server}}
+    server: dict[str, Any] = {"type": client.kind[0]} if client.kind else {}
+    server |= {"command": program, "args": args}
+    variables = dict(environment or {})
     if secret_env is not None:
-        server["env"][secret_env] = client.token.replace("NAME", secret_env)
-        found |= _inputs(client, secret_env)
-    return _written(found)
+        variables[secret_env] = client.token.replace("NAME", secret_env)
+    if variables:
+        server["env"] = variables
+    return _written(client, server, secret_env)
 
 
 def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
@@ -93,21 +92,17 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
         )
     server: dict[str, Any] = {"type": client.kind[1]} if client.kind else {}
     server[client.url_key] = url
-    found: dict[str, Any] = {client.key: {NAME: server}}
     if token_env is not None:
         server["headers"] = {"Authorization": f"Bearer {client.token.replace('NAME', token_env)}"}
-        found |= _inputs(client, token_env)
-    return _written(found)
+    return _written(client, server, token_env)
 
 
-def _inputs(client: AgentClient, variable: str) -> dict[str, Any]:
-    """Return the keys by which a client asks for a secret; empty if it does not ask."""
-    inputs = [
-        {**each, "description": each["description"].replace("NAME", variable)}
-        for each in client.inputs
-    ]
-    return {"inputs": inputs} if inputs else {}
-
-
-def _written(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)
+def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
+    """Write the file, with the questions by which the client asks for a secret, if it asks."""
+    found: dict[str, Any] = {client.key: {NAME: server}}
+    if secret is not None and client.inputs:
+        found["inputs"] = [
+            {**each, "description": each["description"].replace("NAME", secret)}
+            for each in client.inputs
+        ]
+    return json.dumps(found, indent=2, ensure_ascii=False)

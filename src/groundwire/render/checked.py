@@ -1,15 +1,15 @@
 """Terminal report of a checked response, with the path that it took through the pipeline."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from groundwire.detection.values import Outcome
 from groundwire.render.descriptions import OUTCOMES
+from groundwire.render.html import render_text
 from groundwire.render.terminal import (
     DIM,
     OUTCOME_STYLES,
-    Paint,
     indented,
     mark_words,
     painter,
@@ -19,7 +19,7 @@ from groundwire.text.quotes import QUOTE_CHARS, excerpt
 from groundwire.text.screen import one_line
 
 if TYPE_CHECKING:
-    from groundwire.pipeline import Checked, CheckedResponse, GateReport, RequestContext
+    from groundwire.pipeline import Checked, CheckedResponse, GateReport
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
@@ -55,69 +55,37 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         response: The checked response.
         color: Whether words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
     """
-    paint = painter(color=color)
-    lines = list(_request_lines(response.context, paint))
-    n_answers = len(response.answers)
-    for number, checked in enumerate(response.answers, 1):
-        lines.append("")
-        if n_answers > 1:
-            lines += [f"answer    {number} of {n_answers}", ""]
-        lines += _answer_lines(checked, paint, color=color)
-        # A decision that depends on findings may be another one than before the check.
-        if checked.context.choice != response.context.choice:
-            lines.append(f"decision  {one_line(str(checked.context.choice))}")
-    if n_answers != 1:
-        outcome = paint(str(response.outcome), OUTCOME_STYLES[response.outcome])
-        what = "all answers" if n_answers else "no answer"
-        lines += ["", f"{what}: {outcome}, action {response.action}"]
-    return "\n".join(lines)
+    from markupsafe import Markup
+
+    paint, question = painter(color=color), response.context.conversation.question
+    return render_text(
+        "checked.txt",
+        response=response,
+        context=response.context,
+        question="none" if question is None else f'"{one_line(excerpt(question, around=""))}"',
+        gate=describe_gate(response.context.gate),
+        answers=[(each, Markup(_text(each, color=color))) for each in response.answers],
+        # Markup, because control characters of other texts are written out.
+        paint=lambda text, style=DIM: Markup(paint(str(text), style)),
+        timings=_timings,
+        short=_short,
+        counted=_counted,
+        one_line=one_line,
+        describe_outcome=describe_outcome,
+        PATHS=PATHS,
+        OUTCOME_STYLES=OUTCOME_STYLES,
+        MAX_SOURCES_SHOWN=MAX_SOURCES_SHOWN,
+    )
 
 
-def _request_lines(context: "RequestContext", paint: Paint) -> Iterator[str]:
-    conversation = context.conversation
-    question = conversation.question
-    shown = "none" if question is None else f'"{one_line(excerpt(question, around=""))}"'
-    yield f"question  {shown}"
-    yield f"gate      {describe_gate(context.gate)}"
-    yield f"decision  {one_line(str(context.choice))}"
-    offered = conversation.offered
-    if conversation.origin is None:
-        tools = " (tools are defined, which is none)" if conversation.has_tools else ""
-        yield f"evidence  none{tools}"
-    else:
-        sources = "1 source" if len(offered) == 1 else f"{len(offered):,} sources"
-        yield f"evidence  {sources}, origin {conversation.origin}"
-    for each in offered[:MAX_SOURCES_SHOWN]:
-        title = f" ({_short(each.source.title)})" if each.source.title else ""
-        n_chars = len(each.source.text)
-        yield paint(
-            f"          {_short(each.source.id)}{title}  {each.place}  {n_chars:,} characters", DIM
-        )
-    if len(offered) > MAX_SOURCES_SHOWN:
-        yield paint(f"          and {len(offered) - MAX_SOURCES_SHOWN:,} more", DIM)
-    if conversation.lost:
-        yield f"unread    {_counted(conversation.lost)}"
-    if conversation.unused:
-        yield f"unused    {_counted(conversation.unused)}"
-    yield f"path      {context.path}: {PATHS[context.path]}"
+def _text(checked: "Checked", *, color: bool) -> str:
+    if checked.detection is not None:
+        return to_terminal(checked.detection, color=color, explanations=checked.explanations)
+    return "\n".join(indented(mark_words(checked.answer.text, (), color=color)))
 
 
-def _answer_lines(checked: "Checked", paint: Paint, *, color: bool) -> Iterator[str]:
-    detection = checked.detection
-    if detection is not None:
-        yield to_terminal(detection, color=color, explanations=checked.explanations)
-    else:
-        yield from indented(mark_words(checked.answer.text, (), color=color))
-        yield ""
-        outcome = paint(str(checked.outcome), OUTCOME_STYLES[checked.outcome])
-        yield f"outcome   {outcome}: {describe_outcome(checked)}"
-    for explanation in checked.dropped:
-        yield f"dropped   {explanation.start}-{explanation.end}  {one_line(explanation.text)}"
-    severity = "" if checked.ruling.severity is None else f", severity {checked.ruling.severity}"
-    label = "" if checked.ruling.label is None else f": {checked.ruling.label}{severity}"
-    yield f"action    {checked.action}{label}"
-    timings = ", ".join(f"{stage} {ms:.1f}" for stage, ms in checked.timings_ms.items())
-    yield paint(f"ms        {timings}", DIM)
+def _timings(checked: "Checked") -> str:
+    return ", ".join(f"{stage} {ms:.1f}" for stage, ms in checked.timings_ms.items())
 
 
 def describe_gate(gate: "GateReport") -> str:

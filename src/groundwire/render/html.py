@@ -40,6 +40,11 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
     return _templates().get_template(template).render(**values)
 
 
+def render_text(template: str, **values: Any) -> str:  # noqa: ANN401
+    """Fill in a template of plain text, whose name ends in ``.txt``, without a last line end."""
+    return render(template, **values).rstrip("\n")
+
+
 def stream_template(template: str, **values: Any) -> Iterator[str]:  # noqa: ANN401
     """Fill in a template as :func:`render` does, but yield the text piece by piece."""
     return _templates().get_template(template).generate(**values)
@@ -57,7 +62,7 @@ def _templates() -> "Environment":
 
     made = Environment(
         loader=FunctionLoader(read_part),
-        autoescape=True,
+        autoescape=lambda name: name is None or not name.endswith(".txt"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,12 +1,12 @@
 """Terminal report of a verification of cited claims, and descriptions that its page uses too."""
 
 from collections import Counter
-from collections.abc import Iterator
 from enum import StrEnum
 
 from groundwire.config.tree import Verify
 from groundwire.render.descriptions import MarkedStretch
-from groundwire.render.terminal import DIM, Paint, mark_words, painter
+from groundwire.render.html import render_text
+from groundwire.render.terminal import DIM, mark_words, painter
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line
 from groundwire.verify.budget import Amount
@@ -70,43 +70,36 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
         report: The verification.
         color: Whether doubtful words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
     """
+    from markupsafe import Markup
+
     paint = painter(color=color)
-    lines = []
-    for at, detail in enumerate(report.details):
-        lines += [*_claim_lines(detail, paint, color=color)]
-        if report.citations is not None:
-            lines.append(f"  citations {describe_citations(report.citations.findings[at])}")
-    if lines:
-        lines.append("")
-    style = "1;32" if not report.flagged else "1;31" if _failed(report) else "1;33"
-    lines.append(f"outcome   {paint(describe_outcome(report), style)}")
-    lines += [f"          {each}" for each in describe_statuses(report)]
-    if asides := report.setup.asides:
-        kinds = Counter(kind for kind, _ in asides)
-        lines.append(
-            f"no claim  {', '.join(f'{kind} ({n:,})' for kind, n in sorted(kinds.items()))}"
-        )
-    lines += _unscored(report)
-    lines.append(paint(f"settings  {describe_settings(report)}", DIM))
-    lines.append(paint(f"verifier  {describe_verifier(report)}", DIM))
-    return "\n".join(lines)
-
-
-def _claim_lines(detail: ClaimReport, paint: Paint, *, color: bool) -> Iterator[str]:
-    claim, measures = detail.claim, detail.measures
-    style = "1;31" if detail.status in _GRAVE else "1;33" if detail.flagged else "1;32"
-    words = mark_words(one_line(claim.text), doubts_of(detail), color=color)
-    ids = ", ".join([*map(short, claim.cites), *(f"{short(each)}?" for each in claim.unknown)])
-    cites = f" [{ids}]" if ids else ""
-    yield f'{paint(str(detail.status), style)}  {claim.idx}  "{words}"{cites}'
-    if isinstance(detail.posterior, Readout):
-        numbers = f"  P {probability(detail.posterior)} with its evidence"
-        if isinstance(detail.prior, Readout):
-            numbers += (
-                f", {probability(detail.prior)} without; {detail.units} needed "
-                f"{amount(measures.required)}, found {amount(measures.observed)}"
-            )
-        yield numbers
+    claims = [
+        (each, Markup(mark_words(one_line(each.claim.text), doubts_of(each), color=color)))
+        for each in report.details
+    ]
+    return render_text(
+        "verification.txt",
+        report=report,
+        claims=claims,
+        # Markup, because control characters of other texts are written out.
+        paint=lambda text, style=DIM: Markup(paint(str(text), style)),
+        outcome=describe_outcome(report),
+        has_failed=report.error is not None or any(e.status in _GRAVE for e in report.details),
+        statuses=describe_statuses(report),
+        asides=sorted(Counter(kind for kind, _ in report.setup.asides).items()),
+        settings=describe_settings(report),
+        verifier=describe_verifier(report),
+        is_read=lambda judged: isinstance(judged, Readout),
+        describe_citations=describe_citations,
+        probability=probability,
+        amount=amount,
+        short=short,
+        counted=_counted,
+        one_line=one_line,
+        excerpt=excerpt,
+        GRAVE=_GRAVE,
+        MAX_UNSCORED_SHOWN=MAX_UNSCORED_SHOWN,
+    )
 
 
 def describe_outcome(report: VerificationReport) -> str:
@@ -225,19 +218,3 @@ def _part(report: VerificationReport) -> str:
 
 def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _failed(report: VerificationReport) -> bool:
-    return report.error is not None or any(each.status in _GRAVE for each in report.details)
-
-
-def _unscored(report: VerificationReport) -> Iterator[str]:
-    if not report.truncated:
-        return
-    n = len(report.unscored)
-    which = f"{_counted(n, 'claim')} beyond" if n else "claims beyond"
-    yield f"unscored  {which} max_claims ({report.setup.settings.max_claims:,}): raise it"
-    for claim in report.unscored[:MAX_UNSCORED_SHOWN]:
-        yield f'          {claim.idx}  "{one_line(excerpt(claim.text, around=""))}"'
-    if n > MAX_UNSCORED_SHOWN:
-        yield f"          and {n - MAX_UNSCORED_SHOWN:,} more"

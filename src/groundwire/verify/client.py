@@ -4,6 +4,7 @@ The official client's timeout is for one read, so an endpoint that sends a byte 
 keep its caller waiting for ever. Here each try has a deadline for the whole reply.
 """
 
+import re
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -172,7 +173,8 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
 def call_failure(error: Exception, who: str) -> NotVerifiedError:
     """Return the error that reports show for an exception of the official client.
 
-    The error quotes nothing that the endpoint said, which may contain the key or the evidence.
+    The error quotes only single words that the endpoint said, such as an error code: texts may
+    contain the key or the evidence.
 
     Args:
         error: The exception of the official client.
@@ -183,7 +185,7 @@ def call_failure(error: Exception, who: str) -> NotVerifiedError:
     if isinstance(error, openai.APITimeoutError):
         return NotVerifiedError(
             FailureKind.TIMEOUT,
-            f"The {who} did not answer in time. Raise timeout_s, or try again later.",
+            f"The {who} did not answer in time. Allow more time, or try again later.",
         )
     if isinstance(error, openai.APIConnectionError):
         return NotVerifiedError(
@@ -202,7 +204,7 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
     if status in (401, 403):
         return NotVerifiedError(
             FailureKind.AUTHENTICATION,
-            f"Authentication failed ({status}). See that OPENAI_API_KEY is the {who}'s.",
+            f"Authentication failed ({status}). See that the key is the {who}'s.",
         )
     if status == 402 or details.get("code") == "insufficient_quota":
         return NotVerifiedError(
@@ -214,20 +216,31 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
             FailureKind.NO_LOGPROBS, f"The {who} refuses the request ({status}). {NO_LOGPROBS}"
         )
     kind, problem = _STATUSES.get(status) or _STATUSES[min(status // 100, 5)]
-    return NotVerifiedError(kind, f"Service error ({status}). The {who} {problem}")
+    named = [f"{name} {details[name]}" for name in ("param", "code") if is_word(details.get(name))]
+    told = ", ".join([str(status), *named])
+    return NotVerifiedError(kind, f"Service error ({told}). The {who} {problem}")
+
+
+def is_word(value: object) -> bool:
+    """Return whether a value is a word such as "length", which can be shown: it is no secret."""
+    return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 
 #: HTTP status, or its first digit → the kind of failure, and the text of the error.
 _STATUSES = {
-    404: (FailureKind.NOT_FOUND, "has no such model or path. See verifier_model and its URL."),
+    404: (FailureKind.NOT_FOUND, "has no such model or path. See the model's name and the URL."),
     429: (
         FailureKind.RATE_LIMITED,
-        "refuses more calls for now. Lower max_concurrency, or try again later.",
+        "refuses more calls for now. Make fewer at a time, or try again later.",
     ),
     3: (
         FailureKind.SERVICE_ERROR,
         "is elsewhere, and no redirect is followed. See that its URL is right.",
     ),
-    4: (FailureKind.REFUSED, "refuses the request. See verifier_model, top_logprobs and its URL."),
+    4: (
+        FailureKind.REFUSED,
+        "refuses the request. It may be too long for the model, or have an option that the model "
+        "does not take: temperature, seed, top_logprobs, max_tokens.",
+    ),
     5: (FailureKind.SERVICE_ERROR, "fails. Try again later, or see what is wrong with it."),
 }

@@ -53,10 +53,7 @@ def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Veri
     """
     body: dict[str, Any] = {
         "model": model,
-        "messages": [
-            {"role": "system", "content": prompt.system},
-            {"role": "user", "content": prompt.user},
-        ],
+        "messages": prompt.messages,
         "temperature": settings.temperature,
         "logprobs": True,
         "top_logprobs": settings.top_logprobs,
@@ -75,38 +72,40 @@ class _Logprobs(BaseModel):
 
 class _Choice(BaseModel):
     message: dict[str, Any] = {}
+    finish_reason: Any = None
     logprobs: _Logprobs | None = None
 
 
-class _Reply(BaseModel):
-    """The parts of a chat completion that a verifier reads."""
+class ChatReply(BaseModel):
+    """The parts of a chat completion that Groundwire reads."""
 
     choices: list[_Choice] = Field(min_length=1)
     usage: Any = None
 
+    @property
+    def n_tokens(self) -> tuple[int, int]:
+        """Number of tokens read and written, as the endpoint counts them; 0 if it does not say."""
+        counts = self.usage if isinstance(self.usage, dict) else {}
+        return _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+
 
 def _read(content: bytes) -> Completion:
     try:
-        reply = _Reply.model_validate_json(content)
+        reply = ChatReply.model_validate_json(content)
     except ValueError as error:
         raise NotVerifiedError(
             FailureKind.MALFORMED,
             "The endpoint's answer cannot be read: it is not a chat completion.",
         ) from error
-    choice, usage = reply.choices[0], reply.usage
+    choice = reply.choices[0]
     tokens = choice.logprobs.content if choice.logprobs else None
     if not tokens:
         raise NotVerifiedError(FailureKind.NO_LOGPROBS, NO_LOGPROBS)
-    counts, text = usage if isinstance(usage, dict) else {}, choice.message.get("content")
-    return Completion(
-        text if isinstance(text, str) else "",
-        tokens,
-        token_count(counts.get("prompt_tokens")),
-        token_count(counts.get("completion_tokens")),
-    )
+    text = choice.message.get("content")
+    return Completion(text if isinstance(text, str) else "", tokens, *reply.n_tokens)
 
 
-def token_count(value: object) -> int:
+def _count(value: object) -> int:
     """Return a number of tokens that an endpoint reports; 0 if the value is no valid count."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number

@@ -51,6 +51,14 @@ class Prompt:
         return f"{self.system}\n\n{self.user}"
 
     @property
+    def messages(self) -> list[dict[str, str]]:
+        """The prompt as messages of a chat."""
+        return [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": self.user},
+        ]
+
+    @property
     def max_tokens(self) -> int:
         """Most tokens of a reply: 1, or enough for a letter and a line break for each claim."""
         return 1 if self.n == 1 else 4 * self.n + 4

@@ -243,7 +243,8 @@ def test_a_refused_key_is_told_and_nothing_more_is_sent() -> None:
         found = list(detector.detect_batch(examples))
     assert {type(each) for each in found} == {JudgeFailedError}
     assert {str(each) for each in found} == {
-        "The judge gave no verdict: Authentication failed (401). See that the key is right."
+        "The judge gave no verdict: Authentication failed (401). "
+        "See that the key is the endpoint's."
     }
     assert len(wire.asked) <= 8  # those that were on their way
 

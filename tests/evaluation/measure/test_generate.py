@@ -16,7 +16,7 @@ from groundwire.evaluation.datasets.files import (
     NumberedQuestion,
     read_labelled,
 )
-from groundwire.evaluation.language_model import FinalGenerationError, GenerationError
+from groundwire.evaluation.language_model import GenerationError
 from groundwire.evaluation.measure.generate import (
     MAX_IN_A_ROW,
     Generated,
@@ -193,7 +193,7 @@ def test_an_interrupted_run_keeps_its_finished_answers(output: Path) -> None:
 
 
 def test_a_failure_that_holds_for_all_stops_the_run(output: Path) -> None:
-    final = FinalGenerationError("The key is wrong.")
+    final = GenerationError("The key is wrong.", is_final=True)
     with pytest.raises(StoppedError, match=r"The key is wrong. The same command goes on"):
         made(ScriptedModel(failing(*range(3, 10), error=final)), questions(9), output)
     assert not output.exists()

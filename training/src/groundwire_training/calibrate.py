@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 
 from groundwire.detection.example import read_sources
@@ -29,7 +29,7 @@ from groundwire.engine.models import Manifest
 from groundwire.engine.part_scores import Calibration, CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
-from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
+from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
@@ -382,7 +382,7 @@ def characters(answer: Scored, calibration: Calibration, threshold: float) -> tu
     hit = piece_probabilities(answer, calibration) >= threshold
     ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
     gold = [(start, end) for start, end, _ in answer.answer.spans]
-    return count_characters(ranges, gold, answer.answer.text).counts
+    return count_characters(ranges, gold, answer.answer.text)
 
 
 def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: float) -> float:
@@ -445,6 +445,22 @@ def _folds(scored: Sequence[Scored]) -> list[int]:
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
     return [fold_of[answer.context] for answer in scored]
+
+
+def ece_by_chance(probabilities: ArrayLike, *, n_draws: int = 200) -> NDArray[np.float64]:
+    """Simulate the calibration errors that perfectly calibrated forecasts would have by chance.
+
+    In a bin with few forecasts the frequency differs from the probability by chance, so the error
+    of a sample is hardly ever 0. A measured error is evidence of bad calibration only if it is
+    above most of the simulated errors.
+
+    Returns:
+        The expected calibration error of each simulated sample, shape ``(n_draws,)``.
+    """
+    said = np.asarray(probabilities, np.float64)
+    rng = np.random.default_rng(0)
+    drawn = (rng.random(said.shape) < said for _ in range(n_draws))
+    return np.array([reliability(said, so).ece for so in drawn])
 
 
 def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:

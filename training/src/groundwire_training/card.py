@@ -152,11 +152,6 @@ before you block anything, and use `precision` where a false alarm is dear.
 """
 
 
-#: Name of a model → its folder in the repository.
-_FOLDERS = {
-    "reader": "src/groundwire/engine/models/reader",
-    "reader-base": "models/reader-base/src/groundwire_reader_base",
-}
 _SHIPPED = """
 `balanced` was set by hand (`training/LOG.md` says why); its row is measured at what is shipped, and
 the table above at the thresholds that calibration gave.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from groundwire.cli.inputs import FilePath, FiniteRange, refuse_empty
+from groundwire.cli.inputs import NAME, FilePath, FiniteRange
 from groundwire.errors import MissingExtraError
 from groundwire_training.recipe import EncoderRecipe, GateRecipe, Lora, Recipe
 from groundwire_training.steps import Steps, steps
@@ -135,7 +135,7 @@ version_option = click.option(
     metavar="TEXT",
     default="0.1.0",
     show_default=True,
-    callback=refuse_empty,
+    type=NAME,
     help="Version of the weights, for the manifest.",
 )
 revision_option = click.option(
@@ -308,7 +308,7 @@ def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
     "--base",
     metavar="NAME_OR_DIR",
     required=True,
-    callback=refuse_empty,
+    type=NAME,
     help="The encoder: a folder that save_pretrained wrote, or the id of a hub model.",
 )
 @revision_option
@@ -372,7 +372,7 @@ def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None: 
 @click.option(
     "--base",
     metavar="NAME_OR_DIR",
-    callback=refuse_empty,
+    type=NAME,
     help="Fine-tune this encoder by the published recipe instead (LoRA, class weights).",
 )
 @revision_option
@@ -438,7 +438,7 @@ def gate(
 @click.option(
     "--base",
     metavar="NAME_OR_DIR",
-    callback=refuse_empty,
+    type=NAME,
     help="The encoder to fine-tune: a folder that save_pretrained wrote, or the id of a hub model.",
 )
 @revision_option

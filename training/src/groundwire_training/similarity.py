@@ -76,7 +76,7 @@ class Compared:
             if is_ungrounded(similarity, threshold)
         ]
         gold = [(start, end) for start, end, _ in self.answer.spans]
-        return count_characters(found, gold, self.answer.text).counts
+        return count_characters(found, gold, self.answer.text)
 
 
 def held_out(folder: Path) -> list[LabelledContext]:

@@ -26,8 +26,6 @@ _MIN_COMMON = 2
 #: A "than" within this many words after a "no" or "not" shows that they state a limit: "no later
 #: than", "not more than".
 _UNTIL_THAN = 6
-#: Number of letters of a stem.
-_STEM_CHARS = 5
 #: Most clauses of a claim or a line. If there are more, the rest counts as one clause.
 _MAX_CLAUSES = 64
 

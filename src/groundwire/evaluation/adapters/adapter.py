@@ -1,11 +1,10 @@
 """Opens a detector of another project by its name."""
 
 import os
-from typing import Protocol, runtime_checkable
 
 from groundwire.detector import Detector, ScoringBackend
 from groundwire.errors import SettingError
-from groundwire.evaluation.adapters.names import FORMS, AdapterName, parse
+from groundwire.evaluation.adapters.names import FORMS, parse
 
 
 def adapter(
@@ -33,50 +32,26 @@ def adapter(
     parsed = parse(name)
     if parsed is None:
         raise SettingError("detector", name, f"one of {', '.join(FORMS.values())}")
-    judge, threads = _open(parsed, revision, threads, device)
-    return _Adapted(judge, operating_point=operating_point, threads=threads)
+    judge: ScoringBackend
+    if parsed.kind == "nli":
+        from groundwire.engine.reader import n_threads
+        from groundwire.evaluation.adapters.nli import NliJudge
 
+        n = n_threads(threads)
+        judge = NliJudge.load(parsed.model, revision=revision, device=device, threads=n)
+        return Detector(judge, operating_point=operating_point, threads=threads)
+    # These detectors load no checkpoint, so they refuse the options of a checkpoint.
+    if revision is not None:
+        raise SettingError("revision", revision, f"None with {parsed.kind}")
+    if device != "cpu":
+        raise SettingError("device", device, f"cpu with {parsed.kind}")
+    if parsed.kind == "ngram":
+        from groundwire.evaluation.adapters.ngram import NgramJudge
 
-class _Adapted(Detector):
-    """A detector of another project; closing it also closes the connections of its backend."""
+        judge = NgramJudge()
+    else:
+        from groundwire.evaluation.adapters.judge import THREADS, LlmJudge
 
-    def close(self) -> None:
-        """Close the threads of the detector, then the backend."""
-        super().close()
-        if isinstance(self.judge, _Closable):
-            self.judge.close()
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
-def _open(
-    name: AdapterName, revision: str | None, threads: int | None, device: str
-) -> tuple[ScoringBackend, int | None]:
-    """Load the backend of a detector.
-
-    Returns:
-        The backend, and the number of answers to judge at a time; ``None`` for the default.
-    """
-    if name.kind in ("ngram", "judge"):
-        # These detectors load no checkpoint, so they refuse the options of a checkpoint.
-        if revision is not None:
-            raise SettingError("revision", revision, f"None with {name.kind}")
-        if device != "cpu":
-            raise SettingError("device", device, f"cpu with {name.kind}")
-    match name.kind:
-        case "ngram":
-            from groundwire.evaluation.adapters.ngram import NgramJudge
-
-            return NgramJudge(), threads
-        case "nli":
-            from groundwire.engine.reader import n_threads
-            from groundwire.evaluation.adapters.nli import NliJudge
-
-            n = n_threads(threads)
-            return NliJudge.load(name.model, revision=revision, device=device, threads=n), threads
-    from groundwire.evaluation.adapters.judge import THREADS, LlmJudge
-
-    return LlmJudge.open_at(name.model, name.url, os.environ), threads or THREADS
+        judge = LlmJudge.open_at(parsed.model, parsed.url, os.environ)
+        threads = threads or THREADS
+    return Detector(judge, operating_point=operating_point, threads=threads)

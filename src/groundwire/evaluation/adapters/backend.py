@@ -58,6 +58,8 @@ class AdapterBackend:
     """
 
     score: ClassVar[Score] = Score.PROBABILITY
+    #: Whether claims are judged while the answer is still being written.
+    is_incremental: ClassVar[bool] = True
     #: No calibration: these detectors give no calibrated probability of a whole answer.
     answers: ClassVar[None] = None
 
@@ -71,24 +73,45 @@ class AdapterBackend:
         """Counts of work done, which these backends do not keep: an empty dictionary."""
         return {}
 
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "AdapterReading":
+        """Begin to judge an answer."""
+        del threshold, tenant
+        return AdapterReading(self, sources, question)
+
+    def read(
+        self, reading: "AdapterReading", answer: str, segments: Sequence[Segment]
+    ) -> list[ClaimScores]:
+        """Judge the next claims of an answer."""
+        return [self.judge(reading, answer, segment) for segment in segments]
+
+    def judge(self, reading: "AdapterReading", answer: str, segment: Segment) -> ClaimScores:
+        """Judge one claim of an answer."""
+        raise NotImplementedError
+
 
 class AdapterReading:
-    """Base class for the judging of one answer, in which each claim is compared with all sources.
+    """The judging of one answer, in which each claim is compared with all sources.
 
     Attributes:
+        sources: The sources.
+        question: The question, which is no evidence.
         is_incremental: Whether claims are judged while the answer is still being written.
         evidence: The indexed sources.
         attended: Indices of the passages of evidence that were read.
         reasons: Reason why parts of the evidence could not be read → number of such parts.
     """
 
-    is_incremental = True
-
-    def __init__(self, tables: Tables, sources: Sequence[Source]) -> None:
-        self.evidence: Evidence = tables.index(sources)
+    def __init__(
+        self, backend: AdapterBackend, sources: Sequence[Source], question: str | None
+    ) -> None:
+        self.sources, self.question = sources, question
+        self.is_incremental = backend.is_incremental
+        self.evidence: Evidence = backend.tables.index(sources)
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(self.evidence.reasons)
-        self._tables = tables
+        self._backend = backend
 
     def prefetch(self) -> None:
         """Do nothing: these detectors read no source in advance."""
@@ -96,12 +119,23 @@ class AdapterReading:
     def close(self) -> None:
         """Do nothing: there are no threads or connections of this answer to close."""
 
-    def _judged(
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Judge the next claims of the answer."""
+        return self._backend.read(self, answer, segments)
+
+    def references(self, answer: str, segment: Segment) -> tuple[EvidenceRef, ...]:
+        """Find the lines of the sources to show beside a claim; all sources count as read."""
+        self.attended.update(range(len(self.evidence.passages)))
+        claim = answer[segment.start : segment.end]
+        return self._backend.tables.references(self.evidence, claim)
+
+    def scores(
         self,
         answer: str,
         segment: Segment,
-        places: Sequence[tuple[int, int]],
-        labels: Sequence[tuple[float, float, float]],
+        labels: tuple[float, float, float],
+        *,
+        place: tuple[int, int] | None = None,
         entailment: Entailment | None = None,
     ) -> ClaimScores:
         """Make the scores of a claim.
@@ -109,14 +143,13 @@ class AdapterReading:
         Args:
             answer: The answer.
             segment: The place of the claim in the answer.
-            places: Ranges of the answer that the detector judged.
-            labels: P(supported), P(unsupported) and P(contradicted) of each range.
+            labels: P(supported), P(unsupported) and P(contradicted).
+            place: The range of the answer that the labels are about; by default the claim.
             entailment: The detector's probabilities of entailment of the claim, if it gives any.
         """
-        self.attended.update(range(len(self.evidence.passages)))
         return ClaimScores(
-            offsets=np.array(places, np.int32).reshape(-1, 2),
-            labels=np.array(labels, np.float32).reshape(-1, 3),
-            evidence=self._tables.references(self.evidence, answer[segment.start : segment.end]),
+            offsets=np.array([place or (segment.start, segment.end)], np.int32),
+            labels=np.array([labels], np.float32),
+            evidence=self.references(answer, segment),
             entailment=entailment,
         )

@@ -8,9 +8,9 @@ prompt asks for, the check fails; it never passes.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import ClassVar
 from weakref import finalize
 
-from groundwire.detection.example import Source
 from groundwire.detection.values import Label
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
@@ -81,6 +81,8 @@ class LlmJudge(AdapterBackend):
         model: Name of the model at the endpoint.
     """
 
+    is_incremental: ClassVar[bool] = False
+
     revision: str = sha256(RULES.encode()).hexdigest()[:12]
 
     endpoint: LanguageModel
@@ -117,16 +119,23 @@ class LlmJudge(AdapterBackend):
         endpoint = LanguageModel(address, timeout_s=timeout_s, max_retries=MAX_RETRIES)
         return cls(endpoint=endpoint, model=model, name=f"judge:{model}@{address.base_url}")
 
-    def open(
-        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "JudgeReading":
-        """Begin to judge an answer; nothing is sent before the whole answer is there."""
-        del threshold, tenant
-        return JudgeReading(self, sources, question)
+    def read(
+        self, reading: AdapterReading, answer: str, segments: Sequence[Segment]
+    ) -> list[ClaimScores]:
+        """Judge all claims of an answer.
 
-    def close(self) -> None:
-        """Close the connections to the endpoint."""
-        self.endpoint.close()
+        Raises:
+            JudgeFailedError: If the judge gave no verdicts.
+        """
+        claims = [answer[each.start : each.end] for each in segments]
+        prompt = prompt_for(claims, reading.sources, reading.question)
+        found = []
+        for segment, verdict in zip(segments, self.verdicts(prompt), strict=True):
+            place = _place(without_citations(answer, segment), verdict.quote)
+            if place is not None:
+                place = (segment.start + place[0], segment.start + place[1])
+            found.append(reading.scores(answer, segment, _LABELS[verdict.label], place=place))
+        return found
 
     def verdicts(self, prompt: Prompt) -> list[JudgeVerdict]:
         """Ask for the verdicts on all claims of an answer.
@@ -147,12 +156,8 @@ class LlmJudge(AdapterBackend):
     def _ask(self, prompt: Prompt, *, thinks: bool) -> str:
         if self._final:
             raise JudgeFailedError(str(self._final[0]))
-        messages = [
-            {"role": "system", "content": prompt.system},
-            {"role": "user", "content": prompt.user},
-        ]
         body = body_of(
-            messages,
+            prompt.messages,
             base_url=self.endpoint.base_url,
             model=self.model,
             temperature=0,
@@ -176,36 +181,6 @@ class LlmJudge(AdapterBackend):
         if reply.finish_reason == "length":
             raise CutVerdictError("its answer was cut off")
         return reply.answer
-
-
-class JudgeReading(AdapterReading):
-    """The judging of one answer, in one call when the answer is complete."""
-
-    is_incremental = False
-
-    def __init__(self, judge: LlmJudge, sources: Sequence[Source], question: str | None) -> None:
-        super().__init__(judge.tables, sources)
-        self._judge, self._sources, self._question = judge, sources, question
-
-    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Judge all claims of the answer.
-
-        Raises:
-            JudgeFailedError: If the judge gave no verdicts.
-        """
-        claims = [answer[each.start : each.end] for each in segments]
-        prompt = prompt_for(claims, self._sources, self._question)
-        verdicts = self._judge.verdicts(prompt)
-        return [
-            self._claim(answer, segment, verdict)
-            for segment, verdict in zip(segments, verdicts, strict=True)
-        ]
-
-    def _claim(self, answer: str, segment: Segment, verdict: JudgeVerdict) -> ClaimScores:
-        place = _place(without_citations(answer, segment), verdict.quote)
-        start, end = place if place is not None else (0, segment.end - segment.start)
-        range_ = (segment.start + start, segment.start + end)
-        return self._judged(answer, segment, [range_], [_LABELS[verdict.label]])
 
 
 def _place(claim: str, quote: str) -> tuple[int, int] | None:

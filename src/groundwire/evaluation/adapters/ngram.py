@@ -5,16 +5,15 @@ their meaning, so any other detector should be better.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar
 
-from groundwire.detection.example import Source
 from groundwire.detection.values import Reason, Score
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
-from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading, Tables
+from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
 
@@ -40,7 +39,7 @@ def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
-def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
+def overlap(claim: str, sources: Iterable[str]) -> float | None:
     """Compute the share of a claim's n-grams that occur in a source; ``None`` without words.
 
     >>> overlap("Paris is very large.", ["Today Paris is large.", "It is very large."])
@@ -48,7 +47,7 @@ def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
     >>> overlap("Paris is small.", ["Paris is large."])
     0.5
     """
-    wanted = grams(claim, n)
+    wanted = grams(claim)
     if not wanted:
         return None
     size = len(wanted[0])
@@ -66,30 +65,10 @@ class NgramJudge(AdapterBackend):
     revision: str = sha256(f"words {_WORD.pattern} n {N}".encode()).hexdigest()[:12]
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": THRESHOLD})
 
-    def open(
-        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "NgramReading":
-        """Begin to compare an answer; the question is ignored, because it is no evidence."""
-        del question, threshold, tenant
-        return NgramReading(self.tables, sources)
-
-
-class NgramReading(AdapterReading):
-    """The comparison of one answer with its sources, claim by claim."""
-
-    def __init__(self, tables: Tables, sources: Sequence[Source]) -> None:
-        super().__init__(tables, sources)
-        self._texts = [source.text for source in sources]
-
-    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Compare the next claims of the answer with the sources."""
-        return [self._claim(answer, segment) for segment in segments]
-
-    def _claim(self, answer: str, segment: Segment) -> ClaimScores:
-        share = overlap(without_emphasis(without_citations(answer, segment)), self._texts)
+    def judge(self, reading: AdapterReading, answer: str, segment: Segment) -> ClaimScores:
+        """Compare one claim with the sources; the question is ignored, as it is no evidence."""
+        texts = (source.text for source in reading.sources)
+        share = overlap(without_emphasis(without_citations(answer, segment)), texts)
         if share is None:
             return ClaimScores.unread(Reason.LANGUAGE)
-        self.attended.update(range(len(self.evidence.passages)))
-        claim = answer[segment.start : segment.end]
-        references = self._tables.references(self.evidence, claim)
-        return ClaimScores.compared(round(share, 6), references, 0)
+        return ClaimScores.compared(round(share, 6), reading.references(answer, segment), 0)

@@ -1,11 +1,13 @@
 """Checksums of a benchmark's files, and a check that they have the expected number of answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import file_digest
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
+
+from groundwire.detection.values import JsonRecord
 
 #: Number of answers, and number of hallucinated answers (``None`` if unknown).
 Counts = tuple[int, int | None]
@@ -23,7 +25,7 @@ def sums_of(files: Sequence[Path]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileCheck:
+class FileCheck(JsonRecord):
     """Comparison of the numbers of answers in a benchmark's files with the numbers on record.
 
     Attributes:
@@ -35,10 +37,6 @@ class FileCheck:
     counts: str = "unknown"
     differences: tuple[str, ...] = ()
     source: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON data."""
-        return {**asdict(self), "differences": list(self.differences)}
 
 
 def check_counts(

@@ -7,61 +7,52 @@ from groundwire.evaluation.benches.registry import BENCHES
 from groundwire.evaluation.benches.result import BenchResult, Scores
 from groundwire.evaluation.table import aligned, percent
 from groundwire.evaluation.table import to_text as scores_to_text
+from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
 
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
-    """Lay out the result of a benchmark as text: all scores, then a table beside published ones."""
-    return "\n".join(_lines(result, wall_s))
+    """Lay out a result: the data, the scores, and a table with published results.
+
+    Args:
+        result: The result.
+        wall_s: Duration of the whole run, in seconds; by default the sum over the checks.
+    """
+    notes: list[str] = []
+    rows = [*_rows(result, notes)]
+    return render_text(
+        "bench.txt",
+        result=result,
+        scores=scores_to_text(result.evaluation.to_dict(wall_s=wall_s)),
+        table="\n".join(aligned(rows, left=(0, len(rows[0]) - 1))),
+        notes=notes,
+        one_line=one_line,
+    )
 
 
 def listed() -> str:
-    """List all benchmarks: name, metric, splits, licence and address."""
-    lines = []
-    for bench in BENCHES.values():
-        lines += [
-            f"{bench.name:<11} {bench.title}: {bench.metrics[0].name}; {', '.join(bench.splits)}",
-            f"{'':<11} hallucinated: {bench.hallucinated}",
-            f"{'':<11} {bench.licence}. {bench.citation}",
-            f"{'':<11} {'from the hub, or ' if bench.hub else ''}{bench.url}",
-        ]
-    return "\n".join(lines)
+    """List the benchmarks, with what the user needs to know about each."""
+    return render_text("benches.txt", benches=BENCHES.values())
 
 
-def _lines(result: BenchResult, wall_s: float | None) -> Iterator[str]:
-    bench, data = result.bench, result.evaluation
-    yield f"{bench.title}, {result.split}: hallucinated if {bench.hallucinated}"
-    yield f"{bench.citation}; {bench.licence}"
-    if result.commit:
-        yield f"commit {result.commit}"
-    for name, digest in data.header.data.items():
-        yield f"{digest}  {one_line(name)}"
-    yield ""
-    yield scores_to_text(data.to_dict(wall_s=wall_s))
-    yield ""
-    yield from _table(result)
-    yield ""
-    yield from _verdict(result)
+def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
+    """Yield the rows of systems; a note of a row is added to the notes, and the row has its number.
 
-
-def _table(result: BenchResult) -> Iterator[str]:
+    A note that several rows have stands there once.
+    """
     bench = result.bench
     names = [metric.name for metric in bench.metrics]
-    notes: list[str] = []
-    rows = [["system", *names, "source"]]
+    yield ["system", *names, "source"]
     detector = result.evaluation.header.detector
     ours, run = one_line(detector.name), f"this run at {detector.threshold:g}"
-    rows.append([f"> {ours}", *_ours(result.scores, names), f"{run}, with 95 % intervals"])
-    rows += [[f"> {name}", *_ours(scores, names), run] for name, scores in result.variants.items()]
-    rows.append(["flag everything", *_plain(result.flag_all, names), "this run"])
+    yield [f"> {ours}", *_ours(result.scores, names), f"{run}, with 95 % intervals"]
+    for name, scores in result.variants.items():
+        yield [f"> {name}", *_ours(scores, names), run]
+    yield ["flag everything", *_plain(result.flag_all, names), "this run"]
     for each in bench.published:
         mark = _noted(notes, each.get("note", ""))
         cells = [_printed(each["scores"].get(name)) for name in names]
-        rows.append([each["system"] + mark, *cells, each["source"]])
-    yield from aligned(rows, left=(0, len(names) + 1))
-    yield from (f"[{number}] {note}" for number, note in enumerate(notes, 1))
-    if not bench.published:
-        yield "No results of other systems are on record here."
+        yield [each["system"] + mark, *cells, each["source"]]
 
 
 def _ours(scores: Scores, names: Sequence[str]) -> list[str]:
@@ -93,11 +84,3 @@ def _noted(notes: list[str], note: str) -> str:
     if note not in notes:
         notes.append(note)
     return f" [{notes.index(note) + 1}]"
-
-
-def _verdict(result: BenchResult) -> Iterator[str]:
-    if result.is_comparable:
-        yield f"These are the answers of the benchmark, by their number ({result.check.source})."
-        return
-    yield "Not to be held against the numbers of others:"
-    yield from (f"  - {difference}" for difference in result.differences)

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
@@ -22,15 +22,10 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 Values: TypeAlias = Mapping[str, Any]
 
 
-class Turn(Protocol):
-    """A function that converts a record of some dataset to rows with the usual columns.
-
-    It may raise KeyError, TypeError or ValueError if the record is not as expected.
-    """
-
-    def __call__(self, values: Values, file: Path, line: int, /) -> Iterable[Values]:
-        """Return the rows of a record: one, several, or none if the record is to be left out."""
-        ...
+#: A function that converts a record of some dataset, with its file and line, to rows with the usual
+#: columns: one, several, or none if the record is to be left out. It may raise KeyError, TypeError
+#: or ValueError if the record is not as expected.
+Turn: TypeAlias = Callable[[Values, Path, int], Iterable[Values]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,16 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import AnyDetector, AnyExplainer, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 from groundwire.pipeline.explaining import as_explained
+
+if TYPE_CHECKING:
+    from groundwire.explain import Explainer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +28,7 @@ class ExplainedDetector:
     """
 
     detector: AnyDetector
-    explainer: AnyExplainer
+    explainer: "Explainer"
 
     @property
     def info(self) -> DetectorInfo:
@@ -38,9 +42,8 @@ class ExplainedDetector:
     ) -> Detection:
         """Check one answer."""
         read = read_sources(sources)
-        return self._graded(
-            self.detector.detect(sources=read, answer=answer, question=question), read
-        )
+        found = self.detector.detect(sources=read, answer=answer, question=question)
+        return self._graded(found, read)
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
         """Check answers in order; yield each detection, or the error if the check fails."""
@@ -66,18 +69,10 @@ class ExplainedDetector:
         return replace(graded, detector=self.info)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadExplained:
-    """A function that loads a detector with an explainer, and can be pickled for workers.
-
-    Attributes:
-        load: Loads the detector.
-        load_explainer: Loads the explainer.
-    """
-
-    load: Callable[[DetectorChoice], AnyDetector]
-    load_explainer: Callable[[], AnyExplainer]
-
-    def __call__(self, choice: DetectorChoice) -> ExplainedDetector:
-        """Load the chosen detector, and the explainer."""
-        return ExplainedDetector(detector=self.load(choice), explainer=self.load_explainer())
+def load_explained(
+    load: Callable[[DetectorChoice], AnyDetector],
+    load_explainer: Callable[[], "Explainer"],
+    choice: DetectorChoice,
+) -> ExplainedDetector:
+    """Load the chosen detector, and the explainer."""
+    return ExplainedDetector(detector=load(choice), explainer=load_explainer())

@@ -1,10 +1,11 @@
 """Lays out the rates of hallucinated answers as text tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS
+from groundwire.evaluation.measure.verdicts import VERDICTS
 from groundwire.evaluation.table import aligned, percent
+from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
 _COLUMNS = (
@@ -15,23 +16,32 @@ _COLUMNS = (
 
 def to_text(found: Mapping[str, Any]) -> str:
     """Lay out the result of :func:`.rates.rates` as text."""
-    detector = found["detector"]
-    lines = [
-        f"judged by {one_line(detector['name'])} {detector['revision'][:12]}, "
-        f"{one_line(detector['operating_point'])} ({detector['threshold']:g})",
-        "",
-        *aligned([("", *_COLUMNS), *_rows(found)]),
-        "",
-        *_notes(found),
-    ]
-    for comparison in found.get("comparisons", ()):
-        lines += ["", compared_to_text(comparison)]
-    return "\n".join(lines)
+    outcomes = found["outcomes"].items()
+    return render_text(
+        "measure.txt",
+        found=found,
+        table="\n".join(aligned([("", *_COLUMNS), *_rows(found)])),
+        without=_counted({name: n for name, n in outcomes if name not in VERDICTS}),
+        errors=_counted(found["errors"]),
+        comparisons=[*map(compared_to_text, found.get("comparisons", ()))],
+        percent=percent,
+        one_line=one_line,
+    )
 
 
 def compared_to_text(found: Mapping[str, Any]) -> str:
     """Describe the result of :func:`.compare.compare` in sentences."""
-    return "\n".join(_compared(found))
+    return render_text(
+        "measure_compared.txt",
+        found={"problem": "", **found},
+        unpaired=_counted(found.get("unpaired", {})),
+        percent=percent,
+        one_line=one_line,
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {one_line(name).replace('_', ' ')}" for name, n in counts.items() if n)
 
 
 def _shown(name: str) -> str:
@@ -61,7 +71,7 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
     severity, tokens, cost = group["severity"]["answers"], group["tokens"], group.get("cost")
-    low, high = _ends(group["ci95"])
+    low, high = map(percent, group["ci95"] or (None, None))
     return (
         f"{group['n']:,}",
         f"{group['n_verdicts']:,}",
@@ -73,59 +83,3 @@ def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
         f"{tokens['prompt']:,}/{tokens['completion']:,}",
         "-" if cost is None else f"{cost:.4f}",
     )
-
-
-def _notes(found: Mapping[str, Any]) -> Iterator[str]:
-    contradiction = found["contradiction"]
-    if n := found["n_hallucinated"]:
-        low, high = _ends(contradiction["ci95"])
-        more = "; the others add to them" if contradiction["n"] < n else ""
-        yield (
-            f"Of the hallucinated answers, {percent(contradiction['ratio'])} % ({low} to {high}) "
-            f"contradict their sources{more}."
-        )
-    without = {name: found["outcomes"][name] for name in OUTCOMES if name not in VERDICTS}
-    if any(without.values()):
-        shown = ", ".join(f"{n:,} {name}" for name, n in without.items() if n)
-        low, high = (percent(end) for end in found["bounds"])
-        yield (
-            f"Without a verdict, and in no rate: {shown}. Whatever they are, between {low} and "
-            f"{high} % of all answers are hallucinated."
-        )
-    if errors := found["errors"]:
-        yield f"Errors: {', '.join(f'{n:,} {one_line(name)}' for name, n in errors.items())}."
-    if n := found["n_cut"]:
-        yield f"Cut for their length by the model's limit: {n:,}."
-
-
-def _compared(found: Mapping[str, Any]) -> Iterator[str]:
-    first, second = (one_line(found[side] or "(no name)") for side in ("first", "second"))
-    if "problem" in found:
-        yield f"{second} against {first}: {one_line(found['problem'])}"
-        return
-    low, high = _ends(found["ci95"])
-    n_contexts = found["n_contexts"]
-    yield (
-        f"{second} against {first}, on {found['n_pairs']:,} questions of {n_contexts:,} "
-        f"{'context' if n_contexts == 1 else 'contexts'}: {percent(found['rate_second'])} % "
-        f"against {percent(found['rate_first'])} %, {100 * found['difference']:+.1f} points "
-        f"({low} to {high}), p = {found['p_value']:.3g} (sign flips of contexts)."
-    )
-    yield (
-        f"More often hallucinated by {first} {found['worse_first']:,}, by {second} "
-        f"{found['worse_second']:,}, alike {found['alike']:,}."
-    )
-    unpaired = {key: n for key, n in found["unpaired"].items() if n}
-    if unpaired:
-        counts = ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in unpaired.items())
-        yield f"Not paired: {counts}."
-    if n_contexts < found["n_pairs"]:
-        yield (
-            "Several questions share their sources: the interval and the test count contexts, not "
-            "questions."
-        )
-
-
-def _ends(interval: Sequence[float | None] | None) -> tuple[str, str]:
-    low, high = interval or (None, None)
-    return percent(low), percent(high)

@@ -6,24 +6,21 @@ written as code, with each punctuation mark as a character reference.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
+from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.html import sentence
 from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.reports.tables import (
-    ReportTable,
-    failures_table,
-    labels_table,
-    prevalence_table,
-    scores_table,
-    tasks_table,
-)
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
+from groundwire.render.html import render
 from groundwire.text.screen import one_line, visible
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 #: The most characters of a comment on GitHub.
 MAX_TEXT = 65_536
@@ -40,15 +37,37 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
+#: Ends a part of the report. No text of strangers can have it, since their punctuation is escaped.
+_PART = "<!-- part -->\n"
+
+
 def to_markdown(summary: Summary) -> str:
     """Write the report: scores, and the worst rows in folded sections.
 
     The report has at most :data:`MAX_TEXT` characters; it says if parts are left out.
     """
-    foot = _foot(summary)
+    wrong = [each for each in summary.examples if each.kind.is_wrong]
+    text = render(
+        "report.md",
+        summary=summary,
+        scores=summary.scores,
+        detector=describe_detector(summary.header.detector),
+        sentence=sentence(summary),
+        wrong=wrong[:N_ERRORS],
+        files=_files([*summary.header.data]),
+        part=_markup(_PART),
+        tables=tables,
+        percent=percent,
+        meanings=MEANINGS,
+        MAX_ROWS=MAX_ROWS,
+        code=code,
+        cell=_cell,
+        answer=_answer,
+    )
+    *parts, foot = text.split(_PART)
+    foot += "\n"
     kept, room, n_left = [], MAX_TEXT - len(foot) - len(_left_out(summary.scores["n"])), 0
-    for lines in _parts(summary):
-        part = "".join(f"{line}\n" for line in lines)
+    for part in parts:
         if len(part) <= room:
             kept.append(part)
             room -= len(part)
@@ -57,39 +76,27 @@ def to_markdown(summary: Summary) -> str:
     return "".join([*kept, _left_out(n_left) if n_left else "", foot])
 
 
-def code(text: str) -> str:
-    """Write a text as one line of code in Markdown; a text over :data:`MAX_CODE` is cut."""
-    return f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>"
+def code(text: str) -> "Markup":
+    """Write a text of models or strangers as code, which is cut if it is long."""
+    return _markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
 
 
-def _parts(summary: Summary) -> Iterator[Iterable[str]]:
-    scores = summary.scores
-    yield _head(summary)
-    if len(scores["tasks"]) > 1:
-        yield _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
-    yield _folded("Labels, prevalence, calibration", _more(summary))
-    if scores["n_failed"]:
-        n = scores["n_failed"]
-        title = f"{n:,} failed {'row' if n == 1 else 'rows'}"
-        yield _folded(title, _table(failures_table(scores)))
-    yield from _errors(summary)
+def _markup(text: str) -> "Markup":
+    from markupsafe import Markup  # imported here, as only pages need it
+
+    return Markup(text)
 
 
-def _head(summary: Summary) -> Iterator[str]:
-    scores = summary.scores
-    yield f"### Groundwire: {code(describe_detector(summary.header.detector))}"
-    yield ""
-    yield sentence(summary)
-    yield ""
-    if scores["example"]:
-        yield from _table(scores_table(summary))
-
-
-def _foot(summary: Summary) -> str:
-    names = [*summary.header.data]
-    files = ", ".join(map(code, names[:MAX_FILES])) or "no file"
+def _files(names: list[str]) -> "Markup":
     more = f" and {len(names) - MAX_FILES:,} more" if len(names) > MAX_FILES else ""
-    return f"<sub>Groundwire {code(summary.header.version)}, data {files}{more}.</sub>\n"
+    return _markup((", ".join(map(code, names[:MAX_FILES])) or "no file") + more)
+
+
+def _answer(example: ReportRow) -> "Markup":
+    words = marked_text(example, width=_AROUND)
+    words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
+    # Line breaks become <br>, because an empty line would end the block of HTML.
+    return _markup("<br>".join(map(_escaped, visible(words).splitlines())))
 
 
 def _left_out(n: int) -> str:
@@ -99,83 +106,9 @@ def _left_out(n: int) -> str:
     )
 
 
-def _more(summary: Summary) -> Iterator[str]:
-    scores = summary.scores
-    if scores["labels"]:
-        yield from _table(labels_table(scores))
-    if scores.get("prevalence"):
-        yield from _table(prevalence_table(scores))
-    if found := scores["calibration"]:
-        yield (
-            f"Expected calibration error {percent(found['ece'])} %, Brier score "
-            f"{found['brier']:.3f}, of {found['n']:,} answers."
-        )
-        yield ""
-    if n := scores["coverage"]["n_incomplete"]:
-        yield f"{n:,} of {scores['n_answers']:,} labelled answers were not read in full."
-        yield ""
-
-
-def _errors(summary: Summary) -> Iterator[Iterable[str]]:
-    wrong = [each for each in summary.examples if each.kind.is_wrong]
-    for number, example in enumerate(wrong[:N_ERRORS], 1):
-        if number == 1:
-            yield ("#### Worst errors" if summary.scores["example"] else "#### To look at", "")
-        yield _folded(_title(example), _error(example))
-
-
-def _title(example: ReportRow) -> str:
-    row = example.row
-    task = f" {code(row.task)}" if row.task else ""
-    return f"<b>{example.kind.words}</b> row {row.row}{task} {code(row.id)}"
-
-
-def _error(example: ReportRow) -> Iterator[str]:
-    row = example.row
-    if row.error is not None:
-        yield f"{code(row.error['type'])} {code(row.error['message'])}"
-    else:
-        yield f"{MEANINGS[example.kind].capitalize()}."
-    if row.answer:
-        words = marked_text(example, width=_AROUND)
-        words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
-        # Line breaks become <br>, because an empty line would end the block of HTML.
-        kept = "<br>".join(map(_escaped, visible(words).splitlines()))
-        yield ""
-        yield f"<pre>{kept}</pre>"
-    yield ""
-
-
-def _table(table: ReportTable) -> Iterator[str]:
-    yield _row(table.heads)
-    yield _row(["---", *["---:"] * (len(table.heads) - 1)])
-    for row in table.rows[:MAX_ROWS]:
-        yield _row([_cell(cell) for cell in row])
-    if (n := len(table.rows) - MAX_ROWS) > 0:
-        yield _row([f"and {n:,} more", *[""] * (len(table.heads) - 1)])
-    yield ""
-    if table.says:
-        yield f"<sub>{table.says}</sub>"
-        yield ""
-
-
-def _cell(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else code(text)
-
-
-def _row(cells: "tuple[str, ...] | list[str]") -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
-    content = list(lines)
-    if not content:
-        return
-    yield f"<details><summary>{title}</summary>"
-    yield ""
-    yield from content
-    yield "</details>"
-    yield ""
+def _cell(text: str) -> "Markup":
+    # Texts that do not need it are not written as code.
+    return _markup(text) if _PLAIN.fullmatch(text) else code(text)
 
 
 def _cut(text: str, n_chars: int) -> str:

@@ -22,26 +22,9 @@ except ImportError as error:
 _NESTED = ("columns", "sources", "gold", "detection", "error")
 
 #: Schema of judged tables. ``outcome`` is also in ``detection``; as a column it is easy to query.
-RESULTS = pa.schema(
-    [
-        ("row", pa.int64()),
-        ("id", pa.string()),
-        ("task", pa.string()),
-        ("context_id", pa.string()),
-        ("columns", pa.string()),
-        ("question", pa.string()),
-        ("answer", pa.string()),
-        ("sources", pa.string()),
-        ("known", pa.string()),
-        ("hallucinated", pa.bool_()),
-        ("gold", pa.string()),
-        ("detection", pa.string()),
-        ("error", pa.string()),
-        ("seconds", pa.float64()),
-        ("sha256", pa.string()),
-        ("outcome", pa.string()),
-    ]
-)
+_TYPES = {"row": pa.int64(), "hallucinated": pa.bool_(), "seconds": pa.float64()}
+_NAMES = tuple(JudgedRow.__dataclass_fields__)
+RESULTS = pa.schema([(name, _TYPES.get(name, pa.string())) for name in (*_NAMES, "outcome")])
 
 
 def judge_batch(
@@ -76,9 +59,9 @@ def judged_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedRow]:
         KeyError: If the table has other columns; TypeError and ValueError mean the same.
     """
     for values in rows:
-        nested = {name: _read_json(values[name]) for name in _NESTED}
-        plain = {name: values[name] for name in RESULTS.names if name != "outcome"}
-        yield JudgedRow.from_dict({**plain, **nested})
+        data = {name: values[name] for name in _NAMES}
+        data |= {name: json.loads(values[name]) for name in _NESTED if values[name] is not None}
+        yield JudgedRow.from_dict(data)
 
 
 def _rows(table: "pa.Table", mapping: ColumnMapping) -> Iterator[AnyRow]:
@@ -95,7 +78,3 @@ def _columns(row: JudgedRow) -> dict[str, Any]:
     for name in _NESTED:
         data[name] = None if data[name] is None else to_json(data[name])
     return {**data, "outcome": None if row.detection is None else row.detection["outcome"]}
-
-
-def _read_json(text: str | None) -> Any:  # noqa: ANN401
-    return None if text is None else json.loads(text)

@@ -68,15 +68,6 @@ def upper_bound(losses: int, n: int, alpha: float) -> float:
     return high
 
 
-def tosses(n: int) -> Floats:
-    """Compute P(exactly 0, 1, ... n heads) in ``n`` tosses of a coin.
-
-    >>> tosses(2).round(4).tolist()
-    [0.25, 0.5, 0.25]
-    """
-    return np.asarray(np.exp(_log_terms(n, n, 0.5)))
-
-
 def _log_terms(losses: int, n: int, rate: float) -> Floats:
     """Compute the logarithms of P(0 losses), P(1 loss), and so on up to P(``losses``)."""
     counts = np.arange(1, losses + 1, dtype=np.float64)

@@ -41,13 +41,13 @@ _MARKS = {
 }
 
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 
 #: First bytes of files that are not text → the kind of file, and how to get its text.
 _NO_TEXTS = {
     b"%PDF": "a PDF. Take its text out first, for instance: pdftotext FILE",
     b"PK\x03\x04": "a document or workbook (docx, xlsx...) or an archive. Save it as text or CSV",
-    _GZIP_MAGIC: "packed with gzip. Unpack it first: gunzip FILE",
+    GZIP_MAGIC: "packed with gzip. Unpack it first: gunzip FILE",
 }
 
 
@@ -165,6 +165,6 @@ def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
         stream = io.BufferedReader(cast("io.RawIOBase", stream))  # which has the method peek
-    if stream.peek(2)[:2] == _GZIP_MAGIC:
+    if stream.peek(2)[:2] == GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

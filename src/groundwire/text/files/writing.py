@@ -1,17 +1,15 @@
 """Writes files of rows in such a way that a run can continue them after a crash."""
 
-import gzip
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from groundwire.errors import InputError
-from groundwire.text.files.reading import DAMAGE, open_lines
+from groundwire.text.files.reading import GZIP_MAGIC
 
 
 class WrittenError(InputError):
@@ -103,31 +101,22 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
     """Prepare a file of results for appending: drop a last line that was cut short.
 
     Args:
-        path: The file, gzip or not.
+        path: The file.
         take: Called with the number of each complete line, and the line.
 
     Raises:
-        WrittenError: If the file is gzip and its name does not end in ``.gz``, or the other way
-            round.
+        WrittenError: If the file is packed.
     """
-    n_bytes, is_whole = 0, True
-    with open_lines(path) as stream:
-        is_packed = isinstance(stream, gzip.GzipFile)
-        if path.stat().st_size and is_packed != (path.suffix == ".gz"):
-            raise not_results(path, 1, "the name and the content disagree on gzip")
-        try:
-            for number, line in enumerate(stream, 1):
-                if not line.endswith(b"\n"):
-                    is_whole = False
-                    break
-                take(number, line)
-                n_bytes += len(line)
-        except DAMAGE:
-            is_whole = False
-    if not is_whole and is_packed:
-        _repack(path, n_bytes)
-    elif not is_whole:
-        os.truncate(path, n_bytes)
+    n_bytes = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.startswith(GZIP_MAGIC) and number == 1:
+                raise not_results(path, 1, "it is packed")
+            if not line.endswith(b"\n"):
+                break
+            take(number, line)
+            n_bytes += len(line)
+    os.truncate(path, n_bytes)
 
 
 def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
@@ -143,24 +132,6 @@ def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
         for number, line in enumerate(lines, 1):
             if is_kept(number, line):
                 stream.write(line.decode())
-
-
-def _repack(path: Path, n_bytes: int) -> None:
-    # A truncated gzip member cannot be appended to, so its readable part is packed again. The new
-    # file is in the same folder, so that it can be renamed in one step. Its name is random, so that
-    # no file of the user is overwritten.
-    number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
-    fresh = Path(name)
-    try:
-        with os.fdopen(number, "wb") as raw, gzip.open(path) as old, gzip.open(raw, "wb") as new:
-            while n_bytes and (piece := old.read1(min(n_bytes, 2**20))):
-                new.write(piece)
-                n_bytes -= len(piece)
-        shutil.copymode(path, fresh)
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 def _kind(name: str) -> str:
