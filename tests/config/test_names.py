@@ -25,6 +25,9 @@ SPECIAL = {
         ["sqlite:////data/groundwire.db", "postgresql://gw:a%2Fb@db.example:5433/groundwire"]
     ).map(Secret),
     "upstream.url": st.sampled_from(["https://a.example/v1", "http://10.0.0.7:8000"]),
+    "oidc.issuer": st.none(),  # one takes two further settings
+    "oidc.redirect_uri": st.just("https://a.example/console/sign-in/callback"),
+    "oidc.scope": st.sampled_from(["openid", "openid profile groups"]),
     "otel.endpoint": st.just("http://collector:4318"),
     "verify.base_url": st.sampled_from(["https://a.example/v1", "http://127.0.0.1:1234/v1"]),
     "verify.service_url": st.just("https://a.example/v1"),

@@ -66,6 +66,7 @@ def findings(
         *_high_thresholds(config),
         *_unused_settings(config, tenants),
         *_useless_sample(config),
+        *_nobody_signs_in(config),
     )
 
 
@@ -249,6 +250,18 @@ def _useless_sample(config: Config) -> Iterator[Finding]:
             where=_where(config, "audit.sample"),
             message=f"audit.sample = {own.sample:g} keeps no answers: people judge them by their "
             "texts. Set audit.text: full, and leave audit.detail_days above 0.",
+        )
+
+
+def _nobody_signs_in(config: Config) -> Iterator[Finding]:
+    """Find a provider of OpenID Connect at which nobody can sign in, as no value gives a role."""
+    own = config.oidc
+    if own.issuer is not None and not (own.admins or own.reviewers or own.viewers):
+        yield Finding(
+            code="nobody_signs_in",
+            where=_where(config, "oidc.issuer"),
+            message="nobody can sign in at the provider oidc.issuer: no value of the claim "
+            f"{own.role_claim} gives a role. Set oidc.admins, oidc.reviewers or oidc.viewers.",
         )
 
 

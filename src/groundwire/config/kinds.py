@@ -347,6 +347,13 @@ def _read_endpoint(raw: object) -> str:
     return str(raw)
 
 
+def _read_issuer(raw: object) -> str:
+    url = _read_endpoint(raw)
+    if not is_encrypted(url, plain_host=None):
+        raise ValueError(raw)
+    return url
+
+
 _STORE_URL = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
 
 #: The parameters that a PostgreSQL URL may have. Their names are libpq's; none can be a secret.
@@ -407,6 +414,14 @@ Name = Annotated[
 Pattern = Annotated[str, Read(_read_pattern, _PATTERN)]
 ENCRYPTED = "a URL with https://, or with http:// on this machine or on verify.plain_http_host"
 Url = Annotated[str, Read(_read_url, ENCRYPTED)]
+Issuer = Annotated[
+    str,
+    Read(
+        _read_issuer,
+        "a URL with https://, or with http:// on this machine, and without user, password, query "
+        "and fragment, such as https://login.example.com/realms/acme",
+    ),
+]
 Endpoint = Annotated[
     str,
     Read(

@@ -83,6 +83,7 @@ class Config:
         verify: Settings of the verification of cited claims.
         gateway: Settings of the proxy.
         admin: Settings of the admin plane.
+        oidc: Settings of the sign-in to the console at an OpenID Connect provider.
         store: Settings of the database.
         audit: Settings of the audit trail.
         log: Settings of the log.
@@ -109,6 +110,7 @@ class Config:
     verify: tree.Verify = field(default_factory=tree.Verify)
     gateway: tree.Gateway = field(default_factory=tree.Gateway)
     admin: tree.Admin = field(default_factory=tree.Admin)
+    oidc: tree.OpenIdConnect = field(default_factory=tree.OpenIdConnect)
     store: tree.StoreSettings = field(default_factory=tree.StoreSettings)
     audit: tree.Audit = field(default_factory=tree.Audit)
     log: tree.Log = field(default_factory=tree.Log)
@@ -229,7 +231,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         one, other = map(repr, shared)
         where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
         raise ConfigError([f"{where}: a key of tenant {other} is also one of {one}. Remove one."])
-    if wrong := tuple(_wrong_detectors(config)):
+    if wrong := (*_wrong_detectors(config), *_missing_settings(config)):
         raise ConfigError(wrong)
     return config
 
@@ -241,6 +243,13 @@ def _wrong_detectors(config: Config) -> Iterator[str]:
             config.detectors.choose(own)
         except ConfigError as error:
             yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
+
+
+def _missing_settings(config: Config) -> Iterator[str]:
+    """Yield the errors of settings that OpenID Connect needs and that are not set."""
+    for path in ("oidc.client_id", "oidc.redirect_uri"):
+        if config.oidc.issuer is not None and config.value(path) is None:
+            yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
 
 
 #: Name that a file may use, as a path with dots → the setting that it stands for; ``None`` if the

@@ -12,6 +12,7 @@ from groundwire.config.keys import KeyText, Token
 from groundwire.config.kinds import (
     Device,
     Endpoint,
+    Issuer,
     Kind,
     Listed,
     Number,
@@ -53,6 +54,15 @@ Port = Annotated[int, Number(ge=0, le=65_535)]
 UpTo64 = Annotated[int, Number(ge=1, le=64)]
 OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
 Release = Annotated[str, one_of(("sentence", "deferred"))]
+Scope = Annotated[str, matching(r"(.* )?openid( .*)?", "words with openid among them")]
+Callback = Annotated[
+    str,
+    matching(
+        r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)/console/sign-in/callback",
+        "a URL with https://, or with http:// on this machine, such as "
+        "https://gateway.example.com/console/sign-in/callback",
+    ),
+]
 EvidenceName = Annotated[str, matching(r".*[^\W\d_].*", "a name with a letter")]
 
 
@@ -359,6 +369,36 @@ class Admin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpenIdConnect:
+    """Settings of the sign-in to the console at an OpenID Connect provider, beside passwords.
+
+    Attributes:
+        issuer: The URL of the provider, exactly as it writes it; null: people sign in by password
+            alone. Needs the extra oidc.
+        client_id: The id that the provider has given the console.
+        client_secret: The secret that the provider has given the console; null: it has none.
+        redirect_uri: The URL of the console at which people come back from the provider, as the
+            provider knows it.
+        scope: What the provider is asked for. Some give groups for a scope of their own only.
+        role_claim: The claim of the ID token whose values decide on the role.
+        admins: Values of the claim that give the role admin, as a list or with commas between. Who
+            has a value of several roles gets the highest, and who has none is refused.
+        reviewers: Values of the claim that give the role reviewer.
+        viewers: Values of the claim that give the role viewer.
+    """
+
+    issuer: Issuer | None = None
+    client_id: Text | None = None
+    client_secret: Token | None = None
+    redirect_uri: Callback | None = None
+    scope: Scope = "openid profile"
+    role_claim: Text = "groups"
+    admins: Listed | None = None
+    reviewers: Listed | None = None
+    viewers: Listed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """Settings of the database of tenants, keys and the audit trail.
 
@@ -478,6 +518,7 @@ SECTIONS: Mapping[str, type] = {
     "verify": Verify,
     "gateway": Gateway,
     "admin": Admin,
+    "oidc": OpenIdConnect,
     "store": StoreSettings,
     "audit": Audit,
     "log": Log,

@@ -1,6 +1,7 @@
 """Accounts of people who sign in to the console, and their sessions.
 
 The database holds Argon2 hashes of passwords, and SHA-256 hashes of the random tokens of sessions.
+Whoever signs in at an OpenID Connect provider has an account without a password.
 """
 
 import asyncio
@@ -35,6 +36,10 @@ SESSION = timedelta(hours=12)
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
+
+#: Beginning of the names of accounts without a password. No name that people choose begins so.
+_FROM_PROVIDER = "oidc:"
 _HASHER = PasswordHasher()
 
 
@@ -47,6 +52,28 @@ class AccountRole(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A person, as an OpenID Connect provider knows them.
+
+    Attributes:
+        issuer: The URL of the provider.
+        subject: The provider's name for the person, which it never gives to anybody else.
+        called: What the person is called, for people who read it. It may change, and others may be
+            called the same.
+    """
+
+    issuer: str
+    subject: str
+    called: str = ""
+
+    @property
+    def account(self) -> str:
+        """The name of the person's account: what they are called, and what tells them apart."""
+        called = _NOT_IN_NAMES.sub("-", self.called.lower())[:50].strip("-") or "somebody"
+        return f"{_FROM_PROVIDER}{called}-{key_hash(f'{self.issuer} {self.subject}')[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The account of somebody who may sign in to the console.
 
@@ -55,12 +82,14 @@ class Account:
         role: The role, which says what the owner may do.
         created_at: The moment when the account was made.
         signed_in_at: The moment when the owner signed in last; ``None`` if never.
+        identity: Who the owner is at an OpenID Connect provider; ``None`` if they have a password.
     """
 
     name: str
     role: AccountRole
     created_at: datetime
     signed_in_at: datetime | None = None
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,16 +222,40 @@ class Accounts:
         """
         if not await self.is_right(name, password):
             return None
-        token, moment = secrets.token_urlsafe(32), now()
         async with self._store.writing() as connection:
             row = (await connection.execute(select(accounts).where(_is(name)))).first()
             if row is None:  # the account was removed a moment ago
                 return None
-            await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
-            session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}
-            await connection.execute(insert(sessions).values(session))
-            await connection.execute(update(accounts).where(_is(name)).values(signed_in_at=moment))
-        return _account(row), token
+            return _account(row), await _begin(connection, name)
+
+    async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
+        """Begin a session for a person whom a provider has identified.
+
+        The person gets an account at the first time. A role other than before ends the sessions
+        that they had.
+
+        Returns:
+            The account as it was saved, and the token of the session.
+        """
+        is_theirs = (accounts.c.issuer == identity.issuer) & (
+            accounts.c.subject == identity.subject
+        )
+        async with self._store.writing() as connection:
+            row = (await connection.execute(select(accounts).where(is_theirs))).first()
+            before = None if row is None else _account(row)
+            made = Account(name=identity.account, role=role, created_at=now(), identity=identity)
+            account = made if before is None else replace(before, role=role)
+            if before is None:
+                values = {"name": made.name, "password": "", "created_at": made.created_at}
+                values |= {"issuer": identity.issuer, "subject": identity.subject, "role": role}
+                await connection.execute(insert(accounts).values(values))
+            elif before.role is not role:
+                own = sessions.c.account == account.name
+                await connection.execute(delete(sessions).where(own))
+                await connection.execute(update(accounts).where(is_theirs).values(role=role))
+            token = await _begin(connection, account.name)
+        role_before = None if before is None else before.role
+        return SavedAccount(account=account, role_before=role_before, has_new_password=False), token
 
     async def signed_in(self, token: str) -> Account | None:
         """Return the account of the session with a token; ``None`` if the session has ended."""
@@ -246,6 +299,11 @@ def read_name(raw: str) -> str:
         InvalidAccountError: If the name is not valid.
     """
     name = raw.strip().lower()
+    if name.startswith(_FROM_PROVIDER):
+        raise InvalidAccountError(
+            "Accounts of people who sign in at a provider can only be removed: the provider says "
+            "which role they have"
+        )
     if not _NAME.fullmatch(name):
         raise InvalidAccountError(
             "A name has 1 to 64 letters without accents, digits and any of . _ @ + -, and a "
@@ -262,6 +320,16 @@ def _read_password(password: str, name: str) -> str:
     if password.lower() == name:
         raise InvalidAccountError("The password must not be the name")
     return password
+
+
+async def _begin(connection: AsyncConnection, name: str) -> str:
+    """Begin a session of an account, and return its token; sessions that are over are deleted."""
+    token, moment = secrets.token_urlsafe(32), now()
+    await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
+    session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}
+    await connection.execute(insert(sessions).values(session))
+    await connection.execute(update(accounts).where(_is(name)).values(signed_in_at=moment))
+    return token
 
 
 async def _known(connection: AsyncConnection, name: str) -> Account:
@@ -281,4 +349,5 @@ def _account(row: Row[Any]) -> Account:
         role=AccountRole(row.role),
         created_at=row.created_at,
         signed_in_at=row.signed_in_at,
+        identity=Identity(issuer=row.issuer, subject=row.subject) if row.issuer else None,
     )

@@ -70,8 +70,12 @@ ROWS: Mapping[str, Sequence[Row]] = {
     "accounts": [
         {
             **{"name": "anna", "password": "$argon2id$", "role": "admin", "created_at": 1},
-            "signed_in_at": None,
-        }
+            **{"signed_in_at": None, "issuer": None, "subject": None},
+        },
+        {
+            **{"name": "oidc:otto-0123abcd", "password": "", "role": "viewer", "created_at": 2},
+            **{"signed_in_at": 3, "issuer": "https://login.example.com/x", "subject": "4711"},
+        },
     ],
     "sessions": [{"sha256": "ab" * 32, "account": "anna", "expires_at": 2**53}],
     "activity": [

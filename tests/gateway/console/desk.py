@@ -34,12 +34,14 @@ class Desk:
     Attributes:
         control: The control plane of the console.
         run: Runs a coroutine in the loop of the console.
+        app: The admin plane.
         client: The browser, with its cookies.
         token: The token of forms of the last page.
     """
 
     control: ControlPlane
     run: Callable[[Coroutine[Any, Any, Any]], Any]
+    app: Any
     client: httpx.AsyncClient
     token: str = field(default="", init=False)
 
@@ -56,6 +58,11 @@ class Desk:
         """Send a form, with the token of the last page unless the form has one."""
         data = {"token": self.token, **(form or {})}
         return self._seen(self.run(self.client.post(f"/console{path}", data=data, **settings)))
+
+    def move(self, address: str) -> None:
+        """Go on with a fresh browser, at another address."""
+        self.run(self.client.aclose())
+        self.client, self.token = _browser(self.app, address), ""
 
     def add(self, name: str, role: AccountRole = AccountRole.ADMIN) -> None:
         """Make an account."""
@@ -80,6 +87,11 @@ class Desk:
         return answer
 
 
+def _browser(app: Any, address: str = "127.0.0.1") -> httpx.AsyncClient:  # noqa: ANN401
+    transport = httpx.ASGITransport(app=app, client=(address, 123))
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8090")
+
+
 @contextmanager
 def desk(folder: Path, yaml: str = "", *, is_local_demo: bool = False) -> Iterator[Desk]:
     """A console whose files are in a folder, with the accounts anna, rita and vic by role."""
@@ -87,11 +99,11 @@ def desk(folder: Path, yaml: str = "", *, is_local_demo: bool = False) -> Iterat
     with asyncio.Runner() as runner:
         control = ControlPlane(config, is_local_demo=is_local_demo)
         app = AdminPlane(control, readiness=Readiness(), metrics=Metrics())
-        transport = httpx.ASGITransport(app=app)
-        client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8090")
+        made = Desk(control=control, run=runner.run, app=app, client=_browser(app))
         runner.run(control.begin())
+        runner.run(control.wait_until_open())  # on a busy machine, begin() may give up before
         try:
-            yield Desk(control=control, run=runner.run, client=client)
+            yield made
         finally:
-            runner.run(client.aclose())
+            runner.run(made.client.aclose())
             runner.run(control.close())

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from groundwire.config.tenants import KINDS
 from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
+from groundwire.gateway.console.replay import MAX_ANSWERS
+from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import checked
 from tests.gateway.console.desk import Desk, desk
-from tests.pipeline.chats import asked
+from tests.pipeline.chats import asked, piped
 from tests.render.test_render import Page
 
 _SCRIPTS = (
@@ -136,7 +140,7 @@ def test_what_is_asked_for_stays_text(anna: Desk, step: int) -> None:
 @some_or_all
 def test_names_and_values_of_tenants_keys_and_people_stay_text(anna: Desk, step: int) -> None:
     anna.get("/tenants")
-    registry, n_named = anna.control.registry, 0
+    registry, n_named, n_echoed = anna.control.registry, 0, 0
     for text in CORPUS[::step]:  # while there are no tenants, since each page lists all of them
         for path in ("/tenants", "/people", "/tenants/nobody", "/nothing"):
             plain(anna.post(path, {"id": text, "name": text, "role": text}).text)
@@ -149,10 +153,44 @@ def test_names_and_values_of_tenants_keys_and_people_stay_text(anna: Desk, step:
         path = f"/tenants/{id_}"
         page = plain(anna.get(path).text)
         plain(anna.get(f"{path}/keys").text)
-        plain(anna.post(path, {"action": text, "max_sources": text, "version": text}).text)
+        form = dict.fromkeys((*KINDS, "version", "threshold", "score"), text)
+        for under in ("", "/try", "/budget"):
+            plain(anna.post(f"{path}{under}", form).text)
+        plain(anna.get(f"{path}/budget").text)
+        budget = plain(anna.post(f"{path}/budget", {"budget": text, "version": text}).text)
+        n_echoed += text in [each.get("value") for _, each in budget.tags]
         n_named += sane.strip() in page.text
     assert n_named == len(CORPUS[::step])
+    assert n_echoed == sum("\x00" not in text for text in CORPUS[::step])
     plain(anna.get("/tenants").text)
+
+
+@some_or_all
+def test_stored_answers_stay_text_where_settings_are_tried(tmp_path: Path, step: int) -> None:
+    judge, keeping = FixedJudge(doubtful={"1950": 0.9}), Keeping(text=AuditText.FULL, sample=1)
+    texts, n_shown = CORPUS[::step], 0
+    with desk(tmp_path, "audit: {text: full, sample: 1}", is_local_demo=True) as own:
+        for at in range(0, len(texts), MAX_ANSWERS):
+            tenant = f"t{at}"
+            own.run(own.control.registry.create(tenant))
+            for text in texts[at : at + MAX_ANSWERS]:
+                sane = text.replace("\x00", "")
+                answers = checked(
+                    f"{sane} It is 1950 metres tall.",
+                    body=asked(f"{sane} How tall?", f"{sane} It is 330 metres tall."),
+                    judge=judge,
+                    explainer=None,
+                )
+                events = response_events(answers, tenant=tenant, trace_id="t", keeping=keeping)
+                own.run(own.control.audit.settle(events))
+            own.run(own.control.watcher.refresh())
+            with piped(judge) as own.control.pipeline:
+                own.get(f"/tenants/{tenant}")
+                tried = own.post(f"/tenants/{tenant}/try", {"action": "block"}).text
+                n_shown += tried.count('<a target="_blank" href="/console/audit/')
+                for page in (tried, own.get(f"/tenants/{tenant}/budget").text):
+                    plain(page)
+    assert n_shown >= len(texts)
 
 
 def test_activity_of_strangers_stays_text(anna: Desk) -> None:

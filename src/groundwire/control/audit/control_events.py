@@ -109,10 +109,19 @@ class ControlEvents:
         """Return the event of an account that was made, or got another role or password."""
         account, before = saved.account, saved.role_before
         payload: dict[str, Any] = {"account": account.name, "role": str(account.role)}
+        if account.identity is not None:
+            payload |= {"issuer": account.identity.issuer, "subject": account.identity.subject}
         if before is None:
             return self._event(EventType.ACCOUNT_CREATED, None, payload)
         payload |= {"role_before": str(before), "has_new_password": saved.has_new_password}
         return self._event(EventType.ACCOUNT_UPDATED, None, payload)
+
+    def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
+        """Return the events of a sign-in at a provider; the account may be new, or its role."""
+        account = saved.account
+        entered = login(self.actor, account.role, address, trace_id=self.trace_id)
+        is_same = saved.role_before is account.role
+        return (entered,) if is_same else (self.account_saved(saved), entered)
 
     def account_removed(self, account: Account) -> AuditEvent:
         """Return the event of an account that was removed."""

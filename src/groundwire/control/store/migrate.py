@@ -18,7 +18,7 @@ from groundwire.control.store.errors import StoreUnusableError, StoreVersionErro
 from groundwire.control.store.faults import told
 
 #: The revision that this version of Groundwire works with.
-HEAD = "0006"
+HEAD = "0007"
 
 #: The table that holds the revision. Alembic's default name could clash with another program's.
 VERSION_TABLE = "groundwire_version"

@@ -30,6 +30,9 @@ metadata = MetaData(
 #: Most characters of a tenant's id.
 TENANT_CHARS = 128
 
+#: Most characters of the name that a provider of OpenID Connect gives a person.
+SUBJECT_CHARS = 255
+
 tenants = Table(
     "tenants",
     metadata,
@@ -73,7 +76,9 @@ changes = Table(
     CheckConstraint("id = 1", name="single"),
 )
 
-#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept.
+#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept; it is
+#: empty if the owner signs in at an OpenID Connect provider. The provider (``issuer``) knows the
+#: owner as ``subject``.
 accounts = Table(
     "accounts",
     metadata,
@@ -82,6 +87,9 @@ accounts = Table(
     Column("role", String(16), nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("signed_in_at", Moment),
+    Column("issuer", String(512)),
+    Column("subject", String(SUBJECT_CHARS)),
+    Index(None, "issuer", "subject", unique=True),
 )
 
 #: Sessions of people who are signed in. A session's cookie has a random token, of which only the

@@ -1,5 +1,7 @@
 """The console as an app below ``/console`` of the admin plane."""
 
+from typing import TYPE_CHECKING
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -7,9 +9,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from groundwire.config.tree import OpenIdConnect
 from groundwire.control.accounts import Accounts
 from groundwire.control.review.labels import Labels
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, MissingExtraError
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console import audit, budget, overview, people, review, sign_in, tenants
@@ -25,6 +28,9 @@ from groundwire.gateway.middleware.readiness import Readiness
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing
 
+if TYPE_CHECKING:
+    from groundwire.gateway.console.oidc import Provider
+
 
 class AdminPlane:
     """All that the admin port serves: the admin API, and the console for browsers."""
@@ -36,6 +42,9 @@ class AdminPlane:
             control: The control plane, which the lifespan of the data plane opens.
             readiness: The readiness of the data plane.
             metrics: The counters of both planes.
+
+        Raises:
+            MissingExtraError: If ``oidc.issuer`` is set, and Authlib is not installed.
         """
         self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
         pages = _pages(control, readiness)
@@ -80,8 +89,19 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
         readiness=readiness,
         accounts=Accounts(control.store),
         labels=Labels(control.store),
+        provider=_provider(control.config.oidc),
     )
     return app
+
+
+def _provider(settings: OpenIdConnect) -> "Provider | None":
+    if settings.issuer is None:
+        return None
+    try:
+        from groundwire.gateway.console.oidc import Provider
+    except ImportError as error:
+        raise MissingExtraError("oidc.issuer", "oidc") from error
+    return Provider(settings)
 
 
 async def _nothing(visit: Visit) -> Response:

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from cachetools import TTLCache
 from starlette.requests import Request
@@ -12,6 +12,9 @@ from groundwire.control.accounts import Accounts
 from groundwire.control.review.labels import Labels
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.middleware.readiness import Readiness
+
+if TYPE_CHECKING:
+    from groundwire.gateway.console.oidc import Provider
 
 #: The most wrong passwords within ``WINDOW_S`` from one address: for one name, and for all names.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
@@ -53,6 +56,7 @@ class ConsoleServices:
         readiness: The state of models and upstreams.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
+        provider: The provider at which people may sign in instead; ``None`` if there is none.
         throttle: Limits how often somebody may try passwords.
         budgets: What the overview says about budgets, kept for a minute.
         replaying: Held while stored answers are replayed, which takes the processors.
@@ -63,6 +67,7 @@ class ConsoleServices:
     readiness: Readiness
     accounts: Accounts
     labels: Labels
+    provider: "Provider | None" = None
     throttle: Throttle = field(default_factory=Throttle)
     budgets: TTLCache[str, list[tuple[str, str, str]]] = field(
         default_factory=lambda: TTLCache(1, 60)

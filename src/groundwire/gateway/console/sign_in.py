@@ -1,15 +1,20 @@
-"""Pages to sign in and out, and to change one's own password."""
+"""Pages to sign in and out, also at a provider, and to change one's own password."""
 
-from urllib.parse import urlsplit
+import logging
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from groundwire.control.accounts import SESSION, InvalidAccountError
+from groundwire.control.accounts import SESSION, InvalidAccountError, SavedAccount
+from groundwire.control.audit import AuditEvent
 from groundwire.control.audit.control_events import account_actor, login
 from groundwire.gateway.admin.auth import address_of
-from groundwire.gateway.console.services import WINDOW_S
+from groundwire.gateway.console.services import WINDOW_S, services_of
 from groundwire.gateway.console.visit import (
     COOKIE,
     HOME,
@@ -19,7 +24,17 @@ from groundwire.gateway.console.visit import (
     read_form,
     screen,
 )
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.state import trace_id
+
+if TYPE_CHECKING:
+    from groundwire.gateway.console.oidc import Provider
+
+_log = logging.getLogger(__name__)
+
+#: The cookie of a browser that is at the provider, and the seconds that it may take there: a
+#: secret, and the path to which the browser goes once it has come back.
+_AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 
 async def _show(request: Request) -> Response:
@@ -34,7 +49,7 @@ async def _form(
     visit = Visit(request=request)
     is_first = not await visit.own.accounts.all()
     values = {"name": name, "after": after, "problem": problem, "is_first": is_first}
-    return visit.page("sign_in", status=status, **values)
+    return visit.page("sign_in", status=status, provider=visit.own.provider, **values)
 
 
 async def _sign_in(request: Request) -> Response:
@@ -56,17 +71,87 @@ async def _sign_in(request: Request) -> Response:
     visit.own.throttle.forget(name, address)
     actor = account_actor(account.name)
     await visit.control.record([login(actor, account.role, address, trace_id=trace)])
+    return _entered(request, token, after=after)
+
+
+async def _leave(request: Request) -> Response:
+    """Send a browser to the provider."""
+    provider, secret = _provider(request), secrets.token_urlsafe(32)
+    response = RedirectResponse(await provider.leave(secret), 303)
+    value = f"{secret}.{quote(request.query_params.get('next', '')[:1000], safe='')}"
+    _set_cookie(request, response, _AWAY, value, max_age_s=_AWAY_S, path=SIGN_IN)
+    return response
+
+
+async def _arrive(request: Request) -> Response:
+    """Sign in whoever has come back from the provider."""
+    provider, visit = _provider(request), Visit(request=request)
+    await visit.control.require_open()
+    address, trace = address_of(request.scope), trace_id(request)
+    secret, _, after = request.cookies.get(_AWAY, "").partition(".")
+    try:
+        if visit.own.throttle.is_over(secret, address):
+            raise Problem(
+                429,
+                "too_many_sign_ins",
+                message="There were too many sign-ins that failed.",
+                next_step=f"Try again in {WINDOW_S // 60} minutes.",
+            )
+        person, role = await provider.arrive(secret, request.query_params)
+    except Problem as problem:
+        _log.warning("nobody is signed in, %s: %s", problem.code, problem.message)
+        if problem.status < 500:
+            visit.control.note_failed_login(address, trace_id=trace)
+        else:  # the provider is down, which is nobody's failed try
+            visit.own.throttle.forget(secret, address)
+        raise
+    visit.own.throttle.forget(secret, address)
+
+    def events(made: tuple[SavedAccount, str]) -> Sequence[AuditEvent]:
+        actor = account_actor(made[0].account.name)
+        own = visit.control.events(actor, trace_id=trace)
+        return own.signed_in_by_provider(made[0], address)
+
+    _, token = await visit.control.change(
+        lambda _: visit.own.accounts.sign_in_as(person, role), events
+    )
+    response = _entered(request, token, after=unquote(after))
+    response.delete_cookie(_AWAY, path=SIGN_IN)
+    return response
+
+
+def _provider(request: Request) -> "Provider":
+    provider = services_of(request).provider
+    if provider is None:
+        raise Problem(
+            404,
+            "no_provider",
+            message="People sign in to this console by password alone.",
+            next_step="Set oidc.issuer to let them sign in at an OpenID Connect provider.",
+        )
+    return provider
+
+
+def _entered(request: Request, token: str, *, after: str) -> Response:
+    """Return the response that begins a session in the browser and leads to its first page."""
     response = RedirectResponse(_inside(after), 303)
+    max_age_s = int(SESSION.total_seconds())
+    _set_cookie(request, response, COOKIE, token, max_age_s=max_age_s, path=HOME)
+    return response
+
+
+def _set_cookie(
+    request: Request, response: Response, name: str, value: str, *, max_age_s: int, path: str
+) -> None:
     response.set_cookie(
-        COOKIE,
-        token,
-        max_age=int(SESSION.total_seconds()),
-        path=HOME,
+        name,
+        value,
+        max_age=max_age_s,
+        path=path,
         secure=_is_encrypted(request),
         httponly=True,
         samesite="lax",
     )
-    return response
 
 
 async def _sign_out(visit: Visit) -> Response:
@@ -115,6 +200,8 @@ def _is_encrypted(request: Request) -> bool:
 routes = [
     Route(SIGN_IN, _show),
     Route(SIGN_IN, _sign_in, methods=["POST"]),
+    Route(f"{SIGN_IN}/provider", _leave),
+    Route(f"{SIGN_IN}/callback", _arrive),
     Route(f"{HOME}/sign-out", screen(_sign_out), methods=["POST"]),
     Route(f"{HOME}/account", screen(_account)),
     Route(f"{HOME}/account", screen(_change_password), methods=["POST"]),

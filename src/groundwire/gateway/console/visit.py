@@ -36,12 +36,14 @@ class Person:
         actor: The name in audit events.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
+        has_password: Whether the account has a password.
     """
 
     name: str
     actor: str
     role: AccountRole
     secret: str = field(repr=False)
+    has_password: bool = True
 
     @property
     def form_token(self) -> str:
@@ -200,7 +202,13 @@ async def person_of(request: Request) -> Person | None:
     if account is None:
         return None
     actor = account_actor(account.name)
-    return Person(name=account.name, actor=actor, role=account.role, secret=token)
+    return Person(
+        name=account.name,
+        actor=actor,
+        role=account.role,
+        secret=token,
+        has_password=account.identity is None,
+    )
 
 
 async def read_form(request: Request) -> dict[str, str]:

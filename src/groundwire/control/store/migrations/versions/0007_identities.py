@@ -1,0 +1,18 @@
+"""Adds to accounts who their owner is at an OpenID Connect provider."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from groundwire.control.store.migrations import downgrade as downgrade
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add the columns ``issuer`` and ``subject`` to the table ``accounts``."""
+    op.add_column("accounts", sa.Column("issuer", sa.String(512)))
+    op.add_column("accounts", sa.Column("subject", sa.String(255)))
+    op.create_index("ix_accounts_issuer_subject", "accounts", ["issuer", "subject"], unique=True)

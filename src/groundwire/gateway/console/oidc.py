@@ -1,0 +1,304 @@
+"""Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
+
+Authlib and joserfc (the extra ``oidc``) make the requests and validate the ID token. Nothing is
+kept between requests: the keys of the provider are fetched for each sign-in, and what has to
+come back from the provider follows from one secret in a cookie of the browser.
+"""
+
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import aiohttp
+from authlib.oauth2.client import OAuth2Client
+from authlib.oauth2.rfc6749.parameters import prepare_token_request
+from authlib.oidc.core import CodeIDToken
+from authlib.oidc.discovery import get_well_known_url
+from joserfc import jwt
+from joserfc.errors import ClaimError, JoseError
+from joserfc.jwk import KeySet, KeySetSerialization
+from joserfc.jws import JWSRegistry
+
+from groundwire.config.kinds import is_encrypted
+from groundwire.config.tree import OpenIdConnect
+from groundwire.control.accounts import AccountRole, Identity
+from groundwire.control.store.tables import SUBJECT_CHARS
+from groundwire.gateway.http.problems import Problem
+
+#: The signatures that are accepted. None of them can be made with a key that is public.
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+)
+
+#: Seconds by which the clocks of the provider and of this machine may differ.
+LEEWAY_S = 60
+
+#: Most seconds and bytes of a response of the provider.
+TIMEOUT_S, MAX_BYTES = 10.0, 500_000
+
+_FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_ERROR = re.compile(r"[a-z_]{1,40}")
+
+#: The errors of joserfc and Authlib for tokens and keys that are not valid.
+_INVALID = (JoseError, LookupError, TypeError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt to sign in.
+
+    Attributes:
+        secret: A random secret, which only the browser knows that began the attempt.
+    """
+
+    secret: str
+
+    @property
+    def state(self) -> str:
+        """The value by which the browser that comes back is known to be the one that left."""
+        return self._derived(b"state")
+
+    @property
+    def nonce(self) -> str:
+        """The value by which the ID token is known to be made for this attempt."""
+        return self._derived(b"nonce")
+
+    @property
+    def verifier(self) -> str:
+        """The value without which the code of this attempt is of no use: PKCE's code verifier."""
+        return self._derived(b"verifier")
+
+    def _derived(self, what: bytes) -> str:
+        return hmac.digest(self.secret.encode(), what, "sha256").hex()
+
+
+class Provider:
+    """An OpenID Connect provider, at which people sign in."""
+
+    def __init__(self, settings: OpenIdConnect) -> None:
+        """Take the settings, among which ``issuer`` is set; nothing is fetched yet."""
+        assert settings.issuer is not None
+        self._own, self._issuer = settings, settings.issuer
+
+    @property
+    def host(self) -> str:
+        """The host of the provider, for people who read it."""
+        return urlsplit(self._issuer).hostname or ""
+
+    async def leave(self, secret: str) -> str:
+        """Return the URL at the provider to which a browser that wants to sign in is sent.
+
+        Raises:
+            Problem: 502, if the provider cannot be used.
+        """
+        attempt, about = Attempt(secret), await self._discovered()
+        url, _ = self._client(about).create_authorization_url(
+            _endpoint(about, "authorization_endpoint"),
+            state=attempt.state,
+            nonce=attempt.nonce,
+            code_verifier=attempt.verifier,
+        )
+        return str(url)
+
+    async def arrive(self, secret: str, query: Mapping[str, str]) -> tuple[Identity, AccountRole]:
+        """Return who has come back from the provider, and the role of this person.
+
+        Args:
+            secret: The secret of the browser, from the cookie; empty if it has none.
+            query: The parameters with which the provider sent the browser back.
+
+        Raises:
+            Problem: 400, 401 or 403, if the person is refused; 502, if the provider cannot be used.
+        """
+        attempt = Attempt(secret)
+        if not secret or not hmac.compare_digest(
+            query.get("state", "").encode(), attempt.state.encode()
+        ):
+            raise Problem(
+                400,
+                "sign_in_lost",
+                message="This sign-in was begun in another browser, or too long ago.",
+                next_step="Open the console, and sign in again.",
+            )
+        if query.get("iss", self._issuer) != self._issuer:
+            raise _refused("another provider answered")
+        if "code" not in query:
+            raise _refused(f"the provider gives the error {_error(query)}")
+        claims = await self._claims(attempt, query["code"])
+        name = claims.get("preferred_username")
+        person = Identity(
+            issuer=self._issuer,
+            subject=claims["sub"],
+            called=name if isinstance(name, str) else "",
+        )
+        return person, self._role(claims)
+
+    def _role(self, claims: Mapping[str, Any]) -> AccountRole:
+        """Return the highest role that a value of the configured claim gives."""
+        raw = claims.get(self._own.role_claim)
+        values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
+        for role, given_by in (
+            (AccountRole.ADMIN, self._own.admins),
+            (AccountRole.REVIEWER, self._own.reviewers),
+            (AccountRole.VIEWER, self._own.viewers),
+        ):
+            if any(value in (given_by or ()) for value in values):
+                return role
+        raise Problem(
+            403,
+            "no_role",
+            message="The provider knows you, and you have no role in this console.",
+            next_step="Ask whoever runs the gateway to give one of your groups a role.",
+        )
+
+    async def _claims(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
+        """Exchange a code for an ID token, and return the claims of the token, validated."""
+        about = await self._discovered()
+        token = await self._id_token(about, attempt, code)
+        status, keys = await _fetch("GET", _endpoint(about, "jwks_uri"))
+        if status != 200:
+            raise _unavailable(f"its keys have status {status}")
+        essential: dict[str, Any] = {"essential": True}
+        options = {
+            "iss": essential | {"value": self._issuer},
+            "aud": essential | {"value": self._own.client_id},
+            "sub": essential,
+        }
+        params = {"nonce": attempt.nonce, "client_id": self._own.client_id}
+        registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+        registry.max_header_length = MAX_BYTES  # a header may have a chain of certificates
+        try:
+            key_set = KeySet.import_key_set(cast(KeySetSerialization, keys))
+            found = jwt.decode(token, key_set, ALGORITHMS, registry)
+            claims = CodeIDToken(found.claims, found.header, options, params)
+            claims.validate(leeway=LEEWAY_S)
+        except _INVALID as error:
+            raise _refused(f"the ID token is not valid: {_told(error)}") from error
+        if len(claims["sub"]) > SUBJECT_CHARS or not re.fullmatch(r"[\x20-\x7e]+", claims["sub"]):
+            raise _refused("the ID token is not valid: sub is not up to 255 ASCII characters")
+        return dict(claims)
+
+    async def _id_token(self, about: Mapping[str, Any], attempt: Attempt, code: str) -> str:
+        """Exchange a code for an ID token."""
+        client = self._client(about)
+        url, headers, body = client.client_auth(client.token_endpoint_auth_method).prepare(
+            "POST",
+            _endpoint(about, "token_endpoint"),
+            dict(_FORM),
+            prepare_token_request(
+                "authorization_code",
+                code=code,
+                redirect_uri=self._own.redirect_uri,
+                code_verifier=attempt.verifier,
+            ),
+        )
+        status, answer = await _fetch("POST", url, headers=headers, body=body)
+        if status != 200:
+            raise _refused(f"the provider gives the error {_error(answer)} for its code")
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise _refused("the provider sent no ID token")
+        return token
+
+    async def _discovered(self) -> Mapping[str, Any]:
+        """Fetch the document in which the provider describes itself."""
+        url = get_well_known_url(self._issuer, external=True)
+        status, about = await _fetch("GET", url)
+        if status != 200:
+            raise _unavailable(f"{url} has status {status}")
+        if about.get("issuer") != self._issuer:
+            raise _unavailable("it names another issuer than oidc.issuer")
+        return about
+
+    def _client(self, about: Mapping[str, Any]) -> OAuth2Client:
+        secret, method = self._own.client_secret, "none"
+        if secret is not None:
+            known = about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+            is_basic = "client_secret_basic" in known
+            method = "client_secret_basic" if is_basic else "client_secret_post"
+        return OAuth2Client(
+            session=None,
+            client_id=self._own.client_id,
+            client_secret=None if secret is None else secret.reveal(),
+            token_endpoint_auth_method=method,
+            scope=self._own.scope,
+            redirect_uri=self._own.redirect_uri,
+            code_challenge_method="S256",
+        )
+
+
+async def _fetch(
+    method: str, url: str, *, headers: Mapping[str, str] | None = None, body: str | None = None
+) -> tuple[int, Mapping[str, Any]]:
+    """Send a request to the provider; return the status and the JSON object of the response.
+
+    Raises:
+        Problem: 502, if there is no such response.
+    """
+    timeout, data = aiohttp.ClientTimeout(total=TIMEOUT_S), bytearray()
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.request(
+                method, url, headers=headers, data=body, allow_redirects=False
+            ) as response,
+        ):
+            async for piece in response.content.iter_chunked(65_536):
+                data += piece
+                if len(data) > MAX_BYTES:
+                    raise _unavailable(f"a response has more than {MAX_BYTES:,} bytes")
+    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+        raise _unavailable(f"it does not answer ({type(error).__name__})") from error
+    if response.status >= 500:
+        raise _unavailable(f"a response has status {response.status}")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _unavailable("a response is not JSON") from error
+    if not isinstance(found, dict):
+        raise _unavailable("a response is no JSON object")
+    return response.status, found
+
+
+def _endpoint(about: Mapping[str, Any], name: str) -> str:
+    """Return a URL that the provider has told; it must be safe to send secrets there."""
+    url = about.get(name)
+    if not isinstance(url, str) or not is_encrypted(url, plain_host=None):
+        raise _unavailable(f"its {name} is no URL with https://")
+    return url
+
+
+def _error(answer: Mapping[str, Any]) -> str:
+    """Return the code of an error that the provider has sent, if it looks like one."""
+    code = answer.get("error")
+    return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
+
+
+def _told(error: Exception) -> str:
+    """Describe why a token is not valid, without any of its text."""
+    if isinstance(error, ClaimError):
+        return f"{error.error} {error.claim}"
+    return error.error if isinstance(error, JoseError) else type(error).__name__
+
+
+def _refused(reason: str) -> Problem:
+    return Problem(
+        401,
+        "sign_in_refused",
+        message=f"You are not signed in: {reason}.",
+        next_step="Sign in again. If it fails again, ask whoever runs the gateway.",
+    )
+
+
+def _unavailable(reason: str) -> Problem:
+    return Problem(
+        502,
+        "provider_unavailable",
+        message=f"The provider of the sign-in cannot be used: {reason}.",
+        next_step="Try again later. Accounts with a password can sign in.",
+    )
