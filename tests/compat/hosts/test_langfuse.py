@@ -58,6 +58,7 @@ def record(answer: str, sources: list[str], **options: Any) -> None:
     record_scores(Checks().answer(answer, sources=sources, question=QUESTION), **options)
 
 
+@pytest.mark.shows("Langfuse", evidence="that of the verdict")
 @pytest.mark.parametrize(
     ("answer", "status", "number"), [(WRONG, "failed", 0), (RIGHT, "passed", 1)]
 )
@@ -78,6 +79,7 @@ def test_a_checked_answer_has_a_category_and_a_number(
     assert ("330 metres" in category["comment"]) is (status == "failed")
 
 
+@pytest.mark.shows("Langfuse", unchecked="the category `not checked`, without a number")
 def test_an_unchecked_answer_has_a_category_and_no_number(
     langfuse: Langfuse, server: ScriptedUpstream, trace: str
 ) -> None:

@@ -40,6 +40,7 @@ def ratings(result: Any) -> list[str]:
     return [str(each) for each in result.result_df["groundedness/value"]]
 
 
+@pytest.mark.shows("MLflow", evidence="inputs of a row", unchecked="the rating `unknown`")
 def test_outputs_are_rated_by_the_sources_of_their_row() -> None:
     rows = [
         {"inputs": {**INPUTS, "context": sources}, "outputs": answer}
@@ -71,6 +72,7 @@ def _sorted(result: Any, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [found[str(each["inputs"]), each["outputs"]] for each in rows]
 
 
+@pytest.mark.shows("MLflow", evidence="what retrievers and tools returned in a trace")
 def test_what_retrievers_and_tools_returned_is_evidence() -> None:
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def retrieve(question: str) -> list[Document]:
@@ -95,6 +97,7 @@ def test_what_retrievers_and_tools_returned_is_evidence() -> None:
             assert ratings(traced) == [rating], (look, answer)
 
 
+@pytest.mark.shows("MLflow", evidence="messages of the inputs")
 def test_messages_are_evidence_where_there_is_no_other() -> None:
     messages = [{"role": "system", "content": TOWER}, {"role": "user", "content": QUESTION}]
     result = evaluated({"inputs": {"messages": messages}, "outputs": {"response": WRONG}})

@@ -42,6 +42,7 @@ def annotate(answer: str, sources: list[str], **options: Any) -> None:
     annotate_span(Checks().answer(answer, sources=sources, question=QUESTION), **options)
 
 
+@pytest.mark.shows("Phoenix", evidence="that of the verdict")
 @pytest.mark.parametrize(("answer", "label", "score"), [(WRONG, "failed", 0), (RIGHT, "passed", 1)])
 def test_a_checked_answer_has_a_label_and_a_score(
     server: ScriptedUpstream, answer: str, label: str, score: float
@@ -54,6 +55,7 @@ def test_a_checked_answer_has_a_label_and_a_score(
     assert ("330 metres" in found["result"]["explanation"]) is (label == "failed")
 
 
+@pytest.mark.shows("Phoenix", unchecked="the label `not checked`, without a score")
 def test_an_unchecked_answer_has_a_label_and_no_score(server: ScriptedUpstream) -> None:
     annotate(RIGHT, [], span_id=SPAN)
     result = sent(server)["result"]
