@@ -59,7 +59,8 @@ const model = (calls, settings) =>
 const verdict = (step) => step.providerMetadata?.groundwire;
 
 async function generated(answer, settings) {
-  return generateText({ model: model([answer], { sources: [TOWER], ...settings }), prompt: QUESTION });
+  const include = { responseBody: true };
+  return generateText({ model: model([answer], { sources: [TOWER], ...settings }), prompt: QUESTION, include });
 }
 
 /** What a stream shows, part by part. */
@@ -76,6 +77,7 @@ async function streamed(answer, settings) {
 test("an unsupported answer is annotated with the reason", async () => {
   const result = await generated(WRONG);
   assert.equal(result.text, WRONG);
+  assert.match(JSON.stringify(result.steps[0].response.body), /500/);
   const found = verdict(result.steps[0]);
   assert.deepEqual([found.status, found.outcome], ["failed", "hallucinated"]);
   assert.match(found.reason, /330 metres/);
@@ -100,7 +102,7 @@ test("a blocked answer leaves no trace in the result", async () => {
   assert.match(result.text, /was withheld/);
   assert.equal(result.finishReason, "content-filter");
   assert.deepEqual(verdict(result.steps[0]), { status: "failed", outcome: "hallucinated" });
-  assert.doesNotMatch(JSON.stringify(result), /500/);
+  assert.doesNotMatch(JSON.stringify([result, result.steps, result.steps[0].response]), /500/);
 });
 
 test("an answer without evidence is not checked, and is withheld on request only", async () => {
