@@ -129,7 +129,7 @@ HOSTS = {
 }
 
 
-@dataclass
+@dataclass(eq=False)  # pytest needs plugins that can be hashed
 class Shown:
     """A plugin of pytest that collects what tests with the mark ``shows`` show.
 
