@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -47,15 +47,12 @@ class Host:
     version: str = ""
     streams: str = "no"
 
-    def current(self) -> str | None:
-        """Return the version that is installed; ``None`` if the host is not installed."""
-        try:
-            found = [(each, version(each).split(".")) for each in self.packages]
-        except PackageNotFoundError:
-            return None
-        names = [f"{name} " if len(found) > 1 else "" for name, _ in found]
-        numbers = [".".join(parts[:2]) for _, parts in found]
-        return ", ".join(map("".join, zip(names, numbers, strict=True))) or self.version
+    def current(self) -> str:
+        """Return the version that is installed, or that was read."""
+        found = [(each, ".".join(version(each).split(".")[:2])) for each in self.packages]
+        if len(found) == 1:
+            return found[0][1]
+        return ", ".join(map(" ".join, found)) or self.version
 
 
 def _route(route: str, read: str, gives: str, streams: str = "no") -> Host:
@@ -96,7 +93,7 @@ HOSTS = {
     "Ragas": Host(here="`ragas`", gives="metric", packages=("ragas",)),
     "DSPy": Host(here="`dspy`", gives="metric, with feedback for GEPA", packages=("dspy",)),
     "LangSmith": Host(
-        here="`langsmith`", gives="evaluator for `evaluate`", packages=("langsmith", "langchain")
+        here="`langsmith`", gives="evaluator for `evaluate`", packages=("langsmith",)
     ),
     "OpenTelemetry": Host(
         here="`otel`",
@@ -174,7 +171,7 @@ def rows(shown: Shown) -> Iterator[tuple[str, str]]:
         )
         yield (
             name,
-            f"| {' | '.join([name, host.current() or '', host.here, host.gives, *told])} |\n",
+            f"| {' | '.join([name, host.current(), host.here, host.gives, *told])} |\n",
         )
 
 
