@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,8 +148,8 @@ class Shown:
         """Collect the marks of a test that passed."""
         if report.when != "call" or not report.passed:
             return
-        for name, value in report.user_properties:
-            host, cells = value if name == "shows" else ("", {})
+        marks: list[Any] = [value for name, value in report.user_properties if name == "shows"]
+        for host, cells in marks:
             for column, text in cells.items():
                 found = self.cells.setdefault(host, {}).setdefault(column, [])
                 if text not in found:  # tests with parameters run more than once
