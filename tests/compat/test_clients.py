@@ -88,6 +88,9 @@ apis = pytest.mark.parametrize("api", APIS, ids=lambda api: api.path)
 
 
 @apis
+@pytest.mark.shows(
+    "Clients of OpenAI and Anthropic", evidence="messages, results of tools of the request"
+)
 def test_a_response_has_its_verdict(
     server: ScriptedUpstream, pipeline: Pipeline, api: Spoken
 ) -> None:
@@ -113,6 +116,10 @@ def test_an_unsupported_answer_is_an_error_if_blocked(
 
 
 @apis
+@pytest.mark.shows(
+    "Clients of OpenAI and Anthropic",
+    stream="words leave before the check; the verdict comes at the end",
+)
 def test_a_stream_is_checked_at_its_end(
     server: ScriptedUpstream, pipeline: Pipeline, api: Spoken
 ) -> None:
@@ -128,6 +135,9 @@ def test_a_stream_is_checked_at_its_end(
         list(blocked)
 
 
+@pytest.mark.shows(
+    "Clients of OpenAI and Anthropic", unchecked="the status `not checked` of the verdict"
+)
 def test_without_evidence_an_answer_is_not_checked(
     server: ScriptedUpstream, pipeline: Pipeline
 ) -> None:

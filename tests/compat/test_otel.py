@@ -37,6 +37,7 @@ def checks(detector: Detector) -> Checks:
     return Checks(Pipeline(detector))
 
 
+@pytest.mark.shows("OpenTelemetry", evidence="that of the verdict")
 def test_a_verdict_is_an_event_of_the_current_span(
     exporter: InMemoryLogRecordExporter, checks: Checks
 ) -> None:
@@ -55,6 +56,10 @@ def test_a_verdict_is_an_event_of_the_current_span(
     }
 
 
+@pytest.mark.shows(
+    "OpenTelemetry",
+    unchecked="the label `not checked` without a score; `error.type` if the check failed",
+)
 def test_an_unchecked_answer_has_a_label_and_no_score(
     exporter: InMemoryLogRecordExporter, checks: Checks
 ) -> None:

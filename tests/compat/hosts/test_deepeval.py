@@ -37,6 +37,7 @@ def measured(made: LLMTestCase, *, is_async: bool = True, **settings: Any) -> tu
     return result.success, list(result.metrics_data or ())
 
 
+@pytest.mark.shows("DeepEval", evidence="`retrieval_context`")
 @pytest.mark.parametrize("is_async", [True, False])
 def test_a_wrong_output_fails_and_says_why(is_async: bool) -> None:
     success, (data,) = measured(case(WRONG, retrieval_context=[TOWER]), is_async=is_async)
@@ -50,6 +51,7 @@ def test_a_right_output_succeeds(is_async: bool) -> None:
     assert (success, data.score) == (True, 1)
 
 
+@pytest.mark.shows("DeepEval", evidence="outputs of `tools_called`")
 def test_outputs_of_tools_and_named_contexts_are_evidence() -> None:
     evidences: list[dict[str, Any]] = [
         {"tools_called": [ToolCall(name="landmark", output={"height": "330 metres"})]},
@@ -60,6 +62,7 @@ def test_outputs_of_tools_and_named_contexts_are_evidence() -> None:
         assert measured(case(RIGHT, **evidence))[0] is True
 
 
+@pytest.mark.shows("DeepEval", unchecked="an error of the metric")
 def test_an_output_without_evidence_is_an_error_and_no_success() -> None:
     success, (data,) = measured(case(RIGHT))
     assert (success, data.score) == (False, None)
@@ -70,6 +73,7 @@ def test_unchecked_outputs_can_be_skipped() -> None:
     assert measured(case(RIGHT), skip_unchecked=True) == (True, [])
 
 
+@pytest.mark.shows("DeepEval", unchecked="skipped if the output claims nothing")
 def test_an_output_that_claims_nothing_is_skipped() -> None:
     assert measured(case("You're welcome!", retrieval_context=[TOWER])) == (True, [])
     assert measured(case("", retrieval_context=[TOWER]))[0] is False

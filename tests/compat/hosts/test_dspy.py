@@ -25,15 +25,18 @@ def score(answer: str, example: Any = EXAMPLE) -> float:
         return float(names["evaluate"](program).score)
 
 
+@pytest.mark.shows("DSPy", evidence="fields of the example")
 def test_a_wrong_prediction_has_the_score_0_and_a_right_one_100() -> None:
     assert (score(WRONG), score(RIGHT)) == (0, 100)
 
 
+@pytest.mark.shows("DSPy", unchecked="the score 0")
 def test_a_prediction_without_sources_has_the_score_0() -> None:
     example = dspy.Example(question=QUESTION, context=[]).with_inputs("question", "context")
     assert score(RIGHT, example) == 0
 
 
+@pytest.mark.shows("DSPy", unchecked="the reason in the feedback")
 def test_an_optimizer_is_told_why() -> None:
     metric = groundedness_metric()
     told = metric(EXAMPLE, dspy.Prediction(answer=WRONG), None, "predictor", None)
@@ -55,6 +58,7 @@ def test_a_bootstrap_takes_only_right_predictions_for_examples() -> None:
         assert len(program.demos) == n_demos
 
 
+@pytest.mark.shows("DSPy", evidence="observations of `ReAct`")
 def test_observations_of_react_are_sources() -> None:
     def landmark(name: str) -> str:
         """Look up a landmark."""

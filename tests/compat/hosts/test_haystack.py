@@ -46,6 +46,7 @@ def texts_of(found: dict[str, Any]) -> dict[str, list[str]]:
     return {key: [each.text for each in found[key]] for key in ("passed", "failed", "not_checked")}
 
 
+@pytest.mark.shows("Haystack", evidence="documents")
 def test_a_wrong_reply_is_set_apart() -> None:
     found = checked(WRONG, TOWER)
     assert texts_of(found) == {"passed": [], "failed": [WRONG], "not_checked": []}
@@ -57,10 +58,14 @@ def test_a_right_reply_goes_on() -> None:
     assert texts_of(found) == {"passed": [RIGHT], "failed": [], "not_checked": []}
 
 
+@pytest.mark.shows("Haystack", unchecked="the output `not_checked` of the checker")
 def test_a_reply_without_documents_is_not_checked() -> None:
     assert texts_of(checked(RIGHT)) == {"passed": [], "failed": [], "not_checked": [RIGHT]}
 
 
+@pytest.mark.shows(
+    "Haystack", evidence="contexts", unchecked="NaN and the status `error` of the evaluator"
+)
 def test_the_evaluator_leaves_unchecked_answers_out_of_the_mean() -> None:
     pipeline = Pipeline()
     pipeline.add_component("evaluator", GroundednessEvaluator())

@@ -71,6 +71,7 @@ def status(message: AIMessage) -> str:
     return str(message.response_metadata[METADATA]["status"])
 
 
+@pytest.mark.shows("LangChain", evidence="results of tools")
 def test_an_answer_that_contradicts_the_result_of_a_tool_is_withheld() -> None:
     message = last(CALL, WRONG)
     assert (message.text, status(message)) == (WITHHELD, "failed")
@@ -82,11 +83,13 @@ def test_an_answer_that_the_result_of_a_tool_supports_is_untouched() -> None:
     assert (message.text, status(message)) == (RIGHT, "passed")
 
 
+@pytest.mark.shows("LangChain", evidence="system prompt")
 def test_the_system_prompt_can_be_the_evidence() -> None:
     assert status(last(WRONG, prompt=PROMPT)) == "failed"
     assert status(last(RIGHT, prompt=PROMPT)) == "passed"
 
 
+@pytest.mark.shows("LangChain", unchecked="the status `not checked` in `response_metadata`")
 def test_an_answer_without_evidence_is_not_checked() -> None:
     message = last(WRONG)
     assert (message.text, status(message)) == (WRONG, "not checked")
@@ -126,6 +129,7 @@ def test_asynchronous_agents_are_checked_too() -> None:
     assert found["messages"][-1].text == WITHHELD
 
 
+@pytest.mark.shows("LangChain", stream="tokens leave before the check; updates do not")
 def test_a_stream_of_messages_shows_the_words_before_the_check() -> None:
     question = {"messages": [("user", QUESTION)]}
     shown = agent(WRONG, prompt=PROMPT)[0].stream(question, stream_mode="messages")
@@ -143,6 +147,9 @@ def rows(outputs: dict[str, Any]) -> list[Any]:
     return [each for row in found for each in row["evaluation_results"]["results"]]
 
 
+@pytest.mark.shows(
+    "LangSmith", evidence="documents in the outputs", unchecked="no score, the value `not checked`"
+)
 @pytest.mark.parametrize(
     ("answer", "documents", "score", "value"),
     [
@@ -159,6 +166,7 @@ def test_langsmith_scores_an_answer_by_its_documents(
     assert found.comment
 
 
+@pytest.mark.shows("LangSmith", evidence="messages in the outputs")
 def test_langsmith_scores_the_last_message_by_the_others() -> None:
     messages = [SystemMessage(PROMPT), ("user", QUESTION), AIMessage(WRONG)]
     (found,) = rows({"messages": messages})

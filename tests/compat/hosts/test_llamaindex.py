@@ -49,6 +49,7 @@ def evaluated(says: str, *texts: str) -> EvaluationResult:
     return result
 
 
+@pytest.mark.shows("LlamaIndex", evidence="source nodes of the response")
 def test_a_wrong_response_does_not_pass_and_says_why() -> None:
     result = evaluated(WRONG, TOWER)
     assert (result.passing, result.score, result.invalid_result) == (False, 0, False)
@@ -60,6 +61,7 @@ def test_a_right_response_passes() -> None:
     assert (result.passing, result.score, result.response) == (True, 1, RIGHT)
 
 
+@pytest.mark.shows("LlamaIndex", unchecked="`invalid_result`, with `invalid_reason`")
 def test_a_response_without_contexts_is_an_invalid_result() -> None:
     for result in (
         GroundednessEvaluator().evaluate(query=QUESTION, response=RIGHT, contexts=[]),
@@ -70,6 +72,7 @@ def test_a_response_without_contexts_is_an_invalid_result() -> None:
         assert result.invalid_reason
 
 
+@pytest.mark.shows("LlamaIndex", evidence="contexts")
 def test_the_batch_runner_runs_it() -> None:
     runner = BatchEvalRunner({"groundedness": GroundednessEvaluator()}, workers=2)
     found = asyncio.run(
@@ -80,6 +83,7 @@ def test_the_batch_runner_runs_it() -> None:
     assert [each.passing for each in found["groundedness"]] == [True, False]
 
 
+@pytest.mark.shows("LlamaIndex", stream="evaluated after it was shown")
 def test_a_streamed_response_is_evaluated_once_it_is_there() -> None:
     index = SummaryIndex.from_documents([Document(text=TOWER)])
     streaming = index.as_query_engine(llm=ScriptedLLM(says=WRONG), streaming=True)

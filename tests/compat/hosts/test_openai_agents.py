@@ -122,6 +122,7 @@ def status(result: Any) -> str:
     return str(found.output.output_info["status"])
 
 
+@pytest.mark.shows("OpenAI Agents", evidence="results of tools")
 def test_an_output_that_contradicts_the_result_of_a_tool_trips_the_wire() -> None:
     with pytest.raises(OutputGuardrailTripwireTriggered) as caught:
         run(agent(WRONG))
@@ -133,6 +134,7 @@ def test_an_output_that_the_result_of_a_tool_supports_is_untouched() -> None:
     assert (result.final_output, status(result)) == (RIGHT, "passed")
 
 
+@pytest.mark.shows("OpenAI Agents", unchecked="the status `not checked` in `output_info`")
 def test_an_output_without_evidence_is_not_checked() -> None:
     result = run(agent(RIGHT, tools=False))
     assert (result.final_output, status(result)) == (RIGHT, "not checked")
@@ -140,6 +142,7 @@ def test_an_output_without_evidence_is_not_checked() -> None:
         run(agent(RIGHT, tools=False, block_unchecked=True))
 
 
+@pytest.mark.shows("OpenAI Agents", evidence="instructions")
 def test_instructions_can_be_the_evidence() -> None:
     facts = f"Answer from the context.\n\nContext:\n{TOWER}"
     assert status(run(agent(RIGHT, tools=False, instructions=facts))) == "passed"
@@ -178,6 +181,7 @@ def test_runs_beside_one_another_have_evidence_of_their_own() -> None:
     assert [status(each) for each in asyncio.run(both())] == ["passed", "not checked"]
 
 
+@pytest.mark.shows("OpenAI Agents", stream="words leave before the check")
 def test_a_stream_shows_the_words_before_the_check() -> None:
     async def show() -> None:
         result = Runner.run_streamed(agent(WRONG), QUESTION)

@@ -59,6 +59,7 @@ def evaluated(dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any]) -> An
 CALL = ToolCallPart("landmark")
 
 
+@pytest.mark.shows("pydantic-ai", evidence="results of tools")
 def test_the_model_is_asked_again_with_the_reason() -> None:
     made: Agent[None, str] = Agent(scripted(CALL, WRONG, RIGHT))
     made.tool_plain(lambda: TOWER, name="landmark")
@@ -80,6 +81,7 @@ def test_a_right_output_is_untouched() -> None:
     assert (run(made).output, statuses) == (RIGHT, ["passed"])
 
 
+@pytest.mark.shows("pydantic-ai", unchecked="a verdict with `passed=None` for `on_verdict`")
 def test_an_output_without_evidence_is_not_checked() -> None:
     made, statuses = agent(scripted(RIGHT))
     assert (run(made).output, statuses) == (RIGHT, ["not checked"])
@@ -97,6 +99,7 @@ def test_evidence_that_is_an_image_is_not_read() -> None:
     assert (run(made).output, statuses) == (RIGHT, ["not checked"])
 
 
+@pytest.mark.shows("pydantic-ai", evidence="instructions")
 def test_instructions_can_be_the_evidence() -> None:
     facts = f"Answer from the context.\n\nContext:\n{TOWER}"
     made, statuses = agent(scripted(WRONG, RIGHT), instructions=facts)
@@ -128,6 +131,7 @@ def test_the_fields_of_a_structured_output_are_checked() -> None:
     assert statuses == ["failed", "passed"]
 
 
+@pytest.mark.shows("pydantic-ai", stream="words leave before the check")
 def test_a_stream_shows_the_words_before_the_check() -> None:
     async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
         for word in WRONG.split(" "):
@@ -149,6 +153,11 @@ def test_a_stream_shows_the_words_before_the_check() -> None:
     assert statuses == ["failed"]
 
 
+@pytest.mark.shows(
+    "pydantic-evals",
+    evidence="inputs of a case",
+    unchecked="the label `not checked`, without assertion and score",
+)
 def test_a_dataset_gets_assertions_scores_and_labels() -> None:
     cases = [
         Case(name="wrong", inputs={"question": QUESTION, "answer": WRONG, "context": [TOWER]}),
@@ -166,6 +175,7 @@ def test_a_dataset_gets_assertions_scores_and_labels() -> None:
     assert without.labels["groundedness"].value == "not checked"
 
 
+@pytest.mark.shows("pydantic-evals", evidence="metadata of a case")
 def test_sources_and_answers_can_have_keys_of_their_own() -> None:
     from groundwire.compat.pydantic_evals import Groundedness
 

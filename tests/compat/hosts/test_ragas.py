@@ -13,6 +13,7 @@ needs("ragas", extra="ragas")
 from groundwire.compat.ragas import Groundedness
 
 
+@pytest.mark.shows("Ragas", evidence="`retrieved_contexts`", unchecked="NaN, with the reason")
 def test_a_batch_gets_scores_and_reasons() -> None:
     rows = [
         {"user_input": QUESTION, "response": answer, "retrieved_contexts": contexts}

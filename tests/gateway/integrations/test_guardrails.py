@@ -11,12 +11,14 @@ LITELLM = "/beta/litellm_basic_guardrail_api"
 RIGHT, WRONG = "It is right.", "It is wrong."
 
 
+@pytest.mark.shows("NeMo Guardrails", evidence="chunks and the answer")
 @pytest.mark.parametrize(("claim", "passes"), [(RIGHT, True), (WRONG, False)])
 def test_nemo_passes_what_is_grounded(post: Post, claim: str, *, passes: bool) -> None:
     found = post(NEMO, {"evidence": [RIGHT], "claim": claim}).json()
     assert (found["alignscore"] >= 0.5) is passes
 
 
+@pytest.mark.shows("NeMo Guardrails", unchecked="the score 0, which blocks")
 @pytest.mark.parametrize("claim", ["Это верно, и это сказано здесь.", "\udc00"])
 def test_nemo_never_passes_what_was_not_checked(post: Post, claim: str) -> None:
     reply = post(NEMO, {"evidence": [RIGHT], "claim": claim})
@@ -29,6 +31,7 @@ def hook(asked: dict[str, Any], answer: str, event: str = "afterRequestHook") ->
     return {"request": {"json": asked, "text": ""}, "response": response, "eventType": event}
 
 
+@pytest.mark.shows("Portkey", evidence="request and response together")
 @pytest.mark.parametrize(("answer", "verdict"), [(RIGHT, True), (WRONG, False)])
 def test_portkey_is_told_whether_a_response_may_pass(
     post: Post, answer: str, *, verdict: bool
@@ -39,6 +42,7 @@ def test_portkey_is_told_whether_a_response_may_pass(
     assert "wrong" not in found["data"]["explanation"]
 
 
+@pytest.mark.shows("Portkey", unchecked='`"checked": false` in `data`')
 def test_portkey_learns_that_an_answer_without_evidence_was_not_checked(post: Post) -> None:
     found = post(PORTKEY, hook(chat(), WRONG)).json()
     assert (found["verdict"], found["data"]["checked"]) == (True, False)
@@ -60,6 +64,7 @@ def answer(post: Post, call: str | None, *texts: str, **more: object) -> dict[st
     return found
 
 
+@pytest.mark.shows("LiteLLM", evidence="messages, then answers, joined by call id")
 def test_litellm_blocks_what_the_messages_of_the_same_call_do_not_support(post: Post) -> None:
     ask(post, "one", chat(RIGHT))
     assert answer(post, "one", RIGHT) == {"action": "NONE", "stream_holdback_chars": [0]}
@@ -68,6 +73,10 @@ def test_litellm_blocks_what_the_messages_of_the_same_call_do_not_support(post: 
     assert "wrong" not in found["blocked_reason"]
 
 
+@pytest.mark.shows(
+    "LiteLLM",
+    unchecked="the action `NOT_CHECKED`, which LiteLLM logs and lets pass",
+)
 @pytest.mark.parametrize("call", ["never seen", None])
 def test_litellm_learns_that_an_answer_of_an_unknown_call_was_not_checked(
     post: Post, call: str | None
@@ -85,6 +94,7 @@ def test_the_messages_of_a_call_are_those_of_its_tenant(post: Post) -> None:
     assert answer(post, "theirs", WRONG)["action"] == "NOT_CHECKED"
 
 
+@pytest.mark.shows("LiteLLM", stream="held until the end, or by sentence")
 def test_a_sentence_that_litellm_is_still_streaming_is_held(post: Post) -> None:
     ask(post, "stream", chat(RIGHT))
     sampled = {"additional_provider_specific_params": {"sampled": True}}
@@ -93,12 +103,14 @@ def test_a_sentence_that_litellm_is_still_streaming_is_held(post: Post) -> None:
     assert answer(post, "stream", f"{RIGHT} {WRONG}", **sampled)["action"] == "BLOCKED"
 
 
+@pytest.mark.shows("vLLM Semantic Router", evidence="answer, context, question")
 def test_the_semantic_router_gets_spans_in_code_points(post: Post) -> None:
     body = {"inputs": f"Ä😀. {WRONG}", "parameters": {"context": RIGHT, "question": "?"}}
     spans = post(ROUTER, body).json()["spans"]
     assert [(each["start"], each["end"], each["text"]) for each in spans] == [(10, 15, "wrong")]
 
 
+@pytest.mark.shows("vLLM Semantic Router", unchecked="`truncated_at`, or 503: an error there")
 def test_the_semantic_router_never_takes_a_partial_scan_for_clean(post: Post) -> None:
     parameters = {"context": RIGHT}
     found = post(ROUTER, {"inputs": "Это верно, и это так.", "parameters": parameters}).json()

@@ -21,6 +21,7 @@ def bedrock(answer: str, *sources: str, source: str = "OUTPUT") -> dict[str, Any
     return {"source": source, "content": [{"text": each} for each in texts]}
 
 
+@pytest.mark.shows("Azure", evidence="sources, question, text")
 def test_azure_is_told_where_an_answer_is_ungrounded_in_all_three_units(post: Post) -> None:
     reply = post(AZURE, azure("Ä😀. It is wrong.", "It is right.", reasoning=True))
     assert reply.status_code == 200
@@ -42,6 +43,10 @@ def test_azure_passes_a_grounded_answer(post: Post) -> None:
     }
 
 
+@pytest.mark.shows(
+    "Azure",
+    unchecked="an ungrounded stretch with the reason, or status 422",
+)
 def test_azure_never_passes_what_was_not_checked(post: Post) -> None:
     reply = post(AZURE, azure("Это верно. Здесь всё сказано правильно.", "It is right."))
     assert reply.json()["ungroundedDetected"] is True
@@ -68,6 +73,7 @@ def test_keys_come_as_the_clients_of_hosts_send_them(post: Post, headers: dict[s
     )
 
 
+@pytest.mark.shows("Bedrock", evidence="sources, question, content")
 def test_bedrock_intervenes_where_an_answer_is_not_grounded(post: Post) -> None:
     found = post(BEDROCK, bedrock("It is wrong.", "It is right.")).json()
     assert found["action"] == "GUARDRAIL_INTERVENED"
@@ -87,6 +93,14 @@ def test_bedrock_passes_a_grounded_answer_and_any_input(post: Post) -> None:
     assert (found["action"], found["assessments"]) == ("NONE", [])
 
 
+@pytest.mark.shows("Bedrock", unchecked="no filter in `assessments`, and `actionReason`")
+def test_bedrock_is_told_that_an_answer_was_not_checked(post: Post) -> None:
+    found = post(BEDROCK, bedrock("Это верно. Здесь всё сказано правильно.", "It is right.")).json()
+    assert (found["action"], found["assessments"]) == ("NONE", [{}])
+    assert found["actionReason"] == "Not all of the content was checked: partial"
+
+
+@pytest.mark.shows("Bedrock", unchecked="status 400 without sources")
 def test_bedrock_is_told_that_sources_are_missing(post: Post) -> None:
     reply = post(BEDROCK, bedrock("It is right."))
     assert reply.status_code == 400

@@ -1,0 +1,65 @@
+"""Writes verdicts as scores of Langfuse."""
+
+from groundwire.compat.verdict import Verdict
+from groundwire.errors import MissingExtraError
+
+try:
+    from langfuse import Langfuse, get_client
+except ImportError as error:
+    raise MissingExtraError("Scores for Langfuse", "langfuse") from error
+
+#: Names of the two scores.
+STATUS, SCORE = "groundedness", "groundedness_score"
+
+
+def record_scores(
+    verdict: Verdict,
+    *,
+    trace_id: str | None = None,
+    observation_id: str | None = None,
+    score_id: str | None = None,
+    with_reason: bool = True,
+    client: Langfuse | None = None,
+) -> None:
+    """Write a verdict as scores of an observation.
+
+    The score ``groundedness`` is a category: ``passed``, ``failed`` or ``not checked``. The score
+    ``groundedness_score`` is a number, and missing if the answer was not checked. Langfuse's client
+    sends both in the background.
+
+    Args:
+        verdict: The verdict.
+        trace_id: The trace; by default that of the current span.
+        observation_id: The observation; by default the current span, or the whole trace if a trace
+            is given.
+        score_id: The beginning of the scores' ids, so that writing them again replaces them.
+        with_reason: Whether the scores have the reason as their comment, which quotes the answer
+            and its evidence.
+        client: The client; by default that of ``langfuse.get_client``.
+
+    Raises:
+        ValueError: If no trace is given and there is no current span.
+    """
+    client = client or get_client()
+    if trace_id is None:
+        trace_id = client.get_current_trace_id()
+        observation_id = observation_id or client.get_current_observation_id()
+    if trace_id is None:
+        raise ValueError(
+            "There is no current span of Langfuse, so nothing can be scored. Call record_scores "
+            "within a span, or give trace_id."
+        )
+    comment = verdict.reason if with_reason else None
+    values: dict[str, str | float | None] = {STATUS: verdict.status, SCORE: verdict.score}
+    for name, value in values.items():
+        if value is not None:
+            client.create_score(
+                name=name,
+                value=value,
+                data_type="CATEGORICAL" if isinstance(value, str) else "NUMERIC",
+                trace_id=trace_id,
+                observation_id=observation_id,
+                score_id=f"{score_id}-{name}" if score_id else None,
+                comment=comment,
+                metadata={"outcome": str(verdict.checked.outcome)},
+            )
