@@ -190,7 +190,7 @@ def test_a_stream_takes_back_what_were_too_few() -> None:
 # What rules find.
 
 NUMBER = Conflict(0, 1, ConflictKind.NUMBER, Label.CONTRADICTED, 0.96, floor=0.05)
-ITEM = Conflict(0, 1, ConflictKind.ITEM, Label.UNSUPPORTED, 0.9, floor=0.2)
+ADDRESS = Conflict(0, 1, ConflictKind.REFERENCE, Label.UNSUPPORTED, 0.9, floor=0.2)
 
 
 def ruled(*, settled: Sequence[str] = (), **conflicts: Conflict) -> Detector:
@@ -217,9 +217,13 @@ def test_what_the_model_finds_alone_has_no_conflict() -> None:
 
 
 def test_a_span_has_the_kind_and_the_label_of_the_first_conflict_in_it() -> None:
-    detector = ruled(tall=replace(ITEM, floor=0.0), wide=NUMBER)
+    detector = ruled(tall=replace(ADDRESS, floor=0.0), wide=NUMBER)
     (span,) = detector.detect(sources=[TOWER], answer="It is red tall wide.").spans
-    assert (span.text, span.conflict, span.label) == ("red tall wide", "item", Label.UNSUPPORTED)
+    assert (span.text, span.conflict, span.label) == (
+        "red tall wide",
+        "reference",
+        Label.UNSUPPORTED,
+    )
 
 
 def test_words_that_the_model_marks_too_have_the_label_of_the_conflict() -> None:
@@ -231,7 +235,7 @@ def test_words_that_the_model_marks_too_have_the_label_of_the_conflict() -> None
 
 
 def test_a_conflict_of_which_the_model_is_too_sure_does_not_count() -> None:
-    result = ruled(tall=ITEM).detect(sources=[TOWER], answer="It is tall.")
+    result = ruled(tall=ADDRESS).detect(sources=[TOWER], answer="It is tall.")
     assert (result.spans, result.claims[0].probability) == ((), 0.1)
 
 

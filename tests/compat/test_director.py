@@ -210,7 +210,7 @@ def test_the_embedded_reader_stands_behind_its_names(
 def test_what_rules_find_counts_in_the_scores_of_the_embedded_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wrong = Conflict(0, 1, ConflictKind.WORD, Label.CONTRADICTED, 0.97)
+    wrong = Conflict(0, 1, ConflictKind.NEGATION, Label.CONTRADICTED, 0.97)
     judge = FixedJudge(doubtful={"won": 0.6}, conflicts={"chef": wrong}, settled=["won"])
     monkeypatch.setattr(Detector, "load", lambda: Detector(judge))
     guard = ProductionGuard(DirectorConfig(span_detection_enabled=True, span_model="groundwire"))

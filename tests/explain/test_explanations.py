@@ -191,14 +191,14 @@ def test_what_a_rule_found_is_never_acquitted() -> None:
     found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
     evidence = refs("On Sundays the shop is closed.")
     assert is_false_positive(span, found, evidence, ENTAILED)
-    assert not is_false_positive(replace(span, conflict="word"), found, evidence, ENTAILED)
+    assert not is_false_positive(replace(span, conflict="negation"), found, evidence, ENTAILED)
 
 
 @pytest.mark.parametrize("verdict", [ENTAILED, NEUTRAL, CONTRADICTED, None])
 @pytest.mark.parametrize("label", [Label.UNSUPPORTED, Label.CONTRADICTED])
 def test_what_a_rule_found_keeps_its_label(label: Label, verdict: Entailment | None) -> None:
     one = claim_of("It is ⟦shut⟧.", refs("It is shut."), label=label)
-    one = replace(one, spans=(replace(one.spans[0], conflict="word"),), entailment=verdict)
+    one = replace(one, spans=(replace(one.spans[0], conflict="negation"),), entailment=verdict)
     (found,) = explain(detection(one.text, [one]), sources("It is shut."))
     assert (found.label, found.is_false_positive) == (label, False)
 

@@ -1,12 +1,10 @@
-"""Who did what to whom, and whose a value is."""
+"""Who did what to whom."""
 
 import pytest
 
 from groundwire.detection.rules import ConflictKind
-from groundwire.detection.rules.relations import owners, roles
+from groundwire.detection.rules.relations import roles
 from tests.detection.rules.against import told_by
-
-RIVERS = "The Yenisei is 3,500 km long. The Lena is 4,300 km long."
 
 
 @pytest.mark.parametrize(
@@ -44,20 +42,5 @@ def test_another_voice_mutual_verbs_and_other_verbs_are_left_alone(claim: str, s
     assert told_by(roles, claim, source) == []
 
 
-def test_a_value_of_another_name_is_wrong_where_its_own_has_one() -> None:
-    claim = "The Yenisei is 4,300 km long."
-    assert told_by(owners, claim, RIVERS) == [(ConflictKind.ENTITY, "4,300 km")]
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
-        ("The Lena is 4,300 km long.", RIVERS),
-        ("The Yenisei is 4,300 km long.", "The Lena and the Yenisei are 4,300 km long."),
-        ("The Yenisei is 4,300 km long.", "The Yenisei is deep. The Lena is 4,300 km long."),
-        ("The Yenisei is 4,300 km long.", "The Yenisei is 3,500 km wide. It is 4,300 km long."),
-        ("The Yenisei has four banks.", "The Yenisei has three banks. The Lena has four banks."),
-    ],
-)
-def test_a_value_that_may_be_its_own_is_left_alone(claim: str, source: str) -> None:
-    assert told_by(owners, claim, source) == []
+def test_days_are_no_names() -> None:
+    assert told_by(roles, "Monday followed Sunday.", "Sunday followed Monday.") == []

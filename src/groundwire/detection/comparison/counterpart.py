@@ -196,13 +196,13 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
     The score is higher the more words are near both places, and most for words right beside both.
     """
-    ours, theirs = neighbours(claim, place), neighbours(line, other)
+    ours, theirs = _neighbours(claim, place), _neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
     context = claim.near(place.start, place.end)
     return likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
 
 
-def neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
+def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
     """Return the stems of the words right before and right after a place; empty for no word."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")

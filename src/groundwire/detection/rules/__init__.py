@@ -1,15 +1,13 @@
 """Rules that find plain mistakes in a claim, which a small model overlooks.
 
 A rule compares a claim with the lines of its evidence that have most in common with it. It finds
-words that the evidence replaces by other words ("Berlin" for "Paris", 42 miles for 42 km), a
-"not" in only one of claim and evidence, swapped roles, a value that belongs to another name, or a
-thing that a field denies. In doubt a rule finds nothing, because a finding raises the probability
-that the words are not supported, and nothing lowers it again.
+a value that the evidence replaces by another (42 miles for 42 km), a "not" in only one of claim
+and evidence, swapped roles, or a thing that a field denies. In doubt a rule finds nothing, because
+a finding raises the probability that the words are not supported, and nothing lowers it again.
 
-``conflict`` has the findings, ``basis`` the evidence as rules read it, ``names`` and ``clauses``
-the parts of claims and lines. ``values``, ``replaced``, ``statements``, ``relations``, ``cells``
-and ``unrelated`` have the rules, ``replies`` finds claims that a line states as a whole, and
-``find`` applies them all.
+``conflict`` has the findings, ``basis`` the evidence as rules read it, ``clauses`` the parts of
+claims and lines. ``values``, ``statements``, ``relations``, ``addresses``, ``cells`` and
+``unrelated`` have the rules, and ``find`` applies them all.
 """
 
 from groundwire.detection.rules.basis import MAX_LINES, Basis

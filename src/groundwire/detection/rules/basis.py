@@ -1,7 +1,6 @@
 """The evidence of a claim as rules read it: lines, clauses, fields and rows of tables."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from functools import cached_property
 from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word, content_of, words_of
 from groundwire.detection.rules.clauses import Clause, clauses_of
-from groundwire.text.quantities import Match, Quantity, QuantityIndex
+from groundwire.text.quantities import Quantity, QuantityIndex
 from groundwire.text.vocabulary import words
 
 _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
@@ -17,7 +16,6 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the path of a field that say where the field is in the data, not what it is about.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
-_FIGURES = re.compile(r"\d[\d.,:]*")
 #: Words that nearly every English text has, and that other languages lack.
 _ENGLISH = words("the of is are and")
 #: Characters before and after a sentence that are no part of it.
@@ -28,11 +26,9 @@ _ROOT = 4
 _MIN_ROOTED = 6
 #: The most lines that a claim is compared with.
 MAX_LINES = 8
-#: The most names, numbers or words of a claim or a line that a rule looks at. The limit bounds the
-#: time; ordinary sentences do not reach it.
+#: The most words, numbers or addresses of a claim or a line that a rule looks at. The limit bounds
+#: the time; ordinary sentences do not reach it.
 MAX_PLACES = 64
-#: Results of a comparison that mean that one text states a quantity of the other text.
-STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +79,12 @@ class Basis:
             found = self._clauses[line.text] = tuple(clauses_of(line))
         return found
 
-    def lines_with(self, words: str) -> list[ComparedText]:
-        """Return the lines that contain some words, written exactly so."""
-        return [self.text(reading) for reading in self.readings if words in reading]
-
     def has(self, word: Word) -> bool:
         """Return whether the lines have a word, or one that begins like it; true in doubt."""
         lower = word.lower
         if lower in self._lower or lower.rstrip("s") in self._lower:
             return True
         return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
-
-    def writes(self, word: str) -> bool:
-        """Return whether the lines have a word, written exactly so."""
-        return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
 
     def has_line(self, claim: str) -> bool:
         """Return whether a claim is one of the lines, word for word."""
@@ -158,19 +146,6 @@ def quantities_in(text: ComparedText) -> tuple[Quantity, ...]:
     return text.quantities[:MAX_PLACES]
 
 
-def stating(basis: Basis, claim: ComparedText, quantity: Quantity) -> list[ComparedText]:
-    """Return the lines that state a quantity of a claim and write it with the same digits."""
-    written = claim.text[quantity.start : quantity.end]
-    figures = _FIGURES.search(written)
-    lines = basis.lines_with(figures[0].rstrip(".,:") if figures else written)
-    return [line for line in lines if any(states(other, quantity) for other in quantities_in(line))]
-
-
-def states(stated: Quantity, wanted: Quantity) -> bool:
-    """Return whether two quantities are equal."""
-    return QuantityIndex.of([stated]).match(wanted) in STATED
-
-
 def overlap(
     claim: ComparedText, line: ComparedText, *, without: frozenset[str] = frozenset()
 ) -> float:
@@ -180,18 +155,6 @@ def overlap(
     """
     wanted = claim.content - without
     return len(wanted & line.content) / len(wanted) if wanted else 0.0
-
-
-def content_in(text: ComparedText, start: int, end: int) -> list[Word]:
-    """Return the content words that lie within ``[start, end)``, in reading order."""
-    first = bisect_left(text.words, start, key=lambda word: word.start)
-    last = bisect_left(text.words, end, key=lambda word: word.start)
-    return [word for word in text.words[first:last] if word.is_content and word.end <= end]
-
-
-def stems_in(text: ComparedText, start: int, end: int) -> frozenset[str]:
-    """Return the stems of the content words that lie within ``[start, end)``."""
-    return content_of(content_in(text, start, end))
 
 
 def _named(path: str) -> tuple[str, ...]:

@@ -186,11 +186,6 @@ def _clause(words: Sequence[Word], negations: Sequence[Word], *, is_open: bool) 
     )
 
 
-def is_conditional(text: str) -> bool:
-    """Return whether a text has a word such as "if", so that a part of it is conditional."""
-    return _CONDITION.search(text) is not None
-
-
 def stem_of(word: Word) -> str:
     """Return the stem of a word's base form, so that "run", "runs" and "ran" have the same stem."""
     base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)

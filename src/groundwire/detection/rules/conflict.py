@@ -13,14 +13,10 @@ class ConflictKind(StrEnum):
     NUMBER = "number"  # the evidence has another number in its place
     UNIT = "unit"  # the evidence has the same number with another unit
     DATE = "date"  # the evidence has another date, day, month or time in its place
-    NAME = "name"  # the evidence has another name in its place
-    ITEM = "item"  # an item in a list that the list of the evidence does not have
-    WORD = "word"  # the evidence has another word between the same words
     NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
-    ENTITY = "entity"  # a statement that the evidence makes about another entity
     FIELD = "field"  # a field or a cell that says otherwise
     REFERENCE = "reference"  # a web or mail address that the evidence does not have
     DIRECTION = "direction"  # "rose", where the evidence says "fell"

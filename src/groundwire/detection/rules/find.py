@@ -4,10 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
-from groundwire.detection.rules import cells, relations, replaced, statements, unrelated, values
+from groundwire.detection.rules import (
+    addresses,
+    cells,
+    relations,
+    statements,
+    unrelated,
+    values,
+)
 from groundwire.detection.rules.basis import Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind, RuleFinding
-from groundwire.detection.rules.replies import contained, replied
 from groundwire.detection.values import Label
 
 Rule = Callable[[ComparedText, Lines, Basis], Iterator[RuleFinding]]
@@ -15,18 +21,13 @@ Rule = Callable[[ComparedText, Lines, Basis], Iterator[RuleFinding]]
 RULES: tuple[Rule, ...] = (
     values.values,
     values.days,
-    replaced.names,
-    replaced.items,
-    replaced.words,
-    replaced.subjects,
     statements.negations,
     statements.opposites,
     statements.directions,
     statements.quantifiers,
     statements.ranks,
     relations.roles,
-    relations.owners,
-    replaced.addresses,
+    addresses.addresses,
     cells.fields,
     cells.entries,
     cells.cells,
@@ -35,19 +36,11 @@ RULES: tuple[Rule, ...] = (
 #: P(not supported) of the words of a finding: the share of findings, in answers held out of
 #: training, whose words people have marked as well.
 PROBABILITY = 0.6
-#: Words that the evidence merely lacks may be right. So a finding of such words counts only if the
-#: model's P(not supported) for them is at least this: the first number for values, names, items and
-#: addresses, the second for other words.
-_DOUBT, _MORE_DOUBT = 0.12, 0.15
-_FLOORS = {
-    ConflictKind.NUMBER: _DOUBT,
-    ConflictKind.DATE: _DOUBT,
-    ConflictKind.NAME: _DOUBT,
-    ConflictKind.ITEM: _DOUBT,
-    ConflictKind.WORD: _MORE_DOUBT,
-    ConflictKind.REFERENCE: _DOUBT,
-}
-_UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE, ConflictKind.UNRELATED})
+#: Values and addresses that the evidence merely lacks may be right. So a finding of such words
+#: counts only if the model's P(not supported) for them is at least this.
+_DOUBT = 0.12
+_LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
+_UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +83,9 @@ def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)
     text, best = ComparedText(claim), tuple(map(basis.text, lines))
-    settled = values.settled(text, best, basis) + replied(text, best, basis)
+    settled = values.settled(text, best, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}
     wrong = [each for each in sorted(found) if not _lies_in(each, settled)]
-    if not wrong:
-        settled += contained(text, best, basis)
     return RuleFindings(tuple(map(_conflict, wrong)), settled)
 
 
@@ -109,5 +100,5 @@ def _conflict(found: RuleFinding) -> Conflict:
         kind=found.kind,
         label=Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED,
         probability=PROBABILITY,
-        floor=0.0 if found.is_enough else _FLOORS.get(found.kind, 0.0),
+        floor=_DOUBT if found.kind in _LACKED and not found.is_enough else 0.0,
     )

@@ -1,26 +1,16 @@
-"""Rules about roles: who did what to whom, and which value belongs to whom."""
+"""The rule for swapped roles: who did what to whom, and who is older than whom."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
-from groundwire.detection.comparison.counterpart import same_kind
 from groundwire.detection.comparison.subtype import is_verb
-from groundwire.detection.comparison.words import Word, likeness
-from groundwire.detection.rules.basis import (
-    MAX_PLACES,
-    STATED,
-    Basis,
-    quantities_in,
-    states,
-    stating,
-)
+from groundwire.detection.comparison.words import Word
+from groundwire.detection.rules.basis import MAX_PLACES, Basis
 from groundwire.detection.rules.clauses import stem_of
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
-from groundwire.detection.rules.names import is_name, names_in, names_of_line, stems_of
-from groundwire.text.quantities import Quantity
-from groundwire.text.vocabulary import words
+from groundwire.text.vocabulary import CALENDAR, words
 
 #: Verbs of acts that both sides do to each other, and words that join names. Names around these
 #: words may be swapped without a change of meaning.
@@ -36,11 +26,6 @@ _SKIPPED = 3
 #: A "was" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2
 _LINES = 3
-#: Least likeness of the places of two values that count as the same place.
-_IN_PLACE = 0.4
-#: Added to the likeness if both values have the same unit.
-_SAME_UNIT = 0.1
-_PRONOUNS = words("he she it they his her its their this these")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +63,6 @@ def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
             ends = [word for word in claim.words if word.stem in act.before | act.after]
             yield RuleFinding(ends[0].start, ends[-1].end, ConflictKind.ROLES)
             return
-
-
-def owners(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find values that a claim gives to a name, while the evidence gives them to another name.
-
-    It is a finding only if the evidence gives a different value to the claim's name.
-    """
-    names = names_in(claim, basis)
-    for quantity in quantities_in(claim):
-        name = next((name for name in names if name.end <= quantity.start), None)
-        is_spelled = claim.text[quantity.start : quantity.end].isalpha()
-        if name is None or is_spelled or basis.stated.match(quantity) not in STATED:
-            continue
-        own = stems_of(claim, name)
-        stated = stating(basis, claim, quantity)
-        if not own or not stated or not all(_is_anothers(line, own, claim) for line in stated):
-            continue
-        first = claim.words[next(i for i, w in enumerate(claim.words) if w.start >= name.start)]
-        its = [line for line in basis.lines_with(first.text) if own <= line.content]
-        if any(_has_other(line, claim, quantity) for line in its):
-            yield RuleFinding(quantity.start, quantity.end, ConflictKind.ENTITY)
 
 
 def _may_act(word: Word) -> bool:
@@ -139,11 +103,17 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
     found: set[str] = set()
     for n, index in enumerate(order):
         word = words[index]
-        if is_name(word):
+        if _is_name(word):
             found.add(word.stem)
         elif found or n >= _SKIPPED or word.lower in _JOINING:
             break
     return frozenset(found)
+
+
+def _is_name(word: Word) -> bool:
+    """Return whether a word is written like a name; days and months do not count."""
+    is_day = word.lower in CALENDAR or word.lower.removesuffix("s") in CALENDAR
+    return word.text[0].isupper() and word.is_content and not is_day
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
@@ -152,22 +122,3 @@ def _is_passive(words: Sequence[Word], index: int) -> bool:
     after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
     has_be = any(word.lower in _BE for word in before)
     return after[:1] == ["by"] or (has_be and "by" in after)
-
-
-def _is_anothers(line: ComparedText, own: frozenset[str], claim: ComparedText) -> bool:
-    """Return whether a line is about another name than the claim's, and has no pronoun."""
-    if own & line.content or line.lowers & _PRONOUNS:
-        return False
-    return any(stems_of(line, name) - claim.content for name in names_of_line(line)[:1])
-
-
-def _has_other(line: ComparedText, claim: ComparedText, quantity: Quantity) -> bool:
-    """Return whether a line has another value of the same kind in the place of a claim's value."""
-    context = claim.near(quantity.start, quantity.end)
-    return any(
-        likeness(context, line.near(other.start, other.end))
-        + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
-        >= _IN_PLACE
-        for other in quantities_in(line)
-        if same_kind(quantity, claim.text, other, line.text) and not states(other, quantity)
-    )

@@ -8,13 +8,14 @@ from groundwire.detection.comparison.aligned_span import ComparedText, Held, Lin
 from groundwire.detection.comparison.counterpart import alike, same_kind
 from groundwire.detection.comparison.differences import is_rounded
 from groundwire.detection.comparison.words import likeness
-from groundwire.detection.rules.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
-_STATED = STATED | {Match.UNIT_MISSING}
+#: Results of a comparison that mean that the evidence states a quantity of the claim.
+_STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 #: Least likeness of the places of two values that count as the same place. A neighbour that both
 #: share counts 0.5.
 _IN_PLACE = 0.6

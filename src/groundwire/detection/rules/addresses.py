@@ -1,0 +1,19 @@
+"""The rule for web and mail addresses that the evidence lacks."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
+from groundwire.detection.rules.basis import MAX_PLACES, Basis
+from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
+
+_ADDRESS = re.compile(r"\bhttps?://\S{1,400}|\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
+
+
+def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
+    """Find web and mail addresses that the evidence lacks."""
+    for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
+        written = match[0].rstrip(".,;:!?)'\"")
+        if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
+            yield RuleFinding(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
