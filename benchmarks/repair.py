@@ -98,9 +98,9 @@ def words(text: str) -> Counter[object]:
 
 def cases(path: Path, rng: random.Random) -> Iterator[Case]:
     """Yield a case of each record with a conflict, in random order."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open("rt")
-    with opened as file:
-        records = [json.loads(line) for line in file]
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    records = [json.loads(line) for line in text.splitlines()]
     rng.shuffle(records)
     for record in records:
         answer = record["answer"]
@@ -155,6 +155,7 @@ def main() -> None:
                     "id": case.record["id"],
                     "kind": kind,
                     "wrong": "" if is_right else case.wrong.text[start:end],
+                    "flagged": [span.text for span in result.before.spans],
                     "edits": [[edit.old, edit.new] for edit in result.edits],
                 }
                 changes.append(changed)

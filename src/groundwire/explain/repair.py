@@ -44,9 +44,9 @@ _LESS = 1 / 3
 #: Replacements worth this much less than the best one do not count. Of the others, the best one is
 #: doubted this many times less than any other.
 _MARGIN, _TIMES = 0.3, 1.5
-#: Words are taken out, or replaced by a sentence, only if their P(not supported) is at least this:
-#: of words with less, about one in two is right.
-_WRONG = 0.7
+#: Words other than values and names are replaced or taken out only if their P(not supported) is at
+#: least this: too many of the marked words with less are right.
+_WRONG = 0.65
 #: The most changes of one claim.
 _MOST_CHANGES = 3
 
@@ -226,10 +226,15 @@ class _Mender:
         held = self.lines.held(span, claim, ComparedText(claim.text))
         if not held.span_words:
             return None
-        fitting = [each for each in replacements(held) if each.worth >= _MIN_WORTH][:_MOST_READ]
+        is_sure = _is_sure([span])
+        fitting = [
+            each
+            for each in replacements(held)
+            if each.worth >= _MIN_WORTH and (each.is_value or is_sure)
+        ][:_MOST_READ]
         if best := _only(self._passing(claim, fitting, _SURE)):
             return best
-        if not _is_sure([span]):
+        if not is_sure:
             return None
         rest = [*quotes(held), *deletions(held)]
         if span.label is not Label.CONTRADICTED or _n_clauses(held) > 1:
@@ -279,7 +284,7 @@ def _only(passing: Sequence[tuple[Replacement, Claim]]) -> tuple[Replacement, Cl
 
 
 def _is_sure(spans: Iterable[Span]) -> bool:
-    """Return whether the detector doubts spans so much that they are wrong, and not just unclear."""
+    """Return whether spans are doubted so much that they are likely wrong."""
     return all((span.probability or 0.0) >= _WRONG for span in spans)
 
 

@@ -65,6 +65,7 @@ class Replacement:
         text: The words that stand there instead; empty if words are only taken out.
         worth: How well the words fit in the place, judging by the words around it.
         place: Where the evidence has the words; ``None`` if they are from no source.
+        is_value: Whether a value or a name takes the place of another.
     """
 
     start: int
@@ -72,6 +73,7 @@ class Replacement:
     text: str
     worth: float = 0.0
     place: EvidenceRef | None = None
+    is_value: bool = False
 
     @property
     def n_chars(self) -> int:
@@ -109,7 +111,7 @@ def _filled(
         source = line.place.source_id
         place = EvidenceRef(source_id=source, start=start, end=end, text=other.text)
     worth = round(alike(claim, wrong, line, other) + bonus, 6)
-    return Replacement(wrong.start, wrong.end, text, worth, place)
+    return Replacement(wrong.start, wrong.end, text, worth, place, is_value=bonus > 0)
 
 
 def _word(text: ComparedText, start: int, end: int) -> Word:
