@@ -232,14 +232,16 @@ class _Mender:
             for each in replacements(held)
             if each.worth >= _MIN_WORTH and (each.is_value or is_sure)
         ][:_MOST_READ]
-        if best := _only(self._passing(claim, fitting, _SURE)):
+        passing = self._passing(claim, fitting, _SURE)
+        if best := _only(passing):
             return best
         if not is_sure:
             return None
         rest = [*quotes(held), *deletions(held)]
         if span.label is not Label.CONTRADICTED or _n_clauses(held) > 1:
             rest = [*deletions(held), *quotes(held)]
-        if claim.citations or any(each.text in self.before.answer for each in quotes(held)):
+        is_said = any(each.text in self.before.answer for each in quotes(held))
+        if passing or claim.citations or is_said:
             rest = deletions(held)
         return next(iter(self._passing(claim, rest, _SURER)), None)
 
