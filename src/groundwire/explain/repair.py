@@ -44,8 +44,8 @@ _LESS = 1 / 3
 #: Replacements worth this much less than the best one do not count. Of the others, the best one is
 #: doubted this many times less than any other.
 _MARGIN, _TIMES = 0.3, 1.5
-#: Words other than values and names are replaced or taken out only if their P(not supported) is at
-#: least this: too many of the marked words with less are right.
+#: Other words than values and names that the evidence lacks are replaced or taken out only if their
+#: P(not supported) is at least this: too many of the marked words with less are right.
 _WRONG = 0.65
 #: The most changes of one claim.
 _MOST_CHANGES = 3
@@ -230,7 +230,7 @@ class _Mender:
         fitting = [
             each
             for each in replacements(held)
-            if each.worth >= _MIN_WORTH and (each.is_value or is_sure)
+            if each.worth >= _MIN_WORTH and (each.is_plain or is_sure)
         ][:_MOST_READ]
         passing = self._passing(claim, fitting, _SURE)
         if best := _only(passing):

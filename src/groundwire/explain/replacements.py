@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import alike, quantity_ranges, same_kind
 from groundwire.detection.comparison.differences import is_year
-from groundwire.detection.comparison.words import Word
+from groundwire.detection.comparison.words import Word, within
 from groundwire.detection.rules.names import names_of_line
 from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Quantity, QuantityKind
@@ -65,7 +65,7 @@ class Replacement:
         text: The words that stand there instead; empty if words are only taken out.
         worth: How well the words fit in the place, judging by the words around it.
         place: Where the evidence has the words; ``None`` if they are from no source.
-        is_value: Whether a value or a name takes the place of another.
+        is_plain: Whether it replaces a value or a name with a word that the evidence lacks.
     """
 
     start: int
@@ -73,7 +73,7 @@ class Replacement:
     text: str
     worth: float = 0.0
     place: EvidenceRef | None = None
-    is_value: bool = False
+    is_plain: bool = False
 
     @property
     def n_chars(self) -> int:
@@ -91,7 +91,12 @@ def replacements(held: Held) -> list[Replacement]:
     They are a value of the same kind, another name, the words that the evidence has between the
     same two neighbours, an opposite, or the claim's own words with a "not" more or less.
     """
-    every = [*_values(held), *_days(held), *_names(held), *_phrases(held), *_turned(held)]
+    known = {word.stem for line in held.lines for word in line.words}
+    plain = [
+        replace(each, is_plain=not _stems(held.claim, each) <= known)
+        for each in (*_values(held), *_days(held), *_names(held))
+    ]
+    every = [*plain, *_phrases(held), *_turned(held)]
     found: dict[str, Replacement] = {}
     for each in sorted(every, key=lambda each: -each.worth):
         applied = each.applied(held.claim.text)
@@ -100,8 +105,16 @@ def replacements(held: Held) -> list[Replacement]:
     return list(found.values())
 
 
+def _stems(claim: ComparedText, change: Replacement) -> set[str]:
+    return {word.stem for word in within(claim.words, change.start, change.end)}
+
+
 def _filled(
-    claim: ComparedText, wrong: Word, line: ComparedText, other: Word, bonus: float
+    claim: ComparedText,
+    wrong: Word,
+    line: ComparedText,
+    other: Word,
+    bonus: float,
 ) -> Replacement:
     """Make the replacement of some words of a claim by some words of a line."""
     text = other.text[:1].upper() + other.text[1:] if wrong.start == 0 else other.text
@@ -111,7 +124,7 @@ def _filled(
         source = line.place.source_id
         place = EvidenceRef(source_id=source, start=start, end=end, text=other.text)
     worth = round(alike(claim, wrong, line, other) + bonus, 6)
-    return Replacement(wrong.start, wrong.end, text, worth, place, is_value=bonus > 0)
+    return Replacement(wrong.start, wrong.end, text, worth, place)
 
 
 def _word(text: ComparedText, start: int, end: int) -> Word:
@@ -139,12 +152,9 @@ def _values(held: Held) -> Iterator[Replacement]:
                     bonus = _SAME_KIND if is_number and not has_kind else 2 * _SAME_KIND
                     yield _filled(claim, wrong, line, other, bonus)
                 elif figures and _is_bare(members[0], others):
-                    bare = _NUMBER.search(other.text)
+                    bare = _figures(line, others)
                     if bare:
-                        at = other.start + bare.start()
-                        yield _filled(
-                            claim, figures, line, Word(at, at + len(bare[0]), bare[0]), _SAME_KIND
-                        )
+                        yield _filled(claim, figures, line, bare, _SAME_KIND)
 
 
 def _figures(claim: ComparedText, members: list[Quantity]) -> Word | None:
@@ -182,9 +192,7 @@ def _names(held: Held) -> Iterator[Replacement]:
         if wrong.start < held.end and held.start < wrong.end:
             for line in held.lines:
                 for other in names_of_line(line):
-                    stems = {
-                        word.stem for word in line.words if other.start <= word.start < other.end
-                    }
+                    stems = {word.stem for word in within(line.words, other.start, other.end)}
                     # A name that the claim has elsewhere does not correct this one.
                     if not stems <= held.rest_content:
                         yield _filled(claim, wrong, line, other, _SAME_KIND)
