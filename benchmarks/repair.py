@@ -66,16 +66,16 @@ class Case:
         if result.after is None:
             return "nothing"
         found, right, wrong = map(words, (result.answer, self.right, self.wrong.text))
-        gained, lost = right - wrong, wrong - right
+        missing, lost = (right - wrong) & (right - found), wrong - right
         if found == right:
             return "equal"
         if lost & (found - right) == lost and lost:
             return "kept"
         if not (found - right):
-            return "equivalent" if not gained - found else "removed"
+            return "removed" if missing else "equivalent"
         if any(self._is_quote(edit.new) for edit in result.edits):
             return "quoted"
-        is_equivalent = gained and not gained - found and not lost & (found - right)
+        is_equivalent = right - wrong and not missing and not lost & (found - right)
         return "equivalent" if is_equivalent else "other"
 
     def _is_quote(self, new: str) -> bool:

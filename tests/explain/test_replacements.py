@@ -35,6 +35,7 @@ def without(marked: str) -> list[str]:
             "It was built in 1887 to 1889.",
         ),
         ("He is ⟦28⟧ now.", "The 25-year-old is there now.", "He is 25 now."),
+        ("A ⟦five⟧-year-old won.", "Ann, 11, won.", "A 11-year-old won."),
         ("It costs ⟦$35⟧ a year.", "cost a year: 60", "It costs $60 a year."),
         ("It closes on ⟦Monday⟧.", "It closes on Sunday.", "It closes on Sunday."),
         ("He sang with ⟦Ann Lee⟧.", "He sang with Bo Dahl.", "He sang with Bo Dahl."),

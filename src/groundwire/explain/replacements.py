@@ -1,7 +1,7 @@
 """Finds what may stand in the place of a wrong span: words of the evidence, or nothing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,9 +24,11 @@ from groundwire.text.vocabulary import (
 _OPPOSITES = opposites_of(OPPOSITES + LOOSE_OPPOSITES)
 #: Added to the worth of words of the same kind as those they replace.
 _SAME_KIND = 0.5
+#: Words of a span that are compared with phrases of the evidence.
+_MOST_WORDS = 12
 #: Words of the evidence may be this many more than the words that they replace.
 _MORE_WORDS = 3
-#: Most words before a span, or after it, in which a "not" is put or taken out.
+#: Most characters before a span in which a "not" is put in or taken out.
 _NOT_CHARS = 25
 _AUXILIARIES = frozenset(("is", "are", "was", "were", "do", "does", "did", "has", "have", "had"))
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
@@ -65,7 +67,7 @@ class Replacement:
         text: The words that stand there instead; empty if words are only taken out.
         worth: How well the words fit in the place, judging by the words around it.
         place: Where the evidence has the words; ``None`` if they are from no source.
-        is_plain: Whether it replaces a value or a name with a word that the evidence lacks.
+        is_plain: Whether a value takes the place of one that no line has.
     """
 
     start: int
@@ -94,9 +96,9 @@ def replacements(held: Held) -> list[Replacement]:
     known = {word.stem for line in held.lines for word in line.words}
     plain = [
         replace(each, is_plain=not _stems(held.claim, each) <= known)
-        for each in (*_values(held), *_days(held), *_names(held))
+        for each in (*_values(held), *_days(held))
     ]
-    every = [*plain, *_phrases(held), *_turned(held)]
+    every = [*plain, *_names(held), *_phrases(held), *_turned(held)]
     found: dict[str, Replacement] = {}
     for each in sorted(every, key=lambda each: -each.worth):
         applied = each.applied(held.claim.text)
@@ -137,11 +139,13 @@ def _values(held: Held) -> Iterator[Replacement]:
     for start, end, members in quantity_ranges(claim):
         if not (start < held.end and held.start < end):
             continue
-        wrong, figures = _word(claim, start, end), _figures(claim, members)
+        # Of "five-year-old" only "five" changes.
+        joint = claim.text.find("-", start + 1, end) if len(members) == 1 else -1
+        wrong, figures = _word(claim, start, max(joint, 0) or end), _figures(claim, members)
         for line in held.lines:
             for other_start, other_end, others in quantity_ranges(line):
                 other = _word(line, other_start, other_end)
-                if _NUMBER.fullmatch(wrong.text) and len(others) == 1:
+                if (joint > 0 or _NUMBER.fullmatch(wrong.text)) and len(others) == 1:
                     other = _figures(line, others) or other  # "25" of "25-year-old"
                 if other.text in wrong.text:
                     continue  # "12" is no other value than "12 million" if a line has "12 lakh"
@@ -204,29 +208,33 @@ def _phrases(held: Held) -> Iterator[Replacement]:
     The end of a clause counts as a neighbour, but not on both sides.
     """
     claim, words = held.claim, held.claim.words
-    inside = [n for n, word in enumerate(words) if word in set(held.span_words)]
+    inside = [words.index(word) for word in held.span_words[:_MOST_WORDS]]
     units = {(a, b) for a in inside for b in inside if a <= b}
     # The word before the span may be wrong as well: "a" brewery, "the" corn exchange.
     units |= {(a - 1, b) for a, b in units if a and not words[a - 1].is_content}
     ours = _bounds(claim)
-    for a, b in sorted(units):
-        before, after = ours[a][0], ours[b][1]
-        if not (before or after):
-            continue
-        for line in held.lines:
-            theirs = _bounds(line)
-            begins = [n for n, (left, _) in enumerate(theirs) if left == before]
-            ends = [n for n, (_, right) in enumerate(theirs) if right == after]
-            for first in begins:
-                for last in ends:
-                    if not 0 <= last - first <= b - a + _MORE_WORDS:
-                        continue
-                    if any(theirs[n][1] == "" for n in range(first, last)):
-                        continue
-                    if line.words[first].is_content is not words[a].is_content:
-                        continue
+    for line in held.lines:
+        theirs = _bounds(line)
+        for a, b in sorted(units):
+            before, after = ours[a][0], ours[b][1]
+            if not (before or after):
+                continue
+            for first in (n for n, (left, _) in enumerate(theirs) if left == before):
+                last = _end_of_run(theirs, first, after, b - a + _MORE_WORDS)
+                if last is not None and line.words[first].is_content is words[a].is_content:
+                    wrong = _word(claim, words[a].start, words[b].end)
                     run = _word(line, line.words[first].start, line.words[last].end)
-                    yield _filled(claim, _word(claim, words[a].start, words[b].end), line, run, 0.0)
+                    yield _filled(claim, wrong, line, run, 0.0)
+
+
+def _end_of_run(bounds: Sequence[tuple[str, str]], first: int, after: str, most: int) -> int | None:
+    """Return the first word, of at most ``most`` more, that ``after`` follows in the clause."""
+    for last in range(first, min(first + most + 1, len(bounds))):
+        if bounds[last][1] == after:
+            return last
+        if bounds[last][1] == "":
+            return None
+    return None
 
 
 def _bounds(text: ComparedText) -> list[tuple[str, str]]:
