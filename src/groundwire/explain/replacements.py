@@ -8,7 +8,7 @@ from itertools import pairwise
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import alike, quantity_ranges, same_kind
 from groundwire.detection.comparison.differences import is_year
-from groundwire.detection.comparison.words import Word, within
+from groundwire.detection.comparison.words import Word, content_of, within, words_of
 from groundwire.detection.rules.names import names_of_line
 from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Quantity, QuantityKind
@@ -93,10 +93,8 @@ def replacements(held: Held) -> list[Replacement]:
     They are a value of the same kind, another name, the words that the evidence has between the
     same two neighbours, an opposite, or the claim's own words with a "not" more or less.
     """
-    known = {word.stem for line in held.lines for word in line.words}
     plain = [
-        replace(each, is_plain=not _stems(held.claim, each) <= known)
-        for each in (*_values(held), *_days(held))
+        replace(each, is_plain=_is_absent(held, each)) for each in (*_values(held), *_days(held))
     ]
     every = [*plain, *_names(held), *_phrases(held), *_turned(held)]
     found: dict[str, Replacement] = {}
@@ -107,8 +105,13 @@ def replacements(held: Held) -> list[Replacement]:
     return list(found.values())
 
 
-def _stems(claim: ComparedText, change: Replacement) -> set[str]:
-    return {word.stem for word in within(claim.words, change.start, change.end)}
+def _is_absent(held: Held, change: Replacement) -> bool:
+    """Return whether no line has the changed figures, or words if there are no figures."""
+    old = held.claim.text[change.start : change.end]
+    figures = {found for line in held.lines for found in _NUMBER.findall(line.text)}
+    if own := _NUMBER.findall(old):
+        return figures.isdisjoint(own)
+    return held.line_content.isdisjoint(content_of(words_of(old)))
 
 
 def _filled(
