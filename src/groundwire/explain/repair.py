@@ -44,8 +44,8 @@ _LESS = 1 / 3
 #: Replacements worth this much less than the best one do not count. Of the others, the best one is
 #: doubted this many times less than any other.
 _MARGIN, _TIMES = 0.3, 1.5
-#: Only values that the evidence lacks are replaced whenever they are marked. All else is changed only
-#: if its P(not supported) is at least this: too many marked words with less are right.
+#: Only values that the evidence lacks are replaced whenever they are marked. Other words need at
+#: least this P(not supported), for too many marked words with less are right.
 _WRONG = 0.65
 #: The most changes of one claim.
 _MOST_CHANGES = 3
