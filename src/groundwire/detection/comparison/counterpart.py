@@ -97,7 +97,7 @@ def _quantities(held: Held) -> list[_Candidate]:
     return [
         _Candidate(line, start, end, likeness(context, line.near(start, end)))
         for line in held.lines
-        for start, end, members in _ranges(line)
+        for start, end, members in quantity_ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
         # A value that the claim states elsewhere does not correct this one.
         and any(others.match(other) in _OTHER for other in members)
@@ -113,7 +113,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
     )
 
 
-def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
+def quantity_ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
     """Return start, end and members of each quantity of a line.
 
     A range such as "1887-1889" counts as one quantity with two members.
