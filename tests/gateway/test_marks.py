@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from groundwire.config import parse
 from groundwire.detection.values import Outcome
-from groundwire.gateway.chat.body_warning import MAX_CHARS
+from groundwire.gateway.chat.body_warning import MAX_CHARS, warning_text
 from groundwire.gateway.chat.marks import (
     beside_json,
     extension,
     outcome_headers,
     vsr_headers,
-    warning_text,
 )
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.conversation import AnswerKind

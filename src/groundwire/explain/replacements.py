@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.counterpart import alike, quantity_ranges, same_kind
+from groundwire.detection.comparison.counterpart import alike, names_in, quantity_ranges, same_kind
 from groundwire.detection.comparison.differences import is_year
 from groundwire.detection.comparison.words import Word, content_of, within, words_of
-from groundwire.detection.rules.names import names_of_line
 from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Quantity, QuantityKind
 from groundwire.text.vocabulary import (
@@ -198,7 +197,7 @@ def _names(held: Held) -> Iterator[Replacement]:
     for wrong in names:
         if wrong.start < held.end and held.start < wrong.end:
             for line in held.lines:
-                for other in names_of_line(line):
+                for other in names_in(line, with_first=True):
                     stems = {word.stem for word in within(line.words, other.start, other.end)}
                     # A name that the claim has elsewhere does not correct this one.
                     if not stems <= held.rest_content:

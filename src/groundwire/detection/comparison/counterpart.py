@@ -166,14 +166,15 @@ def _names(held: Held) -> list[_Candidate]:
     return [
         candidate
         for line in held.lines
-        for name in _names_in(line, with_first=is_first)
+        for name in names_in(line, with_first=is_first)
         # A name that the claim has elsewhere does not correct this one.
         if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
         and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
     ]
 
 
-def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
+def names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
+    """Return the names of a line, with its first word if that may be a name."""
     names = line.names
     first = line.words[:1]
     starts = {name.start for name in names}
