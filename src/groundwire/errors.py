@@ -233,7 +233,7 @@ class GateError(GroundwireError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"The gate failed on a prompt of {self.n_chars:,} characters: {self.problem}. "
+            f"The gate failed on a prompt of {self.n_chars:,} characters: {self.problem.rstrip('.')}. "
             "Check the answer to this prompt."
         )
 

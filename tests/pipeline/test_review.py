@@ -249,7 +249,7 @@ def test_a_detector_that_reads_answers_whole_judges_at_the_end() -> None:
     pipeline = Pipeline(detector, policy=POLICIES[1])
     flow = pipeline.stream(pipeline.open(asked(QUESTION, FACTS)))
     assert flow._stream is not None
-    flow._stream._reading.is_incremental = False
+    flow._stream._session.is_incremental = False
     flow.feed(f"{RIGHT} {RIGHT} It")
     review = flow.review()
     assert (review.judged_to, review.clear_to, review.checked.reason) == (0, 0, "empty")

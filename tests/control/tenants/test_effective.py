@@ -254,8 +254,8 @@ def test_where_a_tenants_detector_flags_is_told_as_it_flags(text: str, first: st
     ("policy", "said"),
     [
         ({"detector": "gone/model"}, "detector = 'gone/model' is not possible."),
-        ({"detector": "similarity", "operating_point": 0.5}, "operating_point = 0.5 is a prob"),
-        ({"similarity_threshold": 0.5}, "similarity_threshold = 0.5 is for a detector that comp"),
+        ({"detector": "similarity", "operating_point": 0.5}, "operating_point = 0.5 is a threshold of prob"),
+        ({"similarity_threshold": 0.5}, "similarity_threshold = 0.5 is a threshold of simil"),
     ],
 )
 def test_what_no_detector_can_do_is_told(policy: dict[str, Any], said: str) -> None:
