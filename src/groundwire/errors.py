@@ -233,8 +233,8 @@ class GateError(GroundwireError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"The gate failed on a prompt of {self.n_chars:,} characters: {self.problem.rstrip('.')}. "
-            "Check the answer to this prompt."
+            f"The gate failed on a prompt of {self.n_chars:,} characters: "
+            f"{self.problem.rstrip('.')}. Check the answer to this prompt."
         )
 
 
