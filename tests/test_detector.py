@@ -254,16 +254,16 @@ def test_filters_hold_for_what_rules_find() -> None:
 
 
 def test_a_doubted_part_in_which_the_model_finds_no_claim_is_an_aside() -> None:
-    remarks = ("Please stay red and happy.", "It has 3 red lifts.", "It is red.")
+    remarks = ("Please stay red and happy!", "It has 3 red lifts.", "It is red.")
     judge = FixedJudge(doubtful={"red": 0.9}, remarks=remarks)
-    answer = "Please stay red and happy. It has 3 red lifts. It is red or blue."
+    answer = "Please stay red and happy! It has 3 red lifts. It is red or blue."
     with Detector(judge).stream(sources=[TOWER]) as stream:
         for character in answer:
             stream.feed(character)
         detection = stream.finish()
     assert detection == Detector(judge).detect(sources=[TOWER], answer=answer)
     assert [(aside.text, aside.kind) for aside in detection.asides] == [
-        ("Please stay red and happy.", AsideKind.REMARK)
+        ("Please stay red and happy!", AsideKind.REMARK)
     ]
     # A number makes a claim of any text, and the last text is no remark.
     assert [(span.start, span.text) for span in detection.spans] == [(36, "red"), (53, "red")]
@@ -271,7 +271,7 @@ def test_a_doubted_part_in_which_the_model_finds_no_claim_is_an_aside() -> None:
 
 def test_a_conflict_with_the_evidence_is_no_remark() -> None:
     conflict = Conflict(0, 1, ConflictKind.NEGATION, Label.CONTRADICTED, 0.6)
-    text = "Please stay red and happy."
+    text = "Please stay red and happy!"
     judge = FixedJudge(doubtful={}, conflicts={"red": conflict}, remarks=(text,))
     assert found(Detector(judge).detect(sources=[TOWER], answer=text)) == ["red"]
 

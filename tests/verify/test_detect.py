@@ -238,9 +238,11 @@ class Discerning(ScriptedVerifier):
 
 def test_what_the_verifier_finds_no_claim_in_is_an_aside() -> None:
     judge = Discerning(with_evidence(0.97, 0.05))
-    answer = "No worries, that happens. The sky is blue [S0]. Good luck with the 3 tests!"
+    answer = "No worries, you are not alone. The sky is blue [S0]. Good luck with the 3 tests!"
     report = detect_hallucination(answer, SPANS, verifier=judge).to_dict()
-    assert report["summary"]["asides"] == [{"kind": "remark", "text": "No worries, that happens."}]
+    assert report["summary"]["asides"] == [
+        {"kind": "remark", "text": "No worries, you are not alone."}
+    ]
     # A text with a number is a claim, whatever the verifier finds.
     texts = [detail["claim"] for detail in report["details"]]
     assert texts == ["The sky is blue.", "Good luck with the 3 tests!"]
@@ -248,7 +250,7 @@ def test_what_the_verifier_finds_no_claim_in_is_an_aside() -> None:
 
 def test_an_answer_of_remarks_alone_is_not_verified() -> None:
     judge = Discerning(with_evidence(0.97, 0.05))
-    report = detect_hallucination("No worries, that happens.", SPANS, verifier=judge)
+    report = detect_hallucination("No worries, you are not alone.", SPANS, verifier=judge)
     assert report.error_type == "no_claims"
 
 

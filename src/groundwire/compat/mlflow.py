@@ -64,13 +64,16 @@ class Groundedness(Scorer):
 
 
 def _value(data: object, field: str) -> Any:  # noqa: ANN401
-    key = key_of(data, field) if isinstance(data, dict) else None
-    return None if key is None else data[key]
+    if not isinstance(data, dict) or (key := key_of(data, field)) is None:
+        return None
+    return data[key]
 
 
 def _returned(trace: Trace | None) -> Iterator[Any]:
     """Yield what retrievers and tools returned in a trace."""
-    for span_type in (SpanType.RETRIEVER, SpanType.TOOL) if trace else ():
+    if trace is None:
+        return
+    for span_type in (SpanType.RETRIEVER, SpanType.TOOL):
         for span in trace.search_spans(span_type=span_type):
             found = span.outputs
             for each in found if isinstance(found, list) else [found]:

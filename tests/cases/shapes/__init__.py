@@ -2,7 +2,7 @@
 
 ``answers.toml`` has right ones: ``«...»`` marks what claims nothing. In ``hostile.toml`` it marks
 wrong facts that stand where usually nothing is claimed. Each has a twin by another author, who had
-not seen how asides are found.
+not seen how asides are found. ``by_a_third_hand.toml`` was counted before anybody read it.
 """
 
 import re

@@ -254,7 +254,10 @@ def test_where_a_tenants_detector_flags_is_told_as_it_flags(text: str, first: st
     ("policy", "said"),
     [
         ({"detector": "gone/model"}, "detector = 'gone/model' is not possible."),
-        ({"detector": "similarity", "operating_point": 0.5}, "operating_point = 0.5 is a threshold of prob"),
+        (
+            {"detector": "similarity", "operating_point": 0.5},
+            "operating_point = 0.5 is a thresh",
+        ),
         ({"similarity_threshold": 0.5}, "similarity_threshold = 0.5 is a threshold of simil"),
     ],
 )

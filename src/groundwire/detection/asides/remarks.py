@@ -7,30 +7,40 @@ project!". It does not see whether a name or a number is new, so those count as 
 import re
 
 from groundwire.detection.asides.known_words import WORD, KnownWords, is_plain
+from groundwire.detection.asides.shape import MARKS
 from groundwire.text.quantities import quantities
-from groundwire.text.vocabulary import FUNCTION_WORDS
+from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: The least number of words, unless the text ends like a remark. A shorter text may be the whole
-#: answer to a question: "Sydney", "Not reimbursed".
-_MIN_WORDS = 3
+#: Words of the two who talk. A sentence without them that ends with a full stop, and a text without
+#: an end, may be an item of a list: "The red lamp".
+_TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
+#: The end of a sentence, with a smiley or other signs after it.
+_END = re.compile(r"[^\w\s]\W*$")
 _STARTS = re.compile(r"(?:^|[.!?:\n])[\W_]*$")
 
 
 def may_be_remark(text: str, known: KnownWords) -> bool:
-    """Return whether a text has no number, code or address, and no name that is new.
+    """Return whether a text ends like a remark, and has no number, code, address or new name.
+
+    A question may have numbers.
 
     Args:
         text: A part of an answer, without citations.
         known: The words of the sources and of the question.
     """
-    words = list(WORD.finditer(text))
-    if len(words) < _MIN_WORDS and not text.rstrip(" *_").endswith(("!", ":")):
+    found = list(WORD.finditer(text))
+    end = _END.search(text)
+    asks = end is not None and "?" in end[0]
+    talks = any(word[0].casefold().replace("’", "'") in _TALKERS for word in found)
+    if end is None or (end[0].strip(MARKS + ")") in (".", "") and not talks):
         return False
-    if _CODE.search(text) or any(map(str.isdigit, text)) or quantities(text):
+    if not asks and (any(map(str.isdigit, text)) or quantities(text)):
+        return False
+    if _CODE.search(text):
         return False
     return all(
-        _is_usual(word[0], known) for word in words if not _STARTS.search(text[: word.start()])
+        _is_usual(word[0], known) for word in found if not _STARTS.search(text[: word.start()])
     )
 
 
