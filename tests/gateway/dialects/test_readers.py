@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.gateway.chat.blocks import HeldBlocks
 from groundwire.gateway.chat.dialect import Dialect
+from groundwire.gateway.chat.hold_buffer import HeldAnswer
 from groundwire.gateway.chat.reading import ChunkReader, misfit
 from groundwire.gateway.dialects.completions import Completions
 from groundwire.gateway.dialects.messages import Messages
@@ -47,7 +49,8 @@ def left(dialect: Dialect, raw: Sequence[bytes], upto: int, *, passes: bool) -> 
         if is_done:
             break
     if passes:
-        for each in list(held.answers.values()):
+        answers: list[HeldAnswer | HeldBlocks] = [*held.answers.values()]
+        for each in answers:
             out += [*each.settle(held.head), *each.finish(held.head)]
         return b"".join([*out, *held.tail(is_done=is_done)])
     problem = refused(RefusalCode.STREAM_ERROR)
