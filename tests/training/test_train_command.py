@@ -213,7 +213,7 @@ def test_weights_of_something_else_are_refused(own: Path, tmp_path: Path) -> Non
     result = invoke("train", "reader", "--data", own, "--out", tmp_path / "run", "--start", wrong)
     assert result.exit_code == 2
     assert "Training cannot start from" in result.stderr
-    assert "--start takes weights of a reader" in result.stderr
+    assert "such as the reader.safetensors of a run" in result.stderr
 
 
 def test_ctrl_c_says_how_to_go_on(
