@@ -45,10 +45,10 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterator[Plane]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A gateway that has answered, with an account of each role."""
     folder = tmp_path_factory.mktemp("console")
-    with plane(folder, "audit: {text: full, sample: 1}", detector=detector) as started:
+    with plane(folder, "audit: {text: full, sample: 1}", detector=Detector.load()) as started:
         url = started.control.store.url.render_as_string(hide_password=False)
         with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
             aside.submit(asyncio.run, people(url)).result()
