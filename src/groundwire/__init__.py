@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from groundwire.detector import Detector
     from groundwire.errors import GroundwireError
-    from groundwire.explain.repair import Edit, Repair, repair
     from groundwire.pipeline import Pipeline
     from groundwire.policy.gate import Gate
     from groundwire.stream import Stream
@@ -39,7 +38,6 @@ __all__ = [
     "Coverage",
     "Detection",
     "Detector",
-    "Edit",
     "EvidenceRef",
     "Example",
     "Gate",
@@ -48,29 +46,24 @@ __all__ = [
     "Outcome",
     "Pipeline",
     "Reason",
-    "Repair",
     "Source",
     "Span",
     "Stream",
     "audit_trace_budget",
     "detect_hallucination",
-    "repair",
     "wrap",
 ]
 
 _HOMES = {
     "Detector": "detector",
-    "Edit": "explain.repair",
     "Example": "detection.example",
     "Gate": "policy.gate",
     "GroundwireError": "errors",
     "Pipeline": "pipeline",
-    "Repair": "explain.repair",
     "Source": "detection.example",
     "Stream": "stream",
     "audit_trace_budget": "verify.detect",
     "detect_hallucination": "verify.detect",
-    "repair": "explain.repair",
     "wrap": "compat.clients",
 }
 

@@ -106,7 +106,6 @@ def check(
     single: AnswerOptions = group(AnswerOptions),
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
-    repairs: bool = option("--repair"),
     color: ColorChoice = COLOR,
     choice: DetectorChoice = group(DetectorOptions),
     conversation: Path | None = option("--conversation", type=TEXT_FILE),
@@ -125,8 +124,6 @@ def check(
     Args:
         as_json: Print the result as JSON.
         html: Also write the result as a page of its own.
-        repairs: Repair the answer by words of the sources, and show the changes and the repaired
-            answer. Nothing is changed unless the repaired answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is {"request":
             ..., "response": ...} in JSON, as an OpenAI-compatible service has them, or a
             request whose last message is the answer.
@@ -150,13 +147,13 @@ def check(
         groundwire check --batch answers.csv --column answer=reply --column sources=docs
 
     Exit status:
-        0  grounded, or no check was needed; with --repair also if the repaired answer is grounded
+        0  grounded, or no check was needed
         1  hallucinated, partial (something was not read) or unverified (no source)
         2  the check failed or had no answer, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
     of_batch = ("columns", "output", "resume", "force")
-    of_answer = (*names_of(AnswerOptions), "html", "repairs")
+    of_answer = (*names_of(AnswerOptions), "html")
     if conversation is not None:
         # The file has a question, sources and an answer of its own.
         others = ("batch", *of_batch, *of_answer)
@@ -186,27 +183,13 @@ def check(
     from groundwire import render
 
     example = single.example()
-    repaired = None
     with waiting(sum(len(source.text) for source in example.sources)):
-        detector = setup.load(choice)
-        detection = detector.detect(
+        detection = setup.load(choice).detect(
             sources=example.sources, question=example.question, answer=example.answer
         )
-        if repairs:
-            from groundwire.explain.repair import repair_detected
-
-            repaired = repair_detected(detector, example, detection)
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")
-    if repaired is not None:
-        show(
-            repaired.to_dict(),
-            lambda colored: render.repair_to_terminal(repaired, color=colored),
-            as_json=as_json,
-            color=color,
-        )
-        ctx.exit(exit_status([(repaired.after or detection).outcome]))
     show(
         detection.to_dict(),
         lambda colored: render.to_terminal(detection, color=colored),

@@ -13,7 +13,7 @@ from groundwire.render.descriptions import (
     percent,
 )
 from groundwire.render.page import to_html
-from groundwire.render.terminal import repair_to_terminal, to_terminal, to_text
+from groundwire.render.terminal import to_terminal, to_text
 from groundwire.text.quotes import QUOTE_CHARS, excerpt
 from groundwire.text.screen import visible
 
@@ -25,7 +25,6 @@ __all__ = [
     "excerpt",
     "explain_outcome",
     "percent",
-    "repair_to_terminal",
     "to_html",
     "to_terminal",
     "to_text",

@@ -97,7 +97,7 @@ def _quantities(held: Held) -> list[_Candidate]:
     return [
         _Candidate(line, start, end, likeness(context, line.near(start, end)))
         for line in held.lines
-        for start, end, members in quantity_ranges(line)
+        for start, end, members in _ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
         # A value that the claim states elsewhere does not correct this one.
         and any(others.match(other) in _OTHER for other in members)
@@ -113,7 +113,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
     )
 
 
-def quantity_ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
+def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
     """Return start, end and members of each quantity of a line.
 
     A range such as "1887-1889" counts as one quantity with two members.
@@ -166,15 +166,14 @@ def _names(held: Held) -> list[_Candidate]:
     return [
         candidate
         for line in held.lines
-        for name in names_in(line, with_first=is_first)
+        for name in _names_in(line, with_first=is_first)
         # A name that the claim has elsewhere does not correct this one.
         if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
         and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
     ]
 
 
-def names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    """Return the names of a line, with its first word if that may be a name."""
+def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
     names = line.names
     first = line.words[:1]
     starts = {name.start for name in names}
