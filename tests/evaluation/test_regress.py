@@ -185,8 +185,8 @@ def test_what_nobody_checked_in_full_does_not_pass_for_grounded(
     for allowed, is_passed in ((0.4, True), (0.39, False)):
         check, _ = compare(path, None, limits(rate=allowed)).checks
         assert (check.is_passed, check.now, check.note) == (is_passed, 0.25, note)
-        assert check.told.startswith("2 of 8 answers are hallucinated (25.0 %)")
-        assert check.told.endswith(note)
+        assert check.sentence.startswith("2 of 8 answers are hallucinated (25.0 %)")
+        assert check.sentence.endswith(note)
 
 
 def test_answers_without_a_source_have_no_rate(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_no_more_answers_may_be_unchecked_than_before(tmp_path: Path) -> None:
     ).checks
     assert (failed.name, failed.is_passed) == ("failed rows", True)
     assert (unchecked.name, unchecked.is_passed) == ("unchecked answers", False)
-    assert unchecked.told == "2 answers were not checked at all, and 1 are allowed"
+    assert unchecked.sentence == "2 answers were not checked at all, and 1 are allowed"
 
 
 def test_an_answer_that_is_not_checked_any_more_is_newly_wrong(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def regress(
         annotate([str(error)])
         raise
     show(found.to_dict(), lambda _: to_text(found), as_json=as_json)
-    annotate(check.told for check in found.checks if not check.is_passed)
+    annotate(check.sentence for check in found.checks if not check.is_passed)
     ctx.exit(ExitStatus.PASSED if found.is_passed else ExitStatus.FLAGGED)
 
 
@@ -96,7 +96,7 @@ def to_text(found: "Regression") -> str:
     rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
     rows += [_row(check) for check in found.checks]
     lines = [*aligned(rows, left=(0, len(rows[0]) - 1))]
-    notes = (check.note if check.is_passed else check.told for check in found.checks)
+    notes = (check.note if check.is_passed else check.sentence for check in found.checks)
     lines += ["", *filter(None, notes)]
     if found.n_newly_wrong:
         ids = ", ".join(map(one_line, found.newly_wrong))

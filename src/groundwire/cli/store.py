@@ -44,9 +44,9 @@ def migrate(
 
     address = address_of(config)
     before = asyncio.run(make_ready(address, timeout_s=config.store.timeout_s))
-    told = "it was so before" if before == HEAD else f"it was {before or 'empty'}"
+    state = "it was so before" if before == HEAD else f"it was {before or 'empty'}"
     show(
         {"store": address.shown, "before": before, "revision": HEAD},
-        lambda _: f"{address.shown} is at revision {HEAD}; {told}.",
+        lambda _: f"{address.shown} is at revision {HEAD}; {state}.",
         as_json=as_json,
     )

@@ -65,11 +65,11 @@ def tune(
         seed=seed,
         rows=read.rows,
     )
-    told = {
-        "told": [promise(found, each) for each in found.groups],
+    promises = {
+        "promises": [promise(found, each) for each in found.groups],
         "proviso": None if found.target.value is None else BEFOREHAND,
         "configuration": to_yaml(found),
     }
-    show(found.to_dict() | told, lambda _: to_text(found), as_json=as_json)
+    show(found.to_dict() | promises, lambda _: to_text(found), as_json=as_json)
     is_right = found.is_held and found.rows.is_complete
     ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)

@@ -47,7 +47,7 @@ WITHOUT = (
 )
 
 
-def told(scores: Mapping[str, Any]) -> Iterator[str]:
+def counts_without_verdict(scores: Mapping[str, Any]) -> Iterator[str]:
     """Yield a phrase for each reason why rows have no verdict; nothing if all rows have one.
 
     Args:

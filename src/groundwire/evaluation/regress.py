@@ -64,7 +64,7 @@ class RegressionCheck(JsonRecord):
             the per cent of answers that may be hallucinated, for a count its highest value.
         ci95: 95 % interval of ``worse``, from paired resamples of contexts; ``None`` unless the
             baseline is a file of results.
-        told: The result of the check as a sentence.
+        sentence: The result of the check as a sentence.
         note: A warning about answers that were not fully checked, or empty.
     """
 
@@ -75,7 +75,7 @@ class RegressionCheck(JsonRecord):
     worse: float | None
     allowed: float
     ci95: tuple[float | None, float | None] | None = None
-    told: str
+    sentence: str
     note: str = ""
 
 
@@ -294,7 +294,7 @@ def _drop(
         ends = (defined(found[0]), defined(found[1]))
     is_passed = worse <= allowed + _SLACK
     how = "worse" if worse > 0 else "better"
-    told = (
+    sentence = (
         f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
         f"and {allowed:g} worse are allowed"
     )
@@ -306,7 +306,7 @@ def _drop(
         worse=worse,
         allowed=allowed,
         ci95=ends,
-        told=told,
+        sentence=sentence,
     )
 
 
@@ -334,7 +334,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
         if n_unread
         else ""
     )
-    told = (
+    sentence = (
         f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
         f"{100 * allowed:g} % are allowed"
     )
@@ -345,7 +345,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
         now=n_flagged / n,
         worse=None,
         allowed=100 * allowed,
-        told="; ".join(filter(None, (told, note))),
+        sentence="; ".join(filter(None, (sentence, note))),
         note=note,
     )
 
@@ -370,7 +370,7 @@ def _not_more(
             now=n,
             worse=n - allowed,
             allowed=allowed,
-            told=f"{n:,} {what}, and {allowed:,} are allowed",
+            sentence=f"{n:,} {what}, and {allowed:,} are allowed",
         )
 
 

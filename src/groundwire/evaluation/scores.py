@@ -133,10 +133,10 @@ def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
-    return told({name: each.interval() for name, each in found.items()})
+    return intervals_as_json({name: each.interval() for name, each in found.items()})
 
 
-def told(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
+def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
     """Return as JSON data the ends of intervals, and in how many resamples scores are undefined."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},

@@ -23,7 +23,7 @@ DEFAULT_MODEL = "gpt-4o-mini"
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
 #: Settings that the calling program chooses: an invalid value raises an error. The other settings
-#: may be chosen by agents, so an invalid value is told in the report instead.
+#: may be chosen by agents, so an invalid value is reported instead.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 

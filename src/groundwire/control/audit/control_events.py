@@ -139,11 +139,11 @@ class ControlEvents:
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Return the event of an export of records."""
-        told = {
+        filters_used = {
             name: value if name in _MOMENTS else self._text(value)
             for name, value in filters.items()
         }
-        return self._event(EventType.RECORDS_EXPORTED, None, {"filters": told})
+        return self._event(EventType.RECORDS_EXPORTED, None, {"filters": filters_used})
 
     def _key(self, key: KeyRecord) -> dict[str, Any]:
         role = None if key.role is None else str(key.role)

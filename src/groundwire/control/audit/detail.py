@@ -172,8 +172,8 @@ class _Detail:
         return self._read(evidence.text), 0, len(evidence.text)
 
     def _request(self, context: RequestContext) -> dict[str, Any]:
-        told, question = context.to_dict(), context.conversation.question
-        name, decision = self._quotes.name, told["decision"]
+        data, question = context.to_dict(), context.conversation.question
+        name, decision = self._quotes.name, data["decision"]
         return {
             "question": None if question is None else self._quotes.text(question),
             "decision": {
@@ -181,7 +181,7 @@ class _Detail:
                 "because": [name(each) for each in decision["because"][:MAX_ROWS]],
                 "unsettled": [name(each["name"]) for each in decision["unsettled"][:MAX_ROWS]],
             },
-            **{key: told[key] for key in _REQUEST},
+            **{key: data[key] for key in _REQUEST},
         }
 
     def _source(self, offered: OfferedSource) -> dict[str, Any]:

@@ -115,12 +115,12 @@ def response_events(
 def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
     """Build the last event of a stream whose text was held back."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
-    told = {name: each for name, each in asdict(summary).items() if each or name not in optional}
+    counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
     return AuditEvent(
         type=EventType.STREAMING_ENFORCEMENT_SUMMARY,
         tenant=tenant,
         trace_id=trace_id,
-        payload={"workspace_id": tenant, **STREAMED, **told},
+        payload={"workspace_id": tenant, **STREAMED, **counts},
     )
 
 

@@ -135,7 +135,7 @@ _POSTGRESQL = _by_code(
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def as_store_errors() -> Iterator[None]:
     """Turn errors of the database in the block into errors of the store.
 
     Other errors stay as they are.

@@ -15,7 +15,7 @@ from groundwire.control.store import sqlite, tables
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.errors import StoreUnusableError, StoreVersionError
-from groundwire.control.store.faults import told
+from groundwire.control.store.faults import as_store_errors
 
 #: The revision that this version of Groundwire works with.
 HEAD = "0007"
@@ -39,7 +39,7 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
     Raises:
         StoreError: If the database cannot be used or brought up to date.
     """
-    with told():
+    with as_store_errors():
         if address.path is not None:
             await asyncio.to_thread(sqlite.prepare, address.path)
         return await migrate(address, timeout_s=timeout_s)
@@ -111,7 +111,7 @@ async def connected(
     """
     engine = Engine.migrating(address, timeout_s=timeout_s)
     try:
-        with told():
+        with as_store_errors():
             async with engine.connection() as connection:
                 yield connection
     finally:

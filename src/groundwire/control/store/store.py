@@ -19,7 +19,7 @@ from groundwire.control.store.errors import (
     StoreUnavailableError,
     StoreUnusableError,
 )
-from groundwire.control.store.faults import told
+from groundwire.control.store.faults import as_store_errors
 from groundwire.control.store.migrate import make_ready, require_current
 
 #: The file of the database if none is configured, in the data folder of the gateway.
@@ -141,7 +141,7 @@ class Store:
         Raises:
             StoreError: If the database fails.
         """
-        with told():
+        with as_store_errors():
             async with self._ready().connection() as connection:
                 if self.is_sqlite:
                     await connection.execute(text("BEGIN"))
@@ -162,7 +162,7 @@ class Store:
         Raises:
             StoreError: If the database fails.
         """
-        with told():
+        with as_store_errors():
             if not self.is_sqlite:
                 async with self._ready().connection() as connection:
                     yield connection

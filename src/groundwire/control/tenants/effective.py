@@ -92,9 +92,9 @@ def _judging(
         name = known.choose(own).detector
         check(own)
     except ConfigError as error:
-        told = f"{error} Answers of this tenant cannot be checked."
-        said = found["detector"].warning
-        warning = told if said is None else f"{said} {told}"
+        problem = f"{error} Answers of this tenant cannot be checked."
+        before = found["detector"].warning
+        warning = problem if before is None else f"{before} {problem}"
         return {**found, "detector": replace(found["detector"], warning=warning)}
     is_first, changed = name == known.first, dict[str, Any]()
     beside = known.point_beside(name, config.similarity.threshold)

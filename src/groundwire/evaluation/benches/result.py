@@ -11,7 +11,7 @@ from groundwire.evaluation.benches.registry import Bench
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.no_verdict import told
+from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.results_file import read_judged
 
 #: Name of a metric → score; ``None`` if the metric does not apply.
@@ -141,7 +141,7 @@ def _differences(
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
     if check.counts == "unknown":
         yield "nobody here knows how many answers there should be"
-    yield from told(evaluation.to_dict())
+    yield from counts_without_verdict(evaluation.to_dict())
 
 
 def _scores(bench: Bench, answers: Columns) -> Scores:

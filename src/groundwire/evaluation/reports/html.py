@@ -6,7 +6,7 @@ from typing import Any
 
 from groundwire.detection.values import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
-from groundwire.evaluation.no_verdict import told
+from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
 from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
@@ -44,7 +44,7 @@ def to_html(summary: Summary) -> str:
         reliability=of_bins(scores["calibration"]["bins"]) if scores["calibration"] else None,
         at=at,
         tables=tables,
-        without="; ".join(told(scores)),
+        without="; ".join(counts_without_verdict(scores)),
         marks=[
             (mark, MARK_MEANINGS[mark])
             for mark in Mark
@@ -74,7 +74,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
             yield name, name.capitalize()
     if scores["n_answers"]:
         yield "coverage", "Coverage and time"
-    if any(told(scores)):
+    if any(counts_without_verdict(scores)):
         yield "failed", "Rows without a verdict"
     yield "examples", "Examples"
 
@@ -84,7 +84,7 @@ def sentence(summary: Summary) -> str:
     scores = summary.scores
     if not scores["example"]:
         flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))
-        without = "".join(f"; {each}" for each in told(scores))
+        without = "".join(f"; {each}" for each in counts_without_verdict(scores))
         return (
             f"Of {scores['n']:,} rows none could be scored, for want of labels: "
             f"{flagged:,} flagged, {passed:,} not flagged{without}."
@@ -94,7 +94,7 @@ def sentence(summary: Summary) -> str:
         max(scores["n_scored"] - scores["n_hallucinated"], 0),
     )
     counts = _counts(scores)
-    without = "; ".join(told(scores)) or "each was checked"
+    without = "; ".join(counts_without_verdict(scores)) or "each was checked"
     return (
         f"{counts[RowKind.TRUE_POSITIVE]:,} of {n_hallucinated:,} hallucinated answers were "
         f"flagged, and {counts[RowKind.FALSE_POSITIVE]:,} of {n_clean:,} others. "

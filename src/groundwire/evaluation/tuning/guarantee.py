@@ -224,8 +224,8 @@ def _test(
             break
         if answers_lost[i] <= rate + _SLACK:
             passed = i
-    told = passed if passed is not None else int(order[0]) if len(order) else None
-    n, n_losses = (0, 0) if told is None else (int(trials[told]), int(losses[told]))
+    reported = passed if passed is not None else int(order[0]) if len(order) else None
+    n, n_losses = (0, 0) if reported is None else (int(trials[reported]), int(losses[reported]))
     bound = upper_bound(int(losses[order[0]]), int(trials[order[0]]), alpha) if n else None
     if bound is not None:
         bound = max(bound, float(answers_lost[order[0]]))
@@ -235,7 +235,7 @@ def _test(
         n=n,
         n_losses=n_losses,
         n_available=int(trials.max(initial=0)),
-        answers_lost=float("nan") if told is None else float(answers_lost[told]),
+        answers_lost=float("nan") if reported is None else float(answers_lost[reported]),
         best=bound if bound is None or target.aim is Aim.FPR else 1 - bound,
     )
 

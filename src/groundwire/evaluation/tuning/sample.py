@@ -207,14 +207,14 @@ def _is_judged(row: JudgedRow) -> bool:
 
 def _nothing(rows: RowCounts) -> str:
     n, n_failed, n_unlabelled = (f"{n:,}" for n in (rows.n, rows.n_failed, rows.n_unlabelled))
-    told = (
+    reason = (
         f"There is nothing to choose a threshold by: of {n} {'row' if rows.n == 1 else 'rows'}, "
         f"{n_failed} failed and {n_unlabelled} have neither spans nor a label."
     )
     if not rows.failures:
-        return f"{told} Give labelled answers."
+        return f"{reason} Give labelled answers."
     first = rows.failures[0]
-    return f"{told} The first that failed is row {first['row']:,}: {first['message']}"
+    return f"{reason} The first that failed is row {first['row']:,}: {first['message']}"
 
 
 def _worst(detection: Mapping[str, Any], score: Score) -> float:

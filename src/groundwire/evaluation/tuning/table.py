@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil, floor
 
 from groundwire.evaluation.intervals import ScoreInterval
-from groundwire.evaluation.no_verdict import RowCounts, told
+from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES, defined
 from groundwire.evaluation.table import aligned, failures_to_text, percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS
@@ -23,7 +23,7 @@ BEFOREHAND = (
 
 def to_text(tuning: Tuning) -> str:
     """Describe tuned thresholds: a table of scores, the guarantees, and configuration lines."""
-    cost, snippet = tuning.groups[0].told, to_yaml(tuning).rstrip()
+    cost, snippet = tuning.groups[0].reported, to_yaml(tuning).rstrip()
     text = render_text(
         "tuning.txt",
         tuning=tuning,
@@ -56,7 +56,7 @@ def _table(tuning: Tuning) -> str:
 def _row(tuned: Tuned) -> tuple[str, ...]:
     numbers = (f"{tuned.counts.n:,}", f"{tuned.n_contexts:,}", f"{tuned.counts.n_hallucinated:,}")
     name = one_line(tuned.group) or "(none)"
-    cost = tuned.told
+    cost = tuned.reported
     if tuned.threshold is None or cost is None:
         return (name, *numbers, *["-"] * 6)
     return (
@@ -72,7 +72,7 @@ def _rows(rows: RowCounts) -> Iterator[str]:
     """Yield lines about the rows without a label or a verdict."""
     if n := rows.n_unlabelled:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
-    yield from told(rows.to_dict())
+    yield from counts_without_verdict(rows.to_dict())
     yield from failures_to_text(rows.to_dict())
 
 

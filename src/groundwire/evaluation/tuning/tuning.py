@@ -12,7 +12,7 @@ from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.no_verdict import RowCounts
-from groundwire.evaluation.scores import PREVALENCES, defined, told
+from groundwire.evaluation.scores import PREVALENCES, defined, intervals_as_json
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
@@ -58,7 +58,7 @@ class FlaggedCost:
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
             **{name: defined(each.value) for name, each in self.scores.items()},
-            **told(self.scores),
+            **intervals_as_json(self.scores),
             "prevalence": [
                 {"prevalence": share, "precision": defined(counts.precision_at(share))}
                 for share in PREVALENCES
@@ -98,7 +98,7 @@ class Tuned:
     curve: Sequence[dict[str, float | None]]
 
     @property
-    def told(self) -> FlaggedCost | None:
+    def reported(self) -> FlaggedCost | None:
         """The scores to report: ``crossed`` for ``f1``, ``cost`` for other targets."""
         return None if self.threshold is None else self.crossed or self.cost
 

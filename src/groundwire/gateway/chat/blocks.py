@@ -174,7 +174,7 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
     return block_event(data, Leaves.LATE, n_unread=1)
 
 
-class Told:
+class TextSoFar:
     """Joins a text that the upstream sends in pieces, and then once more as a whole."""
 
     def __init__(self) -> None:

@@ -138,15 +138,15 @@ class Exchange:
     async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
         """Return the response; if the client asks, its headers name the places of the evidence."""
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
-        told = evidence_headers(context.conversation) if is_asked else []
+        headers = evidence_headers(context.conversation) if is_asked else []
         answer = self._check if context.path in DUE else self._pass
         try:
             response = await answer(context, sending)
         except Problem as problem:
-            problem.headers |= dict(told)
+            problem.headers |= dict(headers)
             raise
         response.raw_headers += [
-            (name.encode("latin-1"), value.encode("latin-1")) for name, value in told
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers
         ]
         return response
 

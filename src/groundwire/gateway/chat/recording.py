@@ -126,8 +126,8 @@ class Recorder:
         """Record a streamed response."""
         events = self._events(context, report.answers, "stream", **STREAMED)
         if report.summary is not None:
-            told = summary_event(report.summary, tenant=context.tenant, trace_id=self._trace_id)
-            events = (*events, told)
+            summary = summary_event(report.summary, tenant=context.tenant, trace_id=self._trace_id)
+            events = (*events, summary)
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
             await self._services.audit.write(*events)  # no response is waiting for these records

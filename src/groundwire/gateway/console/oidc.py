@@ -266,7 +266,7 @@ async def _fetch(
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
-    """Return a URL that the provider has told; it must be safe to send secrets there."""
+    """Return a URL that the provider has given; it must be safe to send secrets there."""
     url = about.get(name)
     if not isinstance(url, str) or not is_encrypted(url, plain_host=None):
         raise _unavailable(f"its {name} is no URL with https://")

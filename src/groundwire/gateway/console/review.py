@@ -81,14 +81,14 @@ async def _next(visit: Visit) -> Response:
 
 
 def _to_next(
-    visit: Visit, queue: list[tuple[float, FoundRecord]], event_id: str, **told: str
+    visit: Visit, queue: list[tuple[float, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
     """Redirect to the next answer in the queue; after the last answer, to the first."""
     ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
     others = [each for each in ids[at:] + ids[:at] if each != event_id]
     path = f"{REVIEW}/{others[0]}" if others else REVIEW
-    query = urlencode(_asked(visit) | told)
+    query = urlencode(_asked(visit) | fields)
     return RedirectResponse(f"{path}?{query}" if query else path, 303)
 
 

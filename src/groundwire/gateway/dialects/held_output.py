@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import time
 from typing import Any
 
-from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, Told
+from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, TextSoFar
 from groundwire.gateway.http.sse import ServerSentEvent
 
 #: Fields that events have in common: the type, and the place in the response.
@@ -25,7 +25,7 @@ class HeldOutput(HeldBlocks):
     _items: dict[int, dict[str, Any]] = field(default_factory=dict)
     _open_part: tuple[int, int] | None = None
     _open_item: int | None = None
-    _said: Told = field(default_factory=Told)  # the sent text of the open part
+    _said: TextSoFar = field(default_factory=TextSoFar)  # the sent text of the open part
     _n_events: int = 0  # the sequence number of the next event
     _n_more: int = 0  # the number of events that the gateway added
     _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of a warning
@@ -68,7 +68,7 @@ class HeldOutput(HeldBlocks):
             case "response.content_part.added":
                 self._open_part = data["output_index"], data["content_index"]
                 self._parts.append({**data["part"]})
-                self._said = Told()
+                self._said = TextSoFar()
                 self._said.add(data["part"].get("text", ""))
             case "response.output_text.delta":
                 self._said.add(data["delta"])

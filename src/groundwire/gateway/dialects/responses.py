@@ -10,7 +10,7 @@ from groundwire.gateway.chat.blocks import (
     BlockEvent,
     BlockReader,
     Leaves,
-    Told,
+    TextSoFar,
     block_event,
     number_in,
     object_in,
@@ -119,10 +119,10 @@ class _Reader(BlockReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[tuple[int, int], Told] = {}  # the text of each part, in their order
-        self._refusals: dict[tuple[int, int], Told] = {}
+        self._texts: dict[tuple[int, int], TextSoFar] = {}  # the text of each part, in their order
+        self._refusals: dict[tuple[int, int], TextSoFar] = {}
         self._last = (-1, -1)
-        self._calls: dict[int, tuple[str, Told]] = {}  # the name and arguments of each call
+        self._calls: dict[int, tuple[str, TextSoFar]] = {}  # the name and arguments of each call
 
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
         kind = str(data["type"])
@@ -141,7 +141,7 @@ class _Reader(BlockReader):
                 return self._part(data, object_in(data, "part"))
             case "response.output_text.delta":
                 text = self.whole(data.get("delta"))
-                self._told(self._place(data), has_more=bool(text)).add(text)
+                self._text_so_far(self._place(data), has_more=bool(text)).add(text)
                 names = (*EVENT, "delta", "logprobs", "obfuscation")
                 known = only(data, names, delta=text, logprobs=logprobs_of(data, text))
                 return self._event(
@@ -216,7 +216,7 @@ class _Reader(BlockReader):
         index, said = number_in(data, "output_index"), data.get("delta")
         if not isinstance(said, str):
             raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
-        self._calls.setdefault(index, ("", Told()))[1].add(said)
+        self._calls.setdefault(index, ("", TextSoFar()))[1].add(said)
         return (CallPart(key=str(index), name="", arguments=said),)
 
     def _call(self, index: int, arguments: object, name: str = "") -> tuple[CallPart, ...]:
@@ -227,11 +227,11 @@ class _Reader(BlockReader):
             arguments: The whole arguments.
             name: The whole name; empty if the event does not tell it.
         """
-        known, told = self._calls.get(index, ("", Told()))
+        known, so_far = self._calls.get(index, ("", TextSoFar()))
         if name and known and name != known:
             raise UnreadableChunkError("the name of a call has changed")
-        self._calls[index] = known or name, told
-        rest = told.rest(arguments)
+        self._calls[index] = known or name, so_far
+        rest = so_far.rest(arguments)
         return (CallPart(key=str(index), name="" if known else name, arguments=rest),)
 
     def _refusal(self, place: tuple[int, int], said: object, *, is_whole: bool) -> str:
@@ -242,12 +242,12 @@ class _Reader(BlockReader):
             said: The whole refusal, or its next piece.
             is_whole: Whether ``said`` is the whole refusal.
         """
-        told = self._refusals.setdefault(place, Told())
+        so_far = self._refusals.setdefault(place, TextSoFar())
         if is_whole:
-            return told.rest(said)
+            return so_far.rest(said)
         if not isinstance(said, str):
             raise UnreadableChunkError(f"a refusal is of type {type(said).__name__}")
-        told.add(said)
+        so_far.add(said)
         return said
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
@@ -311,7 +311,7 @@ class _Reader(BlockReader):
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:
         return number_in(data, "output_index"), number_in(data, "content_index")
 
-    def _told(self, place: tuple[int, int], *, has_more: bool) -> Told:
+    def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
         """Return the text of a part so far.
 
         Args:
@@ -322,13 +322,13 @@ class _Reader(BlockReader):
         if has_more and place != self._last:
             if place < self._last:
                 raise UnreadableChunkError("it has text for a part before the last one")
-            self._last, self._texts[place] = place, Told()
-        return self._texts.get(place, Told())
+            self._last, self._texts[place] = place, TextSoFar()
+        return self._texts.get(place, TextSoFar())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
         """Return the new text of a part: the end of its whole text, which no earlier event had."""
         has_more = bool(text) and place not in self._texts
-        rest = self._told(place, has_more=has_more).rest(text)
+        rest = self._text_so_far(place, has_more=has_more).rest(text)
         if rest and place != self._last:
             raise UnreadableChunkError("it has text for a part before the last one")
         return rest
@@ -355,7 +355,7 @@ class _Reader(BlockReader):
         return rest, refusal, is_plain
 
 
-def _rest_of(whole: str, pieces: Iterable[Told]) -> str:
+def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
     """Return the end of the whole text of a response, which only the last event has.
 
     Args:

@@ -73,7 +73,7 @@ async def recorded(
         result = await bounded(asked.own, work)
     except CheckTimeoutError as error:
         context = asked.pipeline.open_answer(tenant=asked.tenant, overrides=asked.overrides)
-        result = failed(asked.pipeline, context, error, told=too_slow(asked.own))
+        result = failed(asked.pipeline, context, error, shown=too_slow(asked.own))
     if not await recorder.native(result.context, result.answers, row=row):
         raise refused(RefusalCode.AUDIT_UNAVAILABLE)
     if result.failure is not None:
@@ -86,7 +86,7 @@ def failed(
     context: RequestContext,
     error: Exception,
     *,
-    told: Exception | None = None,
+    shown: Exception | None = None,
 ) -> Result:
     """Return the result of a check that has failed, with the outcome ``unavailable``.
 
@@ -94,8 +94,8 @@ def failed(
         pipeline: The stages of a check.
         context: The context of the request.
         error: The error because of which the check failed.
-        told: The error for the client; ``None``: the client gets ``error``.
+        shown: The error for the client; ``None``: the client gets ``error``.
     """
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)
-    return Result(context=context, answers=(checked,), failure=told or error)
+    return Result(context=context, answers=(checked,), failure=shown or error)

@@ -26,9 +26,9 @@ from groundwire.pipeline.conversation.labels import (
 from groundwire.pipeline.conversation.material import Material, PastedMaterial
 from groundwire.pipeline.conversation.paragraph import (
     MAX_ASIDE_CHARS,
+    evidence_runs,
     may_be_aside,
     states_nothing,
-    told,
     wanted_words,
     wordings_of,
 )
@@ -436,7 +436,7 @@ class _Walk:
             self._add(Wording.INSTRUCTS, start, end)
             return
         n_told = n_before_question(self._text, ranges)
-        for does, first, last in told(start, ranges[:n_told], of_task):
+        for does, first, last in evidence_runs(start, ranges[:n_told], of_task):
             self._add(does, first, last, is_marked=does is Wording.INFORMS)
         if n_told < len(ranges):
             # A question at the end belongs to the evidence if more evidence follows. Otherwise it

@@ -125,7 +125,7 @@ def _told(
     """
     if message.is_assistant:
         return []
-    told, asked, n_words = [], [], 0
+    informing, asked, n_words = [], [], 0
     for part in parts:
         said = text[part.start : part.end]
         if part.does is not Wording.INFORMS:
@@ -133,18 +133,18 @@ def _told(
         elif not part.is_marked and (
             message.is_user or not is_beside_marks or has_figure(said.split())
         ):
-            told.append(part)
+            informing.append(part)
             if (missing := _LOOSE_WORDS_OF_USER - n_words) > 0:
                 n_words += n_informing_words(said, is_user=message.is_user, up_to=missing)
     wanted = _LOOSE_WORDS_OF_SYSTEM
     if message.is_user:
         wanted = _LOOSE_WORDS_OF_USER
         if _LOOSE_WORDS_ASKED_ABOUT <= n_words < wanted:
-            stated = _stems(text[part.start : part.end] for part in told)
+            stated = _stems(text[part.start : part.end] for part in informing)
             is_about = not stated.isdisjoint(_stems(asked))
-            if is_about or any(is_attributed(text[part.start : part.end]) for part in told):
+            if is_about or any(is_attributed(text[part.start : part.end]) for part in informing):
                 wanted = _LOOSE_WORDS_ASKED_ABOUT
-    return told if n_words >= wanted else []
+    return informing if n_words >= wanted else []
 
 
 def _stems(texts: Iterable[str]) -> set[str]:

@@ -78,7 +78,7 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
     return all(each is not Wording.INFORMS for each in wordings)
 
 
-def told(
+def evidence_runs(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
     """Divide sentences into runs of evidence, and single instructions to the model between them.
