@@ -118,15 +118,15 @@ def check(
 ) -> None:
     r"""Check an answer against its sources, and mark the words they do not support.
 
-    Texts and files have options of their own; as a FILE, - is standard input. Without any source
+    An option takes either a TEXT or a FILE; the FILE - is standard input. Without any source
     the outcome is unverified.
 
     Args:
         as_json: Print the result as JSON.
         html: Also write the result as a page of its own.
-        conversation: Check a chat as the gateway would, through all stages. FILE is {"request":
-            ..., "response": ...} in JSON, as an OpenAI-compatible service has them, or a
-            request whose last message is the answer.
+        conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
+            {"request": ..., "response": ...} in the format of the OpenAI API, or only a request,
+            whose last message is the answer.
         config: The configuration of --conversation; options and environment variables win over
             it.
         batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
@@ -149,7 +149,7 @@ def check(
     Exit status:
         0  grounded, or no check was needed
         1  hallucinated, partial (something was not read) or unverified (no source)
-        2  the check failed or had no answer, or the command was wrong
+        2  the check failed, there was no answer to check, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
     of_batch = ("columns", "output", "resume", "force")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Least seconds between two lines of progress, without a terminal.
 LINE_EVERY_S = 10.0
 
-#: Number of characters from which reading the sources takes seconds.
+#: Sources with at least this many characters take seconds to read, so a terminal shows the time.
 LONG_CHARS = 2_000_000
 
 #: A function that shows the progress. Its arguments are the number of the input's last line that

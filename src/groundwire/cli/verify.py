@@ -103,7 +103,7 @@ def verify(
 
     Each claim is read with the evidence that it cites, and without. It passes if its probability
     reaches the target with the evidence, and not without. The report says in bits how much the
-    evidence adds. Texts and files have options of their own; as a FILE, - is standard input.
+    evidence adds. An option takes either a TEXT or a FILE; the FILE - is standard input.
 
     Args:
         answer: The answer, with citations such as [S0].

@@ -302,7 +302,7 @@ def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
 
 
 def matching(pattern: str, legal: str) -> Read:
-    """Return the type of a text that a regular expression matches from beginning to end."""
+    """Return the type of a setting whose text must match a regular expression as a whole."""
     whole = re.compile(pattern)
 
     def read(raw: object) -> str:

@@ -97,8 +97,9 @@ class Check:
             stronger), block, or auto (block if the action is block, else warn).
         min_severity: Findings of a lower severity are at most logged.
         include_details: Whether the warning of the action body lists the findings.
-        false_block_budget: The largest share of right answers that a tenant's policy may block. The
-            console tells whether reviewers' labels support it; no check reads it. null: none.
+        false_block_budget: A promise: a tenant's policy blocks at most this share of right answers.
+            The console tells whether reviewers' labels show that it is kept; no check enforces it.
+            null: no promise.
     """
 
     preset: Annotated[str, one_of(("none", "strict"))] = "none"

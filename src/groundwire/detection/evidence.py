@@ -18,8 +18,8 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: Word pieces of passages, special tokens included, that a claim is read with at a time: in the
-#: first look, or in the second look, which a claim gets if the first finds it unsupported.
+#: The most word pieces of passages, special tokens included, that one look at a claim reads. A
+#: claim that the first look finds unsupported gets a second look, with passages that rank lower.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
 #: look, and in the second. A passage with a lower score says nothing about the claim. The share is

@@ -93,7 +93,7 @@ class Columns:
 
     @property
     def counted(self) -> Bools:
-        """Mask of the answers that scores count, by :func:`.sums.counted`."""
+        """Mask that is true for the answers that enter the scores, by :func:`.sums.counted`."""
         return counted(self.hallucinated, self.failed)
 
     @property

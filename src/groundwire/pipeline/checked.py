@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """Whether the answer was checked, and if not, why."""
+        """Whether a check was due and had evidence, known before the answer; see ``reason``."""
         return self.context.path
 
     @property

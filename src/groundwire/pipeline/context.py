@@ -54,7 +54,7 @@ class GateReport:
 
     @property
     def is_check_due(self) -> bool:
-        """Whether the answer has to be checked."""
+        """Whether the answer has to be checked, if the policy checks answers at all."""
         is_bypassed = self.status is GateStatus.BYPASSED
         return is_bypassed or self.result is None or self.result.needs_fact_check
 

@@ -24,9 +24,11 @@ class Decider:
     base: Policy
 
     def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
-        """Return whether there is a decision under which an answer would be checked.
+        """Return whether the answer to a request may be checked.
 
-        If there is none, no model needs to be asked about the request.
+        A request can ask for the check. If it does not, the setting of its tenant counts, or else
+        that of the configuration or of any decision. If the result is false, no model has to read
+        the request.
         """
         if request is not None and request.enabled:
             return True

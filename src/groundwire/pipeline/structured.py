@@ -51,7 +51,7 @@ _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null",
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")
 _SEVERAL_WORDS = re.compile(r"\S\s+\S")
 _SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
-#: A string that is a whole sentence, so that no key needs to precede it.
+#: A value of five or more words that ends like a sentence. Its statement leaves out the keys.
 _PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
 _DATE = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3][0-9])"

@@ -169,7 +169,7 @@ class HallucinationRule:
     min_severity: int = 0
 
 
-#: Rules about findings that conditions can name in every configuration.
+#: Built-in rules about findings: conditions can name them even if the configuration does not.
 FINDINGS = (
     HallucinationRule(name="detected"),
     HallucinationRule(name="unsupported", label=Label.UNSUPPORTED),

@@ -217,8 +217,8 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
         )
     kind, problem = _STATUSES.get(status) or _STATUSES[min(status // 100, 5)]
     named = [f"{name} {details[name]}" for name in ("param", "code") if is_word(details.get(name))]
-    details = ", ".join([str(status), *named])
-    return NotVerifiedError(kind, f"Service error ({details}). The {who} {problem}")
+    problems = ", ".join([str(status), *named])
+    return NotVerifiedError(kind, f"Service error ({problems}). The {who} {problem}")
 
 
 def is_word(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the spans of evidence that callers pass, and gives each an id."""
+"""Reads the spans of evidence that callers pass, and gives an id to each that has none."""
 
 from collections import Counter
 from collections.abc import Mapping

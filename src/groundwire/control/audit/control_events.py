@@ -26,7 +26,7 @@ from groundwire.control.verdicts import Review
 #: start.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
-#: Filters of an export whose values are moments, which are not redacted.
+#: Names of the filters of an export whose value is a moment. These values are not redacted.
 _MOMENTS = frozenset({"since", "until"})
 
 _PARTS = {

@@ -11,8 +11,9 @@ from groundwire.detection.asides.shape import MARKS
 from groundwire.text.quantities import quantities
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: Words of the two who talk. A sentence without them that ends with a full stop, and a text without
-#: an end, may be an item of a list: "The red lamp".
+#: Words by which the user and the assistant refer to themselves or each other. A text that ends
+#: with a full stop is a remark only if it has one: "The red lamp." may be an item of a list. A text
+#: that ends with no punctuation is never a remark.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: The end of a sentence, with a smiley or other signs after it.

@@ -33,8 +33,8 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: P(not supported) of the words of a finding: the share of findings, in answers held out of
-#: training, whose words people have marked as well.
+#: The P(not supported) that the words of every finding get. In answers kept out of training, people
+#: had marked the words of this share of the findings too.
 PROBABILITY = 0.6
 #: Values and addresses that the evidence merely lacks may be right. So a finding of such words
 #: counts only if the model's P(not supported) for them is at least this.

@@ -187,7 +187,7 @@ def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
 
 
 def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """Yield the few words before each mention of some things in a line, for their quantifier."""
+    """Yield the words before each mention of ``things`` in a line: a quantifier may be there."""
     for index, word in enumerate(line.words):
         if word.stem in things:
             yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}

@@ -124,7 +124,7 @@ class AdapterReading:
         return self._backend.read(self, answer, segments)
 
     def references(self, answer: str, segment: Segment) -> tuple[EvidenceRef, ...]:
-        """Find the lines of the sources to show beside a claim; all sources count as read."""
+        """Find the lines of the sources to show beside a claim, and note all passages as read."""
         self.attended.update(range(len(self.evidence.passages)))
         claim = answer[segment.start : segment.end]
         return self._backend.tables.references(self.evidence, claim)

@@ -12,7 +12,7 @@ class AskedQuestion:
 
     Attributes:
         id: Id of the question, unique within the data.
-        task: The kind of question; rates are also computed for each task.
+        task: The kind of question; the rate of hallucinated answers is also computed for each task.
         context_id: Id of the sources; questions about one context are resampled together.
         text: The text of the question.
         sources: The sources; may be empty.

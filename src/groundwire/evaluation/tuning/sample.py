@@ -18,7 +18,8 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: The most groups that a column may make; a column with more values probably has ids or texts.
+#: The most groups into which the values of a column may divide the answers. A column with more
+#: values probably has ids or texts.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would

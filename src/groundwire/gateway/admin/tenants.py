@@ -129,7 +129,7 @@ async def delete_tenant(
 
 @router.get("/{tenant}/policy", summary="See a policy", responses=errors(404))
 async def get_policy(control: Control, response: Response, tenant: TenantId) -> TenantPolicy:
-    """A tenant's own settings. Where the policy has no value, the tenant's metadata counts."""
+    """A tenant's policy as it is stored. Values that it lacks may come from the metadata."""
     return _policy(response, await control.registry.tenant(tenant))
 
 

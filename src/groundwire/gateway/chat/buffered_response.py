@@ -117,7 +117,7 @@ def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
 
 
 class Plain(Response):
-    """A response with exactly the headers given, repeated ones too, and a right content length."""
+    """A response with the given headers, repeated ones too, and a computed content length."""
 
     def __init__(self, body: bytes, *, status: int, headers: Sequence[tuple[str, str]]) -> None:
         self.status_code, self.body, self.background = status, body, None

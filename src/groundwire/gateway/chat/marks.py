@@ -36,7 +36,7 @@ def beside_json(checked: Checked) -> Checked:
 
 
 def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """Return the headers that HaluGate documents, and its ``x-vsr-response-warnings``.
+    """Return HaluGate's documented headers, and ``x-vsr-response-warnings`` of its newer versions.
 
     Only answers whose action is ``header`` lead to headers. If any answer is withheld there are no
     headers, because a refusal must not quote the text that it withholds. Findings in structured

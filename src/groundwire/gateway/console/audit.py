@@ -113,7 +113,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
 
 
 def _badness(record: FoundRecord) -> tuple[float, ...]:
-    """Return the greatest severity in an answer, then the number of its unsupported spans."""
+    """Return a sort key for an audit event: its greatest severity, then its unsupported spans."""
     payload = record.event["payload"]
     values = payload if isinstance(payload, Mapping) else {}
     numbers = (values.get("max_severity"), values.get("unsupported_span_count"))

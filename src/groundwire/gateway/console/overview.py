@@ -28,7 +28,7 @@ _WINDOWS = {
     "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
 }
 
-#: Look of a bar → the outcomes that the bar counts. The first bar is at the bottom.
+#: Look (CSS class) of a bar → the outcomes it counts. A column stacks them, the first lowest.
 _LOOKS = {
     "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
     "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),

@@ -114,5 +114,5 @@ async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]])
 
 
 def answered(data: object) -> Response:
-    """Return a JSON response."""
+    """Encode data as JSON, and return it as a response."""
     return json_response(to_json(data))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeGuard
 
-#: The most characters of a name; longer names are ignored. A model reads the name before the text
-#: of its source, so a long name would leave less room for the text.
+#: The most characters of an id, a title or a tool's name; longer ones are ignored. A model reads
+#: the name of a source before its text, so a long name would leave less room for the text.
 _MAX_NAME_CHARS = 200
 
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with

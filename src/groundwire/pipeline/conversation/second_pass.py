@@ -117,7 +117,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
 
 
 def _looks_up(text: str) -> bool:
-    """Return whether a text asks for something in the material: "Which port is it?"."""
+    """Return whether a text is a question about pasted material, such as "Which port is it?"."""
     return text.rstrip().endswith(("?", "？")) and asks_for_a_report(text)
 
 
