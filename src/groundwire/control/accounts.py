@@ -257,6 +257,14 @@ class Accounts:
         role_before = None if before is None else before.role
         return SavedAccount(account=account, role_before=role_before, has_new_password=False), token
 
+    async def end_sessions(self, identity: Identity) -> None:
+        """End the sessions of a person to whom the provider no longer gives a role."""
+        theirs = select(accounts.c.name).where(
+            accounts.c.issuer == identity.issuer, accounts.c.subject == identity.subject
+        )
+        async with self._store.writing() as connection:
+            await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
+
     async def signed_in(self, token: str) -> Account | None:
         """Return the account of the session with a token; ``None`` if the session has ended."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)

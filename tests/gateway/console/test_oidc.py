@@ -19,7 +19,7 @@ from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 from groundwire.control.accounts import Account, Accounts, Identity
 from groundwire.control.audit.control_events import login_failed
 from groundwire.errors import MissingExtraError
-from groundwire.gateway.console.services import MAX_OF_NAME
+from groundwire.gateway.console.services import MAX_OF_ADDRESS, MAX_OF_NAME
 from tests.gateway.console import provider as parts
 from tests.gateway.console.desk import PASSWORD, Desk, desk
 from tests.gateway.console.provider import CALLBACK, CLIENT, KEY, SECRET, Provider, providing
@@ -231,6 +231,31 @@ def test_another_role_ends_the_sessions_before(console: Desk, provider: Provider
     assert console.get("/people").status_code == 303
 
 
+def test_whoever_has_lost_all_groups_loses_the_sessions_before(
+    console: Desk, provider: Provider
+) -> None:
+    arrived(console)
+    assert console.get("/people").status_code == 200
+    provider.claims["groups"] = []
+    assert arrived(console).status_code == 403
+    assert console.get("/people").status_code == 303
+
+
+def test_browsers_that_others_send_back_lock_nobody_out(console: Desk, provider: Provider) -> None:
+    found = {console.get("/sign-in/callback").status_code for _ in range(MAX_OF_ADDRESS + 1)}
+    assert found == {400}
+    assert arrived(console).status_code == 303
+
+
+@pytest.mark.parametrize("after", ["//[x", "https://elsewhere.example", "/console/" + "é" * 999])
+def test_an_odd_page_to_go_on_to_ends_no_sign_in(
+    console: Desk, provider: Provider, after: str
+) -> None:
+    answer = arrived(console, next=after)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/console")
+
+
 PUBLIC = KEY.as_dict(private=False)
 
 #: An ID token that is not valid, and the words of the page that tell why.
@@ -249,8 +274,8 @@ BAD_CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
     "expired": ({"exp": int(time.time()) - 120}, "expired_token exp"),
     "never expires": ({"exp": None}, "exp"),
     "expiry as text": ({"exp": "9999999999"}, "invalid_claim exp"),
-    "from the future": ({"iat": int(time.time()) + 600}, "invalid_claim iat"),
-    "not valid yet": ({"nbf": int(time.time()) + 600}, "invalid_claim nbf"),
+    "from the future": ({"iat": int(time.time()) + 86_400}, "invalid_claim iat"),
+    "not valid yet": ({"nbf": int(time.time()) + 86_400}, "invalid_claim nbf"),
     "no subject": ({"sub": None}, "sub"),
     "empty subject": ({"sub": ""}, "sub"),
     "subject as number": ({"sub": 815}, "sub"),

@@ -41,6 +41,10 @@ LEEWAY_S = 60
 #: Most seconds and bytes of a response of the provider.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
+#: Most sign-ins that wait for the provider at a time: fewer than the requests of the console, so
+#: that a slow provider does not keep people from its other pages.
+MAX_WAITING = 16
+
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 _ERROR = re.compile(r"[a-z_]{1,40}")
 
@@ -84,6 +88,17 @@ class Provider:
         """Take the settings, among which ``issuer`` is set; nothing is fetched yet."""
         assert settings.issuer is not None
         self._own, self._issuer = settings, settings.issuer
+        self._n_waiting = 0
+
+    @property
+    def issuer(self) -> str:
+        """The URL of the provider, as in identities of accounts."""
+        return self._issuer
+
+    @property
+    def is_https(self) -> bool:
+        """Whether people come back from the provider over HTTPS."""
+        return (self._own.redirect_uri or "").startswith("https://")
 
     @property
     def host(self) -> str:
@@ -105,15 +120,17 @@ class Provider:
         )
         return str(url)
 
-    async def arrive(self, secret: str, query: Mapping[str, str]) -> tuple[Identity, AccountRole]:
-        """Return who has come back from the provider, and the role of this person.
+    async def arrive(
+        self, secret: str, query: Mapping[str, str]
+    ) -> tuple[Identity, AccountRole | None]:
+        """Return who has come back from the provider, and the role of this person, if any.
 
         Args:
             secret: The secret of the browser, from the cookie; empty if it has none.
             query: The parameters with which the provider sent the browser back.
 
         Raises:
-            Problem: 400, 401 or 403, if the person is refused; 502, if the provider cannot be used.
+            Problem: 400 or 401, if the person is refused; 502, if the provider cannot be used.
         """
         attempt = Attempt(secret)
         if not secret or not hmac.compare_digest(
@@ -138,8 +155,8 @@ class Provider:
         )
         return person, self._role(claims)
 
-    def _role(self, claims: Mapping[str, Any]) -> AccountRole:
-        """Return the highest role that a value of the configured claim gives."""
+    def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
+        """Return the highest role that a value of the configured claim gives; None if none does."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -149,12 +166,7 @@ class Provider:
         ):
             if any(value in (given_by or ()) for value in values):
                 return role
-        raise Problem(
-            403,
-            "no_role",
-            message="The provider knows you, and you have no role in this console.",
-            next_step="Ask whoever runs the gateway to give one of your groups a role.",
-        )
+        return None
 
     async def _claims(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
         """Exchange a code for an ID token, and return the claims of the token, validated."""
@@ -208,7 +220,13 @@ class Provider:
     async def _discovered(self) -> Mapping[str, Any]:
         """Fetch the document in which the provider describes itself."""
         url = get_well_known_url(self._issuer, external=True)
-        status, about = await _fetch("GET", url)
+        if self._n_waiting >= MAX_WAITING:
+            raise _unavailable("too many sign-ins wait for it")
+        self._n_waiting += 1
+        try:
+            status, about = await _fetch("GET", url)
+        finally:
+            self._n_waiting -= 1
         if status != 200:
             raise _unavailable(f"{url} has status {status}")
         if about.get("issuer") != self._issuer:
@@ -268,9 +286,16 @@ async def _fetch(
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
     """Return a URL that the provider has given; it must be safe to send secrets there."""
     url = about.get(name)
-    if not isinstance(url, str) or not is_encrypted(url, plain_host=None):
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        is_safe = bool(parts.hostname) and is_encrypted(parts.geturl(), plain_host=None)
+    except ValueError:
+        is_safe = False
+    # A provider elsewhere must not make this machine ask services of its own, on plain HTTP.
+    is_plain_allowed = urlsplit(str(about["issuer"])).scheme == "http"
+    if not is_safe or not (is_plain_allowed or parts.scheme == "https"):
         raise _unavailable(f"its {name} is no URL with https://")
-    return url
+    return str(url)
 
 
 def _error(answer: Mapping[str, Any]) -> str:

@@ -78,7 +78,8 @@ async def _leave(request: Request) -> Response:
     """Send a browser to the provider."""
     provider, secret = _provider(request), secrets.token_urlsafe(32)
     response = RedirectResponse(await provider.leave(secret), 303)
-    value = f"{secret}.{quote(request.query_params.get('next', '')[:1000], safe='')}"
+    after = quote(_inside(request.query_params.get("next", "")), safe="")
+    value = f"{secret}.{after if len(after) <= 2000 else ''}"  # browsers drop long cookies
     _set_cookie(request, response, _AWAY, value, max_age_s=_AWAY_S, path=SIGN_IN)
     return response
 
@@ -89,6 +90,7 @@ async def _arrive(request: Request) -> Response:
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
     secret, _, after = request.cookies.get(_AWAY, "").partition(".")
+    secret = secret[:64]  # the throttle keeps it
     try:
         if visit.own.throttle.is_over(secret, address):
             raise Problem(
@@ -98,11 +100,20 @@ async def _arrive(request: Request) -> Response:
                 next_step=f"Try again in {WINDOW_S // 60} minutes.",
             )
         person, role = await provider.arrive(secret, request.query_params)
+        if role is None:
+            await visit.own.accounts.end_sessions(person)
+            raise Problem(
+                403,
+                "no_role",
+                message="The provider knows you, and you have no role in this console.",
+                next_step="Ask whoever runs the gateway to give one of your groups a role.",
+            )
     except Problem as problem:
         _log.warning("nobody is signed in, %s: %s", problem.code, problem.message)
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
-        else:  # the provider is down, which is nobody's failed try
+        if problem.status >= 500 or problem.code == "sign_in_lost":
+            # The provider is down, or any website sent the browser here: nobody's failed try.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)
@@ -188,11 +199,16 @@ async def _change_password(visit: Visit) -> Response:
 
 def _inside(after: str) -> str:
     """Return ``after`` if it is a path of the console, else the path of the first page."""
+    if not after.startswith(f"{HOME}/"):
+        return HOME
     is_path = not any(urlsplit(after)[:2]) and after.isprintable() and "\\" not in after
-    return after if is_path and after.startswith(f"{HOME}/") else HOME
+    return after if is_path else HOME
 
 
 def _is_encrypted(request: Request) -> bool:
+    provider = services_of(request).provider
+    if provider is not None and provider.is_https and request.url.path.startswith(f"{SIGN_IN}/"):
+        return True  # the browser comes back over HTTPS, whatever the proxy says
     # A client that invents the header only makes its own cookie stricter.
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 

@@ -201,6 +201,10 @@ async def person_of(request: Request) -> Person | None:
     account = await own.accounts.signed_in(token) if token else None
     if account is None:
         return None
+    if account.identity is not None and (
+        own.provider is None or account.identity.issuer != own.provider.issuer
+    ):
+        return None  # of a provider that the console no longer trusts
     actor = account_actor(account.name)
     return Person(
         name=account.name,
