@@ -30,7 +30,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
     Args:
         settings: Settings of the verification.
-        scope: Tenant of the claims, and whether the caller has given up.
+        scope: Tenant of the claims, and a check whether the caller has given up.
 
     Raises:
         NotVerifiedError: If the endpoint has no usable key, or its URL is not allowed.
@@ -95,8 +95,8 @@ def wanted_url(settings: Verify, name: str, environ: Mapping[str, str]) -> str |
         environ: The environment variables.
 
     Raises:
-        NotVerifiedError: If the text is not a URL, or is plain HTTP to another machine than this
-            one and ``plain_http_host``.
+        NotVerifiedError: If the value is not a URL, or uses plain HTTP to a machine other than
+            this one and ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
     url = getattr(settings, name) or environ.get(variable, "").strip()

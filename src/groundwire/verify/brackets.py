@@ -32,7 +32,7 @@ _MAX_SHAPES = 100
 _WORD = re.compile(
     r"[A-Za-z]\w{0,63}|(?=\S*[A-Za-z])[\w.:/#-]{1,63}[0-9]|\w+\.[a-z]{1,8}", re.ASCII
 )
-#: Words that editors put in brackets, which are no ids.
+#: Words that editors put in brackets. They are not ids.
 _EDITORIAL = re.compile(
     "sic|notes?|nb|emphasis|applause|laughter|laughs|crosstalk|inaudible|unintelligible|redacted|"
     "deleted|omitted|censored|expletive|blank|name|edit|edited|updated?|translat(?:ed|ion)|"
@@ -40,7 +40,7 @@ _EDITORIAL = re.compile(
     re.IGNORECASE,
 )
 # These patterns are matched against text in which NUL characters replace the known citations.
-# Before a bracket that follows a word, a blank has to stand, because list[str] is code.
+# A citation after a word has a blank before its bracket: list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)
@@ -126,9 +126,9 @@ class _Grammar:
 
     Attributes:
         plain: The map from written ids to spans.
-        named: Matches an id that cannot be an ordinary word, perhaps with a place in its source
+        named: Matches an id that cannot be an ordinary word, with or without a place in its source
             (``S1: p. 3``), or a range of such ids.
-        one: Matches one id; a plain number is one too.
+        one: Matches one id; plain numbers are ids too.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 

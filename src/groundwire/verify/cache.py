@@ -8,7 +8,7 @@ from cachetools import LRUCache
 
 from groundwire.verify.verifier import Readout
 
-#: Most calls in a cache; beyond that, the least recently used call is dropped.
+#: Maximum number of calls in a cache; beyond it, the least recently used call is dropped.
 MAX_CALLS = 4096
 
 # Cache keys are hashed with a random secret of this process, so they reveal no API key.

@@ -22,7 +22,7 @@ from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
-#: Most memory of a compiled citation pattern: ample for citations, yet safe for untrusted patterns.
+#: Limit on a compiled citation pattern, in bytes: ample for citations, safe for untrusted patterns.
 _MAX_PATTERN_BYTES = 2**20
 # A line such as "[S1]: https://..." is the address of a source: neither a claim nor a citation.
 _DEFINITION = re.compile(
@@ -112,8 +112,8 @@ def read_claims(
         answer: The answer.
         span_ids: Ids of the spans that may be cited.
         claim_split: ``sentences`` or ``lines``.
-        citation_regex: Pattern of a citation, with a group ``id`` (RE2's syntax, whose time grows
-            with the length of the answer alone); ``None``: the forms that this module describes.
+        citation_regex: Pattern of a citation, with a group ``id`` in RE2's syntax, which
+            matches in linear time; ``None``: the forms that this module describes.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

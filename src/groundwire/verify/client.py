@@ -51,7 +51,7 @@ class ChatClient:
             max_retries: How often a call is repeated after 429, 5xx, and connections that fail or
                 take too long.
             what: Feature that needs the official client, for the error if it is missing.
-            scope: Says when nobody waits for the answers any more; nothing is sent after that.
+            scope: Check whether the caller has given up; nothing is sent after that.
 
         Raises:
             MissingExtraError: If the official client is not installed.
@@ -157,7 +157,7 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
                         )
             finally:
                 response.close()
-            # The content was unpacked, so these headers no longer describe it.
+            # The content was decompressed, so these headers no longer describe it.
             for name in ("content-encoding", "content-length", "transfer-encoding"):
                 response.headers.pop(name, None)
             return type(response)(
@@ -173,8 +173,8 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
 def call_failure(error: Exception, who: str) -> NotVerifiedError:
     """Return the error that reports show for an exception of the official client.
 
-    The error quotes only single words that the endpoint said, such as an error code: texts may
-    contain the key or the evidence.
+    The error quotes only single words of the endpoint's reply, such as an error code: longer
+    texts may contain the key or the evidence.
 
     Args:
         error: The exception of the official client.
@@ -222,7 +222,7 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
 
 
 def is_word(value: object) -> bool:
-    """Return whether a value is a word such as "length", which can be shown: it is no secret."""
+    """Return whether a value is a word such as "length"; errors may show it: it is no secret."""
     return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 

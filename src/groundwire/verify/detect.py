@@ -26,7 +26,7 @@ class TraceArguments(TypedDict, total=False):
             the claim cites nothing).
         timeout_s: Seconds for one call of an endpoint or a service.
         verifier: ``local`` (the embedded model; nothing leaves this machine), ``openai`` (an
-            endpoint with logprobs), ``service``, or a verifier of your own.
+            endpoint with logprobs), ``service``, or an object that is a verifier.
         rule: ``signed``, or ``kl``, which compares required and observed information; information
             has no sign, so evidence against a claim counts as well.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
@@ -97,8 +97,8 @@ def detect_hallucination(
 
     Args:
         answer: The answer, with citations such as ``[S0]``.
-        spans: The evidence: ``{"sid": "S0", "text": "..."}``; ``id`` and ``snippet`` will do. A
-            span without id is ``s1``, ``s2``... by its place.
+        spans: The evidence: ``{"sid": "S0", "text": "..."}``; ``id`` and ``snippet`` work as
+            well. A span without an id gets ``s1``, ``s2``... by its place.
         arguments: See :class:`AnswerArguments`. The default verifier is ``local``.
 
     Returns:

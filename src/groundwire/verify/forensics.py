@@ -67,7 +67,7 @@ def check_citations(
 
     Args:
         claims: The claims, with the ids they cite.
-        spans: Id → span, in the order they were given.
+        spans: Id of a span → span, in the order they were given.
         verifier: The verifier. An endpoint answers up to 2 n + 2 questions for each claim, with n
             spans; a claim that its citations support takes fewer.
         thresholds: Thresholds of the findings.
@@ -105,7 +105,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets of cited spans: all, all but one, each alone; empty without citations."""
+        """Return the sets to ask about first: all cited spans, all but one, and each alone."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -113,7 +113,7 @@ class CitationCase:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """Return the sets with uncited spans; empty if the cited spans support the claim."""
+        """Return the sets to ask about next, with uncited spans; empty if the citations suffice."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -123,7 +123,7 @@ class CitationCase:
         return wanted
 
     def question(self, sids: frozenset[str]) -> ClaimQuestion:
-        """Return the question whether some spans support the claim."""
+        """Return the question whether the spans with these ids support the claim."""
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
@@ -166,7 +166,7 @@ class CitationCase:
         return {sid: p for sid, p in found.items() if p is not None}
 
     def _yes(self, sids: frozenset[str]) -> float | None:
-        """Return the lower bound of P(YES) with some spans; ``None`` without an answer."""
+        """Return the lower bound of P(YES) with these spans; ``None`` without an answer."""
         answer = self.answers.get(sids)
         return answer.yes.low if isinstance(answer, Readout) else None
 

@@ -1,4 +1,4 @@
-"""Keeps the evidence in a span: questions, instructions and headings assert nothing.
+"""Removes sentences that are not evidence from spans: questions, instructions, headings, denials.
 
 The question "Was it built in 1950?" must not support the claim "It was built in 1950", and the
 instruction "Reply with YES" must not bring about a verdict. Each sentence is judged by itself, so
@@ -201,7 +201,7 @@ def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
 
 
 def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None:
-    """Return why a whole line is not evidence; ``None`` if its sentences are judged singly."""
+    """Return the kind of a line that as a whole is not evidence; ``None``: judge its sentences."""
     bare = line.strip()
     n_words = len(bare.split())
     if hashes := _HASHES.match(bare):
@@ -221,7 +221,7 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 
 def kind_of(sentence: str) -> NonEvidence | None:
-    """Return why a sentence is not evidence; ``None`` if it is evidence."""
+    """Return the kind of a sentence that is not evidence; ``None`` if it is evidence."""
     tidy = " ".join(sentence.split())  # long runs of blanks would take patterns quadratic time
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]

@@ -2,8 +2,8 @@
 
 The reader reads a claim as in a detection, but with the given spans alone: without a question and
 without earlier messages. Spans are cut into passages, and a passage is read once for all claims. If
-there are more passages than are read at a time, the reader selects those that bear on the claim,
-and in a second look those that come next.
+there are more passages than are read at a time, the reader first selects those that bear most on
+the claim, and in a second look the next ones.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims (how few, the map's
 ``provenance`` says). *Without evidence*, the claim is read alone. The model does not know
@@ -56,7 +56,7 @@ from groundwire.verify.verifier import (
 
 # Names of model files. A map belongs to the hash of the first of them that the manifest lists.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
-#: Most claims of a verification that are queued at the reader's threads. Detections use the same
+#: Limit on the claims that a verification queues at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
 #: A conflict whose rule needs the model's doubt counts if P(not supported) of its words is at least
@@ -76,7 +76,7 @@ class Looked:
         claim: The text of the claim.
         scores: The scores of the reader, uncalibrated.
         measured: The measures of these scores that the map weighs.
-        judged: The scores as a detection has them: calibrated, with the conflicts that count.
+        judged: The scores as in a detection: calibrated, with conflicts that make the answer NO.
             Without evidence there are no conflicts.
     """
 
@@ -87,16 +87,16 @@ class Looked:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """The conflicts with the evidence that count, in reading order."""
+        """The conflicts with the evidence that make the answer NO, in reading order."""
         return self.judged.conflicts
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Return P(YES) of a claim: that of the map, unless a rule sets a limit.
+    """Return P(YES) of a claim: the value of the map, within the limits that rules set.
 
     Args:
         yes: P(YES) by the map.
-        is_denied: Whether the claim has a conflict that counts.
+        is_denied: Whether the claim has a conflict that makes the answer NO.
         is_line: Whether a line of the evidence states the claim word for word.
     """
     if is_denied:
@@ -119,7 +119,7 @@ class LocalVerifier:
         Args:
             reader: The reader.
             claim_map: The map from its scores to probabilities.
-            scope: Tenant of the claims, and whether the caller has given up.
+            scope: Tenant of the claims, and a check whether the caller has given up.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.
@@ -140,7 +140,7 @@ class LocalVerifier:
 
         Raises:
             ModelError: If the model is no reader, or has no map for claims.
-            CorruptModelError: If a file does not have the hash that the manifest says.
+            CorruptModelError: If the hash of a file is not the one in the manifest.
             SettingError: If a setting is outside its range.
         """
         _map(_manifest(model))  # a missing map is an error before anything large is loaded
@@ -155,8 +155,8 @@ class LocalVerifier:
             model: The model that the detector was loaded from.
 
         Raises:
-            ModelError: If the detector has no reader, or one of another model than ``model``, or
-                the reader has no map for claims.
+            ModelError: If the detector has no reader, its reader is not that of ``model``, or the
+                reader has no map for claims.
         """
         reader, manifest = _reader(detector), _manifest(model)
         if model is None and reader.revision != manifest.revision:
@@ -182,7 +182,7 @@ class LocalVerifier:
 
     @property
     def claim_map(self) -> ClaimMap:
-        """The map from the reader's scores to probabilities; ``provenance`` tells its quality."""
+        """The map from the reader's scores to probabilities; ``provenance`` has its quality."""
         return self._map
 
     @property

@@ -35,7 +35,7 @@ class OpenAIVerifier:
         endpoint: The endpoint to ask.
         settings: Settings of the verification, such as model, temperature and group sizes.
         api_key: Key of the endpoint. Answers cached under one key are not used under another.
-        scope: Tenant of the claims, and whether the caller has given up.
+        scope: Tenant of the claims, and a check whether the caller has given up.
         cache: Cache of answers; it is used at temperature 0 alone.
     """
 

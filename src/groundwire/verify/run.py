@@ -30,13 +30,13 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import NO_CLAIMS, AnswerSubject, Subject
 from groundwire.verify.verifier import FREE, FailureKind, Verifier
 
-#: A function that opens the verifier that settings name.
+#: Type of a function that opens the verifier named in settings.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """The input of a verification once it is read: subject, settings, spans and claims."""
+    """The parsed input of a verification: subject, settings, spans and claims."""
 
     subject: Subject
     settings: Verify
@@ -68,13 +68,13 @@ def run(
         subject: An answer or a trace.
         spans: The evidence.
         arguments: Arguments of the call, without the verifier.
-        verifier: The name of a verifier, or one of the caller's own.
-        with_citations: Whether the report also tells what is wrong with the citations of claims.
+        verifier: The name of a verifier, or an object that is one.
+        with_citations: Whether the report also has findings about the citations of claims.
         opens: Function that opens a verifier by its name.
         through: Function that wraps the verifier, for instance to count its calls.
 
     Raises:
-        SettingError: If ``verifier`` is invalid, or a setting that the calling program chooses.
+        SettingError: If ``verifier`` or another setting in ``OF_THE_PROGRAM`` is invalid.
         MissingExtraError: If the extra that the verifier needs is not installed.
     """
     own = None if isinstance(verifier, str) else _checked(verifier)
@@ -107,7 +107,7 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Take out the parts of an answer in which the verifier finds no claim, if it can tell."""
+    """Take out the parts of an answer in which the verifier finds no claim, if it can."""
     claims_nothing = getattr(judge, "claims_nothing", None)
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()

@@ -193,8 +193,8 @@ def read_report(
             have. An answer is sent whole, and the service divides it in its own way.
 
     Raises:
-        NotVerifiedError: If the response is not a report, tells of an error, or is about other
-            steps than were sent.
+        NotVerifiedError: If the response is not a report, reports an error, or is about steps
+            other than those that were sent.
     """
     try:
         reported = Reported.model_validate_json(response)

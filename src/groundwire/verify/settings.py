@@ -52,7 +52,7 @@ def arguments_of(settings: Verify) -> dict[str, Any]:
     return found | {"verifier_model": settings.model or DEFAULT_MODEL}
 
 
-def _read(name: str, value: object) -> Any:  # noqa: ANN401 - each kind has its own
+def _read(name: str, value: object) -> Any:  # noqa: ANN401 - the type depends on the setting
     setting = SETTINGS[f"verify.{name}"]
     if isinstance(value, Secret):
         return value

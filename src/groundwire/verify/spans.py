@@ -61,8 +61,8 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = span if isinstance(span, str) else text_of(document)
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
-    # Only mappings and sources have ids that answers cite. The id of another object, such as a
-    # retrieved document, is the key of a store, and answers cite the object by its place.
+    # Answers cite only ids of mappings and sources. The id of another object, such as a retrieved
+    # document, is a key of its store; answers cite such an object by its place.
     is_named = isinstance(document, Mapping | Source)
     sid = _id(id_of(document), at) if is_named else ""
     try:

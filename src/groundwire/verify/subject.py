@@ -109,7 +109,7 @@ Subject: TypeAlias = AnswerSubject | TraceSubject
 _NEXT = 'A step is such as {"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}.'
 
 
-def _listed(value: Any) -> Any:  # noqa: ANN401 - as the caller has it
+def _listed(value: Any) -> Any:  # noqa: ANN401 - any value of a caller
     """Return a single id, a tuple of ids or ``None`` as a list; leave other values as they are."""
     if isinstance(value, str | int):
         return [value]

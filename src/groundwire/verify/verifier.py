@@ -1,4 +1,4 @@
-"""The interface of verifiers: they say whether evidence supports a claim, yes, no or unsure.
+"""The interface of verifiers, which answer yes, no or unsure: does evidence support a claim?
 
 ``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` will do as
 well. A verifier only answers questions: :mod:`groundwire.verify.rule` decides by its answers.
@@ -147,8 +147,8 @@ class Readout:
         topk: Tokens that these probabilities were read from; empty if there are none.
         prompt: The prompt of the question; empty if the verifier has none.
         cost: Calls and tokens that the answer took.
-        doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty of
-            a verifier that does not read word by word.
+        doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty if
+            the verifier does not read word by word.
     """
 
     yes: ProbabilityInterval
@@ -210,13 +210,13 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The tenant of a verification, and whether the caller has given up.
+    """The tenant of a verification, and a check whether the caller has given up.
 
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for
             another.
-        is_over: Returns whether the verification was given up. It is called before each claim is
-            read; once it returns true, no further claim is read.
+        is_over: Function that returns whether the caller has given up. It is called before each
+            claim is read; once it returns true, no further claim is read.
     """
 
     tenant: str = ""
@@ -236,7 +236,7 @@ ANYONE = Scope()
 
 
 class Verifier(Protocol):
-    """Answers questions whether evidence states or implies claims."""
+    """An object that answers whether evidence states or implies claims."""
 
     @property
     def name(self) -> str:
