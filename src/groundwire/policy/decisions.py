@@ -67,7 +67,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """A decision that may apply, but need not, and the conditions that are unknown."""
+    """A decision that may or may not apply, with the conditions that are unknown."""
 
     decision: Decision
     because: tuple[str, ...]

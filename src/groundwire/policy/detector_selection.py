@@ -6,7 +6,7 @@ from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: The name, in results, of the similarity detector with each embedder.
+#: Embedder → name, in results, of the similarity detector that uses it.
 _COMPARING = {"neural": "similarity", "hash": "similarity:hash"}
 
 
@@ -32,7 +32,7 @@ class Detectors:
         configured: Name, in the configuration, of the detector that is used if a tenant names none.
         embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
         compares: Whether the configured detector gives similarities. This is needed only for a
-            detector that is not embedded; the name of an embedded detector says it.
+            detector that is not embedded; for embedded detectors, their name decides.
     """
 
     configured: str = DEFAULT_MODEL

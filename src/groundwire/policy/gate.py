@@ -177,7 +177,7 @@ class Gate:
         return cls(threshold, manifest.revision, embedder, head)
 
     def classify(self, prompt: str) -> GateResult:
-        """Decide about one prompt: the text that the user wrote, without sources.
+        """Decide whether the answer to a prompt, the user's text without sources, needs a check.
 
         A prompt of white space needs no check, with confidence 1. Of a prompt of more than 4,000
         characters, the first and last 2,000 are read. Callers should check the answer if an error

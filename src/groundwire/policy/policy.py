@@ -123,7 +123,7 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Settings that a request asks for; they only count where they are stricter than its policy.
+    """Settings that a request asks for; each has effect only where it is stricter than the policy.
 
     ``None`` means that the request does not ask for the setting.
     """

@@ -135,7 +135,7 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt's similarity to them is high enough."""
+    """Example phrases; the signal holds if the prompt's similarity reaches the threshold."""
 
     name: str
     examples: tuple[str, ...]
@@ -299,8 +299,8 @@ class SignalValues:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
         self._made: dict[str, object] = {}
-        #: How many conditions were evaluated, by type, and how many values, such as the embedding
-        #: of the prompt, were computed for them, by name.
+        #: Counts of evaluated conditions, by type, and of values that were computed for them, by
+        #: name, such as the embedding of the prompt.
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
@@ -325,7 +325,7 @@ class SignalValues:
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
-        An error must not count as false: then a check might be left out because of a failure.
+        If an error made it false, a failure could cause a check to be left out.
         """
         if condition not in self._observed:
             self.work[condition.type] += 1
@@ -333,7 +333,7 @@ class SignalValues:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except SignalError as error:
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
-            except Exception as error:  # noqa: BLE001 - of any signal, see above
+            except Exception as error:  # noqa: BLE001 - any signal may fail, see above
                 # The message may quote the prompt, and reasons appear in logs and headers.
                 reason = type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
