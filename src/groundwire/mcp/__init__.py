@@ -1,6 +1,6 @@
-"""An MCP server, with whose tools agents verify their answers against evidence.
+"""An MCP server whose tools verify the answers of agents against evidence.
 
-The evidence comes with a call, or is stored in the server before: then it is called held evidence.
+Evidence comes with a call, or was stored in the server by earlier calls: *held evidence*.
 ``store``, ``sessions``, ``files`` and ``search`` implement held evidence.
 
 ``server`` receives a call, and ``toolbox`` parses it with the models of ``arguments`` and runs one

@@ -61,13 +61,13 @@ _SHOWN_CHARS = 60
 
 
 class CallError(NotVerifiedError):
-    """A tool cannot do what a call asks for. The agent reads the message."""
+    """Raised if a tool cannot do what a call asks for; the message is for the agent."""
 
     def __init__(self, message: str, error_type: str = "invalid_argument") -> None:
         super().__init__(error_type, message)
 
 
-def _from_json(value: Any) -> Any:  # noqa: ANN401 - as the agent sent it
+def _from_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Parse a list or an object that a client has sent as a JSON text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
@@ -240,7 +240,7 @@ def with_settings(
     Args:
         model: The model of the other arguments.
         settings: Argument → this server's limits, as keys of JSON Schema.
-        usual: Argument → its value if it is left out.
+        usual: Argument → its default value on this server.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():
@@ -266,7 +266,7 @@ def _within(bounds: Mapping[str, int], value: Any) -> Any:  # noqa: ANN401
 
 
 def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]) -> A:
-    """Read the arguments of a call. An argument that is ``null`` counts as left out.
+    """Parse the arguments of a call; an argument that is ``null`` is treated as left out.
 
     Args:
         model: Model of the tool's arguments.

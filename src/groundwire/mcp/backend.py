@@ -15,7 +15,7 @@ from groundwire.verify.verifier import Verifier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """Configuration, models and evidence of a server. An agent cannot change what is set here.
+    """Configuration, models and evidence of a server. Agents cannot change the configuration.
 
     Attributes:
         config: The configuration.
@@ -23,7 +23,7 @@ class Backend:
         stores: The held evidence of all sessions; ``None`` if this server holds no evidence.
         roots: The folders whose files may be evidence.
         needs_handle: Whether calls may come without a session, so that tools take a handle.
-        held_only: Whether only held evidence counts, and texts that come with a call are refused.
+        held_only: Whether evidence has to be held, so that texts that come with a call are refused.
     """
 
     config: Config

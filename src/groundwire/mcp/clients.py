@@ -21,7 +21,7 @@ class AgentClient:
 
     Attributes:
         file: Path of the configuration file.
-        key: Key of the object that has the servers.
+        key: Key, in that file, of the object that lists the servers.
         kind: Values of ``type`` for a local and for a remote server; ``None`` if the file has no
             ``type``.
         url_key: Key of a remote server's URL; ``None`` if the file has no remote servers.
@@ -98,7 +98,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Write the file, with the questions by which the client asks for a secret, if it asks."""
+    """Return the text of the file, with the questions by which the client asks for a secret."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

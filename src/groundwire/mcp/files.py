@@ -14,9 +14,9 @@ from pathlib import Path
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import FileRange
 
-#: The most lines of one span.
+#: Limit on the lines of one span.
 MAX_LINES = 2_000
-#: The most bytes of a file. Files are read as a whole, to count their lines.
+#: Limit on the bytes of a file. Files are read as a whole, to count their lines.
 MAX_FILE_BYTES = 16_000_000
 MAX_PATH_CHARS = 4_096
 
@@ -25,13 +25,13 @@ HOW_TO_ALLOW = (
     "--root DIR, which can be repeated. A text can be added with add_span."
 )
 
-#: Flags for opening a file, by which opening a pipe or a device does not block.
+#: Flags for opening a file; with them, opening a pipe or a device does not block.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class FileLines:
-    """Text of some lines of a file, and their place."""
+    """The text of some lines of a file, and the range of these lines."""
 
     text: str
     place: FileRange

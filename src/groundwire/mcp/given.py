@@ -102,7 +102,7 @@ def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
 
 
 def _ids(texts: Sequence[Any] | None) -> set[str]:
-    """Collect the ids that texts of a call come with."""
+    """Return the ids in the texts of a call; a text may have none."""
     return {
         str(each[key]).strip()
         for each in texts or ()

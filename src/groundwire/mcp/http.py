@@ -32,7 +32,7 @@ _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 class NoAddressError(OSError):
-    """The server cannot listen on its address."""
+    """Raised if the server cannot listen on its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,7 +91,7 @@ class Models:
 
     @property
     def explainer(self) -> "Explainer":
-        """The explainer. It drops no spans, so that the outcome stays that of the detector.
+        """The explainer. It drops no spans, so it never changes the outcome of the detector.
 
         Raises:
             GroundwireError: If the explainer cannot be loaded.

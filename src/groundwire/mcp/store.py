@@ -110,7 +110,7 @@ class EvidenceStore:
     """
 
     def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:
-        """Make an empty store; its first span will have the id ``S`` and the number ``first``."""
+        """Make an empty store; the id of its first span will be ``S`` followed by ``first``."""
         self._limits, self._first = limits, first
         self._spans: dict[str, HeldSpan] = {}
         self.n_bytes = 0
@@ -167,7 +167,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Say in one sentence which ids of spans there are, for a message."""
+    """Return one sentence for a message: which ids of spans are held."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."
