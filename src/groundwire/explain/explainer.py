@@ -38,11 +38,11 @@ EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 class Explained(JsonRecord):
     """A detection with explanations of its spans, without spans that the explainer drops.
 
-    Two values that differ only in their times are equal.
+    Values that differ only in ``timing_ms`` are equal.
 
     Attributes:
         detection: The detection without the dropped spans. The labels of its claims and its outcome
-            follow from the remaining spans; all else is as the detector found it.
+            follow from the remaining spans; everything else is unchanged.
         explanations: One explanation for each span of ``detection``, in the same order.
         dropped: One explanation for each span that was dropped.
         reason: The class name of the exception that the model raised; ``None`` if it raised none.

@@ -217,7 +217,7 @@ class _Finding(Enum):
     ) -> "_Finding":
         if entailment is None or entailment.entailment < threshold:
             return cls.STANDS
-        # A conflict that a rule found counts more than P(entailed): models overlook such conflicts.
+        # A conflict that a rule found overrides P(entailed): models overlook such conflicts.
         is_plain = span.conflict is not None
         return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
 

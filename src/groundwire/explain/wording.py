@@ -24,7 +24,7 @@ def explanation_text(
     evidence: EvidenceRef | None,
     unexplained: str | None,
 ) -> str:
-    """Say in one or two sentences what is wrong with a span.
+    """Return one or two sentences that say what is wrong with a span.
 
     Args:
         span_text: The words of the span.
