@@ -22,8 +22,8 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for the same word right beside both: "designed by".
 _BESIDE = 0.25
-#: Most content words of a span besides a wrong name. With more of them, other words of the span are
-#: likely wrong as well.
+#: Limit on the content words of a span besides a wrong name. With more of them, other words of the
+#: span are likely wrong as well.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -57,7 +57,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
         subtype: The kind of difference between the span and the lines.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, or if several do equally well.
+        The place in the source; ``None`` if no words qualify, or different words score best.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,

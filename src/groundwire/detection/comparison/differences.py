@@ -78,7 +78,7 @@ def _negations_differ(held: Held) -> bool:
 
 
 def is_rounded(held: Held, stated: Quantity) -> bool:
-    """Return whether a claim calls a number rounded ("about"), and a line has the exact number."""
+    """Return whether a claim marks a number as rounded ("about") that a line states exactly."""
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)

@@ -20,7 +20,7 @@ _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _ENGLISH = words("the of is are and")
 #: Characters before and after a sentence that are no part of it.
 _OUTER = " \t\r\n."
-#: Two long words count as alike if they share this many first letters: "Italy", "Italian".
+#: Two long words are treated as alike if they share this many first letters: "Italy", "Italian".
 _ROOT = 4
 #: Words with fewer letters than this are compared whole.
 _MIN_ROOTED = 6
@@ -57,7 +57,7 @@ class Basis:
         Args:
             readings: The lines, as the model reads them; equal lines count once.
             stated: The quantities of all lines.
-            question: The question. It is no evidence, but may tell which row of a table is meant.
+            question: The question. It is no evidence, but may name the row of a table to use.
         """
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
@@ -91,7 +91,7 @@ class Basis:
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:
-        """Return whether the lines contain some words, in upper or lower case."""
+        """Return whether the lines contain some words next to each other; case is ignored."""
         return words.casefold() in self._lower
 
     @cached_property
@@ -151,7 +151,7 @@ def overlap(
 ) -> float:
     """Return the share of a claim's content words that a line has, in [0, 1].
 
-    Stems in ``without`` do not count. The share is 0 if the claim has no other content word.
+    Stems in ``without`` are ignored. The share is 0 if the claim has no other content word.
     """
     wanted = claim.content - without
     return len(wanted & line.content) / len(wanted) if wanted else 0.0

@@ -48,7 +48,7 @@ def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find cells that a claim takes from the wrong row of a table.
 
-    The claim or the question names one row, and the claim names a column, but it has the cell that
+    The claim or the question names one row, and the claim names a column, but states the cell that
     another row has in this column.
     """
     said = _spaced(claim.text)
@@ -65,7 +65,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words that a claim says about a field, where the field has another value.
+    """Find words by which a claim states another value of a field than the field has.
 
     "An automatic transmission" against ``transmission: manual`` is an example, and so is "the
     status is open" against ``status: closed``.
@@ -143,7 +143,7 @@ def _singulars(switch: Switch) -> frozenset[str]:
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
-    """Return the columns that a claim names, while it lacks the row's own cell in the column."""
+    """Return the columns that a claim names without stating the cell that the row has there."""
     asked = (
         column
         for column, cell in row.items()

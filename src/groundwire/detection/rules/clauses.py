@@ -26,7 +26,7 @@ _MIN_COMMON = 2
 #: A "than" within this many words after a "no" or "not" shows that they state a limit: "no later
 #: than", "not more than".
 _UNTIL_THAN = 6
-#: Most clauses of a claim or a line. If there are more, the rest counts as one clause.
+#: Limit on the cuts between clauses of a claim or a line; the text after the last is one clause.
 _MAX_CLAUSES = 64
 
 _CUT = re.compile(
@@ -105,7 +105,7 @@ class Clause:
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
-        # Opposites count as equal: "open on Sundays", "closed on Sundays".
+        # Opposites are treated as equal: "open on Sundays", "closed on Sundays".
         n_all = len(self.content | line.content) - len(self._opposite(line))
         return common / n_all if is_enough and n_all else 0.0
 

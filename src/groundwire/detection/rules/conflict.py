@@ -28,14 +28,14 @@ class Conflict:
     """Words of a claim that a rule finds wrong, with label and probability.
 
     Attributes:
-        start: Offset of the first character, in Python characters. It counts in the claim, or in
-            the answer after :meth:`.find.RuleFindings.moved`.
+        start: Offset of the first character in the claim; after
+            :meth:`.find.RuleFindings.moved`, in the answer. Offsets count Python characters.
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
         probability: P(not supported) of the words of such findings, in (0, 1].
-        floor: Least P(not supported) that the model must give the words, or the finding does not
-            count.
+        floor: Least P(not supported) that the model must give the words; below it, the finding is
+            ignored.
     """
 
     start: int
@@ -47,16 +47,16 @@ class Conflict:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether the finding counts whatever the model says about the words."""
+        """Whether the finding holds whatever the model says about the words."""
         return self.floor <= 0
 
 
 class RuleFinding(NamedTuple):
-    """The finding of a rule, still without label and probability: the words and the mistake.
+    """The finding of a rule, before it has a label and probability: the words and the mistake.
 
     ``claim[start:end]`` are the words that the rule finds wrong.
 
-    ``is_enough`` says that the finding counts even if the model does not doubt the words.
+    ``is_enough`` says that the finding holds even if the model does not doubt the words.
     """
 
     start: int

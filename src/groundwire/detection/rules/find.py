@@ -36,8 +36,8 @@ RULES: tuple[Rule, ...] = (
 #: The P(not supported) that the words of every finding get. In answers kept out of training, people
 #: had marked the words of this share of the findings too.
 PROBABILITY = 0.6
-#: Values and addresses that the evidence merely lacks may be right. So a finding of such words
-#: counts only if the model's P(not supported) for them is at least this.
+#: Values and addresses that the evidence merely lacks may be right. So a finding of such words is
+#: used only if the model's P(not supported) for them is at least this.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
 _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
@@ -45,7 +45,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets count in the claim.
+    """The findings of the rules about a claim. Offsets are offsets in the claim.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.

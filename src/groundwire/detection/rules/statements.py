@@ -13,7 +13,7 @@ from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of
 
 #: Least share of common content words in two clauses that are about the same thing.
 LIKENESS = 0.6
-#: Clauses count as the most similar ones if their likeness is at least this share of the highest.
+#: Clauses are among the most similar if their likeness is at least this share of the highest.
 _SHARE = 0.9
 #: Least share of a claim's content words that a line must have to be about the same thing, and to
 #: say nearly the same.
@@ -65,7 +65,7 @@ _RANK_CHARS = 40
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find clauses that are negated where the most similar clauses of the evidence are not.
 
-    The reverse counts as well. A claim such as "It is not known" is left out, because it denies
+    The reverse is found as well. A claim such as "It is not known" is left out, because it denies
     nothing, and so are fields, because they state nothing.
     """
     if _UNTOLD.search(claim.text):

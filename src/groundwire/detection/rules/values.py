@@ -16,15 +16,15 @@ from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Results of a comparison that mean that the evidence states a quantity of the claim.
 _STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
-#: Least likeness of the places of two values that count as the same place. A neighbour that both
-#: share counts 0.5.
+#: Least likeness of the places of two values at which they are the same place. A neighbour that
+#: both share adds 0.5.
 _IN_PLACE = 0.6
-#: Bonus if all words around one of the values are around the other too. In "It was built in 1950.",
-#: "built" is the only such word.
+#: Added to the likeness if all words around one value are around the other too. In "It was built
+#: in 1950.", "built" is the only such word.
 _ALL_AROUND = 0.1
-#: Bonus for the same unit.
+#: Added to the likeness for the same unit.
 _SAME_UNIT = 0.1
-#: Bonus for a slip: "15 November" and "15 December", 1,487 and 1,847.
+#: Added to the likeness for a slip: "15 November" and "15 December", 1,487 and 1,847.
 _NEAR_MISS = 0.6
 #: Least likeness of the places of two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
@@ -90,7 +90,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
     """Find numbers of a claim that follow from the evidence, though it does not state them.
 
     They are rounded, and the claim says so, or they are computed from other numbers. The operands
-    of a computation count as well, if the nearest lines state them.
+    of a computation are returned as well, if the nearest lines state them.
     """
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
     near = _stated_by(lines)[:_MOST_OPERANDS]
