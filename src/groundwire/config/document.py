@@ -1,4 +1,4 @@
-"""Reads a YAML document into parts that know their lines.
+"""Reads a YAML document into parts that have their line numbers.
 
 The language is YAML 1.2 without tags for objects, so a file cannot run code. ``yes`` and ``on`` are
 read as texts here; settings that are true or false accept them.

@@ -133,7 +133,7 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...
 
 
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
-    """Return the items of a list; ``null`` counts as an empty list.
+    """Return the items of a list; ``null`` is read as an empty list.
 
     If the part is neither, add the problem and return no items.
     """

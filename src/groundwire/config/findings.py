@@ -18,7 +18,7 @@ from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, dec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something about a configuration that its owner should know.
+    """A probable mistake in a valid configuration.
 
     Attributes:
         code: Short name of the kind of finding, for programs, such as ``high_threshold``.
@@ -74,7 +74,7 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
     """Find policies that withhold nearly every answer, right or wrong.
 
     DVARA's documented settings are such a policy: they need a cosine of 0.7 between hashed words,
-    which hardly any sentence reaches that is not a copy of its source.
+    which hardly any sentence reaches unless it copies its source.
     """
     plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None}
@@ -118,7 +118,7 @@ def _refuses_most(
 
 
 def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find settings that let answers pass which the preset ``strict`` would withhold."""
+    """Find settings that pass answers that the preset ``strict`` would withhold."""
     if config.check.preset != "strict":
         return
     message = "{} does less than the preset strict: some of what is not grounded passes."
@@ -254,7 +254,7 @@ def _useless_sample(config: Config) -> Iterator[Finding]:
 
 
 def _nobody_signs_in(config: Config) -> Iterator[Finding]:
-    """Find a provider of OpenID Connect at which nobody can sign in, as no value gives a role."""
+    """Find an OpenID Connect provider whose settings give nobody a role, so nobody can sign in."""
     own = config.oidc
     if own.issuer is not None and not (own.admins or own.reviewers or own.viewers):
         yield Finding(

@@ -1,4 +1,4 @@
-"""API keys in a configuration: they are never shown, and compared by their hashes."""
+"""API keys in a configuration: they are never shown, and are compared by their hashes."""
 
 import hashlib
 from collections.abc import Mapping

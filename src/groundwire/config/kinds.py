@@ -27,7 +27,7 @@ _PRIVATE = ("legal", "aliases")
 
 
 class KindError(ValueError):
-    """A value of a setting is wrong.
+    """Raised if a value of a setting is wrong.
 
     Attributes:
         legal: Description of the possible values, which follows the words "must be".
@@ -40,7 +40,7 @@ class KindError(ValueError):
 
 
 class Secret:
-    """A secret text, which is printed as ``***`` or as another text without the secret part."""
+    """A secret text. It is printed as ``***``, or as another text without the secret part."""
 
     __slots__ = ("_shown", "_text")
 
@@ -115,7 +115,7 @@ class Kind:
         ]
         return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
-    def read(self, raw: object) -> Any:  # noqa: ANN401 - each kind has its own
+    def read(self, raw: object) -> Any:  # noqa: ANN401 - the type depends on the kind
         """Read a value.
 
         The text ``null`` also means ``None``, since an environment variable can only be a text.
@@ -211,7 +211,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """An annotation whose values are read by a function of its own.
+    """An annotation of a setting, with the function that reads its values.
 
     Attributes:
         read: Function that takes plain data and returns the value, or raises ``ValueError``.

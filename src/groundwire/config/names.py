@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Return a value unchanged. This is the conversion if both systems write values alike."""
+    """Return a value unchanged. It is the conversion if both systems write values the same way."""
     return value
 
 
@@ -45,7 +45,7 @@ class Alias:
         path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
         is_shared: Whether other programs read the variable too, as ``OPENAI_API_KEY``. Such a
-            variable only counts if no other value is given, and the verifier is not local.
+            variable is used only if no other value is given, and the verifier is not local.
         conversion: Converts the value to Groundwire's.
     """
 

@@ -94,7 +94,7 @@ class Config:
         decisions: The decisions, in the order of the file.
         tenants: The settings of tenants, by id.
         tenant_keys: The keys of tenants, by id.
-        origins: Where each setting, signal, decision, tenant and upstream comes from, by its full
+        origins: The origin of each setting, signal, decision, tenant and upstream, by its full
             name, such as ``check.action`` or ``signals.keywords.NAME``. Built-in signals are left
             out.
         formats: The systems whose names were used, in the file or in variables.
@@ -158,7 +158,7 @@ class Config:
             keys[DEFAULT_TENANT] = (*keys.get(DEFAULT_TENANT, ()), self.gateway.api_key)
         return FrozenMapping(keys)
 
-    def value(self, path: str) -> Any:  # noqa: ANN401 - each setting has its own
+    def value(self, path: str) -> Any:  # noqa: ANN401 - the type depends on the setting
         """Return the value of a setting by its full name."""
         section, _, name = path.partition(".")
         return getattr(getattr(self, section), name)

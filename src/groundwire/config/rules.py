@@ -153,7 +153,7 @@ class RuleReader:
         self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``, after the signals, which decisions name."""
+        """Read the list ``decisions``. Signals must be read before, because decisions name them."""
         decisions = []
         places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):
@@ -308,7 +308,7 @@ class RuleReader:
         return Condition(type_, str(text))
 
     def _names(self, type_: SignalType) -> Iterator[str]:
-        # Signals with a wrong definition count as known, so that one mistake causes only one error.
+        # Signals with a wrong definition are known too, so that one mistake causes only one error.
         yield from self._places.get(type_, {})
         built_in: dict[SignalType, Iterable[str]] = {
             SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),

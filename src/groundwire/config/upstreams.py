@@ -43,7 +43,7 @@ _FIELDS = [
 def read_upstreams(
     entry: DocumentEntry, problems: Problems
 ) -> dict[str, tuple[Upstream, LinePlace]]:
-    """Read the list ``upstreams``, and return each upstream and its line by its name."""
+    """Read the list ``upstreams``; return a mapping from name to upstream and its line."""
     found: dict[str, tuple[Upstream, LinePlace]] = {}
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, _FIELDS, where="an upstream", problems=problems)
