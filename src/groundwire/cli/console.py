@@ -45,7 +45,7 @@ def wants_color(
 ) -> bool:
     """Decide whether to colour output: by option, ``NO_COLOR``, ``FORCE_COLOR`` or terminal.
 
-    A variable counts if it is set and not empty (https://no-color.org, https://force-color.org).
+    A variable has effect if set and not empty (https://no-color.org, https://force-color.org).
     """
     if choice != "auto":
         return choice == "always"

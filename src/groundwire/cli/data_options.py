@@ -14,7 +14,7 @@ from groundwire.cli.options import group, option
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
 
-#: Matches names of columns in which true seems to say that an answer is right.
+#: Matches names of columns in which true probably means that an answer is right.
 _RIGHT = re.compile(
     r"(?<!in)(?<!un)(?:correct|right|support|ground|faith|consist|pass|good|valid)", re.IGNORECASE
 )

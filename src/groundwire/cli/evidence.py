@@ -48,7 +48,7 @@ def _read_named(
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans, those of the list first: a span without an id is named by its place in it.
+    """Read all spans, first those of the list, where a place in the list names a span without id.
 
     Args:
         listed: A file with a list of spans.

@@ -44,7 +44,7 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
+class NameType(click.ParamType):  # type: ignore[type-arg] # not generic in older versions of click
     """Click type of a name. It refuses an empty one, which is often an unset shell variable."""
 
     name = "text"

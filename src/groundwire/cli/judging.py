@@ -169,7 +169,7 @@ class Judging:
         from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
 
         recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
-        del detector  # each worker has its own
+        del detector  # each worker loads a detector itself
         if engine.engine == "ray":
             from groundwire.evaluation.scale.cluster import on_ray
 

@@ -78,7 +78,7 @@ class HttpOptions:
 
     @property
     def host_name(self) -> str:
-        """The host as a URL has it: IPv6 addresses in brackets."""
+        """The host as it is written in a URL: IPv6 addresses in brackets."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     def url(self, port: int) -> str:
@@ -299,7 +299,7 @@ def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
 
 
 def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
-    """Serve several clients over HTTP, until told to stop."""
+    """Serve several clients over HTTP, until SIGTERM or Ctrl-C."""
     from groundwire.config.tree import Log
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.http import app_of, listen, serve_http

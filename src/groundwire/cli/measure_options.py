@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from groundwire.evaluation.measure.rates import Prices
 
 
-class OrNone(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
+class OrNone(click.ParamType):  # type: ignore[type-arg] # not generic in older versions of click
     """Click type of a number with a lower limit, or of ``none`` for the endpoint's default."""
 
     name = "number"

@@ -135,7 +135,7 @@ def require_gateway(what: str = "The gateway") -> None:
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """Apply options to a configuration; they win over it, and over a preset that they name.
 
-    An upstream in the options replaces the configured ones. It does not get a key of theirs.
+    An upstream in the options replaces the configured ones, and does not get their keys.
     """
     from groundwire.config.tree import PRESETS
 
@@ -165,7 +165,7 @@ def with_key(config: "Config", variable: str) -> "Config":
 
 
 def run(config: "Config", *, is_local_demo: bool) -> None:
-    """Serve the gateway, and its admin plane if there is one, until told to stop."""
+    """Serve the gateway, and its admin plane if there is one, until SIGTERM or Ctrl-C."""
     # These imports take time, and --help does not need them.
     from groundwire.config.findings import ConfigWarning, findings
     from groundwire.gateway.app import create_app

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _Work = Callable[["Store"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
-#: Most seconds for which a command tries to record a change.
+#: Limit on the time that a command takes to record a change, in seconds.
 RECORD_S = 30.0
 
 
@@ -64,7 +64,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store.opening import existing_store
 
-    # Steps without which a change could not be recorded come first, before the change is made.
+    # Steps that recording needs come before the change: if one fails, no change is made.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:
