@@ -1,6 +1,6 @@
-"""Finds citations in brackets that can be told from prose only if the ids of the spans are known.
+"""Finds citations in brackets that differ from prose only by the ids of the spans.
 
-:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and the like in every text. The ids of the spans
+:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and similar citations in every text. Ids of spans
 show that more brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans, ``[doc-9]``
 if it has the shape of an id, and ``[S0, nope]`` if one part names a span; the other part is then an
 unknown id. A range that is too long or runs backwards is one unknown id. A single word is an id

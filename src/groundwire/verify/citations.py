@@ -62,7 +62,7 @@ class ClaimProbabilities:
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
-        says_no: Whether the verifier says that the cited spans contradict the claim.
+        says_no: Whether, for the verifier, the cited spans contradict the claim.
         without: Id of a cited span → P(YES) with the other cited spans.
         alone: Id of a span → P(YES) with this span alone.
         beside: Id of an uncited span → P(YES) with all cited spans and this one.
@@ -205,7 +205,7 @@ def _decorative(
 def _completing(
     readings: ClaimProbabilities, cited: float, thresholds: CitationThresholds
 ) -> str | None:
-    """Return the uncited span that supplies what the cited spans lack; ``None`` if none does.
+    """Return the uncited span that completes the support of the cited ones; ``None`` without one.
 
     The span and the cited spans together must make the claim clearly likelier than either alone.
     """

@@ -1,6 +1,6 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
-Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in. If it
+Claims are the segmenter's sentences, or lines. A citation belongs to the claim around it. If it
 follows a full stop, it belongs to the sentence before it; alone on a line, to the line before.
 ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
 :mod:`groundwire.verify.brackets` reads. A caller may replace all these forms by a regular
@@ -198,7 +198,7 @@ def find_citations(
 
 
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
-    """Return the ids that are citations if they stand in round brackets.
+    """Return the ids that are citations when they are in round brackets.
 
     They are the ids of spans, and unknown ids with the same letters as an id that the text cites.
     """
@@ -249,7 +249,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
-    """Give each citation to the piece that it stands in, or else to the piece before it.
+    """Give each citation to the piece that contains it, or else to the piece before it.
 
     A citation between two pieces that opens a line belongs to the piece after it.
     """

@@ -1,7 +1,7 @@
 """Calls endpoints over HTTP with OpenAI's official client, and limits the time and size of replies.
 
 The official client's timeout is for one read, so an endpoint that sends a byte now and then could
-keep its caller waiting for ever. Here each try has a deadline for the whole reply.
+keep its caller waiting without end. Here each try has a deadline for the whole reply.
 """
 
 import re
@@ -15,7 +15,7 @@ from groundwire.errors import MissingExtraError
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 
-#: The most bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
+#: Limit on the bytes of a reply. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
 #: The two names that the limit on the tokens of a reply has; a model may accept only one of them.

@@ -28,7 +28,7 @@ class TraceArguments(TypedDict, total=False):
         verifier: ``local`` (the embedded model; nothing leaves this machine), ``openai`` (an
             endpoint with logprobs), ``service``, or an object that is a verifier.
         rule: ``signed``, or ``kl``, which compares required and observed information; information
-            has no sign, so evidence against a claim counts as well.
+            has no sign, so evidence against a claim adds to it as well.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
@@ -40,7 +40,7 @@ class TraceArguments(TypedDict, total=False):
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: Most claims in a shared call, 1 to 64.
         max_group_prompt_chars: Most characters of the prompt of a shared call, 1000 or more.
-        include_prompts: Whether the report holds the prompts.
+        include_prompts: Whether the report includes the prompts.
         max_prompt_chars: Most characters of each prompt in the report.
         base_url: URL of an endpoint; ``None``: ``OPENAI_BASE_URL``, or OpenAI's.
         service_url: URL of a service; ``None``: ``BERRY_SERVICE_URL``.

@@ -113,7 +113,7 @@ _INSTRUCTION = re.compile(
     rf"|\s+(?:\w+\s+)?{_TEXTS})|{_TEXTS}))",
     re.I,
 )
-# Text about verdicts is addressed to the verifier, so it counts as an instruction.
+# Text about verdicts is addressed to the verifier, so it is treated as an instruction.
 _ABOUT_VERDICTS = re.compile(
     r"^(?:important\s+)?(?:notes?|message|instructions?|attention|reminder)\s*(?:to|for|:)?\s*"
     r"(?:the\s+)?(?:\w+\s+)?(?:verifier|judge|grader|evaluator|fact[- ]checker|llm|ai|assistant|"
@@ -122,7 +122,7 @@ _ABOUT_VERDICTS = re.compile(
     rf"(?:yes|y|{_VERDICT})\b{_END}"
     r"|^(?:(?:you\s+)?(?:must|should|please)\s+)?(?:treat|consider|mark|regard|accept|label|rate|"
     r"judge|classify)\s.{1,300}?\sas\s+(?:\w+\s+)?(?:supported|entailed|true|grounded|faithful)\b"
-    # Not "the claim is supported by receipts", which is about an insurance.
+    # Not "the claim is supported by receipts": that is a claim of an insurance.
     r"|\b(?:the|this|that|these|every|each|any|all|following|above)\s+(?:\w+\s+){0,2}claims?\b"
     rf".{{0,300}}?\b(?:is|are|be)\s+(?:\w+\s+)?(?<!not\s)(?<!never\s){_VERDICT}\b"
     r"(?!\s+by\b(?!.{0,40}\b(?:evidence|texts?|spans?|sources?|context|passages?|above)\b))"
@@ -238,14 +238,14 @@ def kind_of(sentence: str) -> NonEvidence | None:
 
 
 def asserts(claim: str) -> bool:
-    """Return whether a claim says anything that evidence could support.
+    """Return whether a claim states anything that evidence could support.
 
     >>> asserts("It is tall."), asserts("Is it tall?"), asserts("The claim is supported.")
     (True, False, False)
     """
     if kind_of(claim) in (NonEvidence.QUESTION, NonEvidence.INSTRUCTION):
         return False
-    # "a b" says nothing, but "U.S." may. In other scripts a single letter may be a word.
+    # "a b" states nothing, but "U.S." may. In other scripts a single letter may be a word.
     return not claim.isascii() or bool(_SAYS.search(claim))
 
 

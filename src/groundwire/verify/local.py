@@ -7,14 +7,14 @@ the claim, and in a second look the next ones.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims (how few, the map's
 ``provenance`` says). *Without evidence*, the claim is read alone. The model does not know
-the world, so P(YES) then does not tell whether the claim is true, but how much it needs evidence:
+the world, so P(YES) then does not show whether the claim is true, but how much it needs evidence:
 it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its mean is fitted to
 be low, because no claim follows from nothing.
 
 The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
 finds a conflict with the evidence, the answer is NO, whatever the model says. Conflicts of some
-rules count only if the model doubts the same words. If a line of the evidence states the claim word
-for word, the answer is YES. Words that the evidence does not have are no conflict: the map weighs
+rules are used only if the model doubts the same words. If a line of the evidence states the claim
+word for word, the answer is YES. Words that the evidence lacks are no conflict: the map weighs
 the model's doubts about them, since a right claim may use names from elsewhere.
 """
 
@@ -59,8 +59,8 @@ _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
-#: A conflict whose rule needs the model's doubt counts if P(not supported) of its words is at least
-#: this. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
+#: A conflict whose rule needs the model's doubt is used from this P(not supported) of its words
+#: on. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
 DENIED = 0.1
@@ -241,7 +241,7 @@ class LocalVerifier:
         counting = tuple(
             each
             for each in scores.conflicts
-            # A conflict that does not stand alone counts if the model doubts the same words.
+            # A conflict that does not stand alone is used if the model doubts the same words.
             if each.stands_alone or plain.highest(each) >= _DOUBTED
         )
         return replace(plain, conflicts=counting).with_rules()

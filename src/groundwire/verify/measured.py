@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from groundwire.engine.scores import ClaimScores
 from groundwire.errors import ModelError
 
-#: The file beside a model's manifest that holds the map.
+#: Name of the file with the map, beside a model's manifest.
 FILE_NAME = "verify.json"
 #: Smallest probability that is distinguished from 0: the precision of the reader's outputs.
 _LEAST = 1e-6

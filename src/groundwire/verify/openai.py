@@ -181,9 +181,9 @@ def plan_groups(
 
     Args:
         questions: The questions, no two of them equal.
-        max_size: Most questions in a group.
-        max_chars: Most characters of a group's prompt. A question with a longer prompt is a group
-            of its own.
+        max_size: Limit on the questions in a group.
+        max_chars: Limit on the characters of a group's prompt. A question with a longer prompt is
+            a group by itself.
     """
     by_evidence: dict[object, list[ClaimQuestion]] = {}
     for question in questions:

@@ -68,7 +68,7 @@ class ClaimReport:
         """Return the report as JSON data.
 
         Args:
-            max_prompt_chars: Most characters of each prompt; ``None``: no prompts.
+            max_prompt_chars: Limit on the characters of each prompt; ``None``: no prompts.
         """
         claim, measures = self.claim, self.measures
         found: dict[str, Any] = {
@@ -147,10 +147,10 @@ class VerificationReport:
     Attributes:
         setup: Settings and verifier.
         details: One report for each claim that was scored, in the order of the claims.
-        unscored: Claims beyond ``max_claims``, which flag the report.
+        unscored: Claims beyond ``max_claims``; any of them flags the report.
         has_unscored: Whether a service did not report on some claims.
         n_lost: Number of claims that should have been scored and have no report.
-        lost: Failures of the verifier about claims that have no report; each counts as a call.
+        lost: Failures of the verifier about claims that have no report; each is counted as a call.
         citations: Findings about the citations, which never flag the report; ``None`` if the call
             did not ask for them.
         error: Why nothing was verified; ``details`` is then empty. ``None`` without an error.

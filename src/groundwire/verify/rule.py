@@ -1,4 +1,4 @@
-"""Decides the status of each claim by the verifier's answers; the first status that applies counts.
+"""Decides the status of each claim by the verifier's answers: the first status that applies.
 
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
 it: P(yes) reaches the target, the prior stays below the target, and the evidence raises the
@@ -199,6 +199,6 @@ def says_anything(answer: Readout) -> bool:
 
 
 def says_no(posterior: Readout) -> bool:
-    """Return whether a verifier says that the evidence contradicts the claim."""
+    """Return whether, by a verifier's answer, the evidence contradicts the claim."""
     rest = max(posterior.yes.high, posterior.unsure.high)
     return posterior.verdict is Verdict.NO or posterior.no.low > rest

@@ -155,7 +155,7 @@ def _checked(verifier: object) -> Verifier:
         raise SettingError(
             "verifier", verifier, "local, openai, service, or an object with a method judge"
         )
-    return verifier  # type: ignore[return-value] # as far as can be told
+    return verifier  # type: ignore[return-value] # only ``judge`` was checked
 
 
 def _name(verifier: Verifier) -> str:

@@ -49,7 +49,7 @@ _DOCUMENTED = (
     "timeout_s",
 )
 
-#: A gap of at most this size counts as 0, since it may come from rounding.
+#: A gap of at most this size is treated as 0, since it may come from rounding.
 _ROUNDING = 1e-6
 
 _Number = Annotated[float, Field(ge=-1e9, le=1e9)]

@@ -1,6 +1,6 @@
 """The interface of verifiers, which answer yes, no or unsure: does evidence support a claim?
 
-``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` will do as
+``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` works as
 well. A verifier only answers questions: :mod:`groundwire.verify.rule` decides by its answers.
 """
 
@@ -186,7 +186,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierFailure:
-    """The failure of a verifier to answer a question. It never counts as an answer.
+    """The failure of a verifier to answer a question. It is never treated as an answer.
 
     Attributes:
         kind: Kind of the failure.
