@@ -92,7 +92,7 @@ class ChosenDecision:
     def plugins(self) -> tuple[HallucinationPlugin | None, ...]:
         """Policies of the decisions that apply or may apply, for :func:`.policy.resolve`.
 
-        ``None`` stands for a decision without a policy, or for no decision.
+        ``None`` means a decision without a policy, or no decision.
         """
         own = self.decision.plugin if self.decision else None
         return (own, *(each.decision.plugin for each in self.unsettled))

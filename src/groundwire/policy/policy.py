@@ -172,7 +172,7 @@ def resolve(
 
     Args:
         base: The policy of the configuration.
-        plugins: The policies of the decisions that apply or may apply; ``None`` stands for a
+        plugins: The policies of the decisions that apply or may apply; ``None`` means a
             decision without a policy. Of several policies, the strictest value of each setting is
             taken.
         tenant: The settings of the tenant, which take precedence over decisions.

@@ -57,7 +57,7 @@ DOMAINS = {
 
 
 class SignalError(ValueError):
-    """The value of a signal cannot be computed; the message says why, and never quotes a prompt."""
+    """Raised if a signal cannot be computed; the message says why, and never quotes a prompt."""
 
 
 class SignalType(StrEnum):
@@ -436,7 +436,7 @@ class SignalValues:
         made = self._made[what]
         if isinstance(made, _Failure):
             raise made.error
-        return made  # type: ignore[return-value]  # it is what make() gave for this name
+        return made  # type: ignore[return-value]  # the value that make() returned for this name
 
 
 _Made = TypeVar("_Made")
