@@ -60,7 +60,7 @@ def local_config(
         client: The client.
         command: The command line of the server.
         environment: Environment variables that the server needs, with their values.
-        secret_env: Name of an environment variable that the server needs and that holds a secret.
+        secret_env: Name of an environment variable with a secret that the server needs.
     """
     program, *args = command
     server: dict[str, Any] = {"type": client.kind[0]} if client.kind else {}

@@ -21,7 +21,7 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: The most sessions at a time, with or without held evidence.
+#: Limit on the sessions at a time, with or without held evidence.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
@@ -156,7 +156,7 @@ def serve_http(
         app: The app.
         sock: A socket that listens.
         address: URL of the server, for the message.
-        says: Function that shows a message to the user.
+        says: Function that prints a message for the user.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
         # Uvicorn stops at these signals and, when it has stopped, raises them again for the handler

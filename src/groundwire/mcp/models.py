@@ -76,7 +76,7 @@ class Models:
         return judge
 
     def verifier(self, tenant: str) -> "LocalVerifier":
-        """Return the embedded verifier with the cache of one tenant, which isolates sessions.
+        """Return the embedded verifier for one tenant; tenants share no cached texts.
 
         Raises:
             GroundwireError: If the verifier cannot be loaded.

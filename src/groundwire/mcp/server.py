@@ -33,7 +33,7 @@ from groundwire.render import visible
 
 Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 
-#: The most calls of long tools that run at a time; each uses several threads.
+#: Limit on the calls of long tools that run at a time; each uses several threads.
 MAX_CALLS = 4
 
 #: Session id for a transport that serves a single client, such as stdio.
@@ -81,8 +81,8 @@ class ToolServer:
         arguments, session = params.arguments or {}, session_of(context)
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
-        # A cancelled call keeps its slot until its thread has stopped, which is soon. So never more
-        # threads work than there are slots, however many calls are cancelled.
+        # A cancelled call keeps its slot until its thread has stopped, which is soon. So there are
+        # never more threads than slots, however many calls are cancelled.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(

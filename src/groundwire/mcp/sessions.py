@@ -1,4 +1,4 @@
-"""Keeps a separate store of evidence for each session, which no other session can see."""
+"""Keeps a separate store of evidence for each session; no other session can see it."""
 
 import secrets
 from collections import OrderedDict

@@ -32,7 +32,7 @@ class Call:
     Attributes:
         session: Id of the agent's session; ``None`` if the call has no session.
         tenant: Cache namespace of the call, which keeps sessions apart.
-        watch: Reports progress, and says whether the call was cancelled.
+        watch: Functions for reports of progress and for checks whether the call was cancelled.
     """
 
     session: str | None

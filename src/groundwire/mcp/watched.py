@@ -26,7 +26,7 @@ class Watched:
 
     Args:
         verifier: The verifier that answers.
-        watch: Gets the progress, and says whether the call was cancelled.
+        watch: Functions for reports of progress and for checks whether the call was cancelled.
     """
 
     def __init__(self, verifier: Verifier, watch: Watch) -> None:
