@@ -58,14 +58,14 @@ def explain(
     threshold: float = THRESHOLD,
     entailment_threshold: float = ENTAILMENT_THRESHOLD,
 ) -> tuple[Explanation, ...]:
-    """Explain every span of a detection: what is wrong with it, and how bad that is.
+    """Explain every span of a detection: its fault, and how severe the fault is.
 
     Args:
         detection: The detection. It is not changed.
         sources: The sources that the answer was checked with, with the same ids.
         judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
             claim by its evidence. The hypothesis is always a whole claim, since a span such as
-            "1950" says nothing alone. If the function raises an exception, the spans of the claim
+            "1950" states nothing alone. If the function raises an exception, the spans of the claim
             are left unexplained, with the reason. With ``None``, the entailment in the detection is
             used, and spans of claims without it are left unexplained.
         threshold: If a span's label has a lower probability, severity is one less; in (0, 1].
@@ -137,7 +137,7 @@ def is_false_positive(
     entailment: Entailment | None,
     threshold: float = ENTAILMENT_THRESHOLD,
 ) -> bool:
-    """Return whether a span should not be marked, because the evidence says what its claim says.
+    """Return whether a span should not be marked, because the evidence states its claim.
 
     This is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
     unit or negation of the claim differs from the evidence; models overlook such differences.

@@ -13,7 +13,7 @@ from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import Quantity
 
-#: The most lines that a span is compared with, including the lines that the detection names.
+#: Limit on the lines that a span is compared with, including the lines that the detection names.
 MAX_LINES = 6
 #: Longer sources are not cut into lines; only the lines that the detection names are used.
 MAX_SOURCE_CHARS = 20_000
@@ -32,7 +32,7 @@ class SourceLines:
 
         First come the lines that the detection names, then the lines of the same sources that share
         most content words with the claim. A quantity of a kind and unit that the span has too
-        counts as two words.
+        is worth two words.
 
         Args:
             span: The marked span.

@@ -14,7 +14,7 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
 from groundwire.text.lines import lines_of
 
-#: The most characters that are read at once: about the 1,024 word pieces of evidence that the
+#: Limit on the characters that are read at once: about the 1,024 word pieces of evidence that the
 #: reader reads with a claim.
 MAX_PREMISE_CHARS = 4_000
 #: A longer line is cut into parts at spaces, so that one line cannot use up all the characters that
@@ -77,7 +77,7 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]
-    # A sign that many lines have says less: every record of a list may have a "name".
+    # A sign that many lines have is worth less: every record of a list may have a "name".
     n_lines = Counter(sign for signs in common for sign in signs)
     worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
     scores = [round(sum(worth[sign] for sign in sorted(signs)), 6) for signs in common]

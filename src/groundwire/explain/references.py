@@ -78,7 +78,7 @@ class Library:
     def has_id(self, id_: str) -> bool:
         """Return whether an id is the id of a source, or may be the number of a source or passage.
 
-        An id that does not end with a digit, and a year, always count as known.
+        Ids that do not end with a digit are always known, and so are years.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]
@@ -87,7 +87,7 @@ class Library:
         number = int(digits)
         if not letters and number >= 1000:
             return True  # "[2019]" is a year
-        # A number counts sources from 0 or from 1, as in "[1]" or "[doc1]"; after "S" from 0 alone.
+        # Numbers count sources from 0 or from 1, as in "[1]" or "[doc1]"; after "S" from 0 alone.
         last = self._n_sources - (letters == "s")
         is_place = number <= last and (len(letters) != 1 or letters == "s")
         return is_place or f"{letters}{number}" in self._own_ids

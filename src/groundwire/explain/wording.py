@@ -1,4 +1,4 @@
-"""Writes the text of an explanation: what the answer says, what the source says, and where.
+"""Writes the text of an explanation: words of the answer, words of the source, and their place.
 
 Quotes from the answer or a source are on one line, at most :data:`QUOTE_CHARS` characters long,
 with ``…`` where they were cut. Control characters, which could act on a terminal, are made visible.
@@ -9,9 +9,9 @@ from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
 from groundwire.text.screen import one_line
 
-#: The most characters of the name of a source or an exception; a longer name is cut.
+#: Limit on the characters of the name of a source or an exception; a longer name is cut.
 NAME_CHARS = 60
-#: The most characters of an explanation: it has at most two quotes, two names, and words between.
+#: Limit on the characters of an explanation: at most two quotes, two names, and words between.
 MAX_TEXT_CHARS = 600
 
 
