@@ -1,4 +1,4 @@
-"""Finds the words of the evidence that say what a span should say."""
+"""Finds the words of the evidence that could correct a span."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -45,7 +45,7 @@ class _Candidate(NamedTuple):
 
 
 def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
-    """Find the words of the evidence that say what a span should say.
+    """Find the words of the evidence that could correct a span.
 
     For a date or a number these are a value or a range of the same kind (a date, a time, the same
     measure); for a name, another name beside the same word; for a day or a month, another one; for
@@ -116,7 +116,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
     """Return start, end and members of each quantity of a line.
 
-    A range such as "1887-1889" counts as one quantity with two members.
+    A range such as "1887-1889" is one quantity with two members.
     """
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:

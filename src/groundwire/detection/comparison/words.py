@@ -23,11 +23,11 @@ _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|d
 #: Number of first letters of a word that are its stem. Words with the same stem mean about the
 #: same: "founded", "founding".
 _STEM_CHARS = 5
-#: Number of content words on each side of a place that count as near it.
+#: Number of content words on each side of a place that are near it.
 _NEAR = 4
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
-_SCOPE_WORDS = 12  # most words after a "not" that are read, function words included
+_SCOPE_WORDS = 12  # limit on the words read after a "not", function words included
 _BEFORE_CHARS = 20
 
 
@@ -146,7 +146,7 @@ def is_negation(lower: str) -> bool:
 
 
 def has_negation(words: Sequence[Word]) -> bool:
-    """Return whether a negation is among the words; the "not" of "not only" does not count."""
+    """Return whether a negation is among the words; the "not" of "not only" is none."""
     return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
 
 
@@ -161,7 +161,7 @@ def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) ->
 def names_of(text: str, words: Sequence[Word]) -> list[Word]:
     """Find names: runs of words with a capital letter that are neither days nor months.
 
-    A single word at the start of a sentence does not count: it has a capital letter anyway.
+    A single word at the start of a sentence is left out: it has a capital letter anyway.
     """
     runs: list[list[Word]] = []
     for word in words:

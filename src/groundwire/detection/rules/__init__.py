@@ -1,4 +1,4 @@
-"""Rules that find plain mistakes in a claim, which a small model overlooks.
+"""Rules that find plain mistakes in a claim, of a kind that a small model overlooks.
 
 A rule compares a claim with the lines of its evidence that have most in common with it. It finds
 a value that the evidence replaces by another (42 miles for 42 km), a "not" in only one of claim

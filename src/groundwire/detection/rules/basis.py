@@ -13,7 +13,7 @@ from groundwire.text.vocabulary import words
 
 _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Words in the path of a field that say where the field is in the data, not what it is about.
+#: Words in the path of a field that name its place in the data, not its subject.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words that nearly every English text has, and that other languages lack.
@@ -24,10 +24,10 @@ _OUTER = " \t\r\n."
 _ROOT = 4
 #: Words with fewer letters than this are compared whole.
 _MIN_ROOTED = 6
-#: The most lines that a claim is compared with.
+#: Limit on the lines that a claim is compared with.
 MAX_LINES = 8
-#: The most words, numbers or addresses of a claim or a line that a rule looks at. The limit bounds
-#: the time; ordinary sentences do not reach it.
+#: Limit on the words, numbers or addresses of a claim or a line that a rule looks at. It bounds the
+#: time; ordinary sentences do not reach it.
 MAX_PLACES = 64
 
 
@@ -36,7 +36,7 @@ class Switch:
     """A field whose value is yes or no.
 
     Attributes:
-        words: Words of the field's name in lower case, without words that only say where it is in
+        words: Words of the field's name in lower case, without words that only name its place in
             the data.
         is_on: Whether the value of the field is yes.
     """
@@ -55,7 +55,7 @@ class Basis:
         """Make the basis of a claim from lines of evidence.
 
         Args:
-            readings: The lines, as the model reads them; equal lines count once.
+            readings: The lines, as the model reads them; equal lines are read once.
             stated: The quantities of all lines.
             question: The question. It is no evidence, but may name the row of a table to use.
         """

@@ -21,7 +21,7 @@ _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: An "is" belongs to a thing if it is among this many words after it: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
-#: Values of fields that only say yes or no.
+#: Values of fields that only mean yes or no.
 _SWITCHES = words("true false yes no null none empty")
 _WHETHER = words("available offered provided included given welcome possible listed")
 _OFFERS = re.compile(
@@ -104,7 +104,7 @@ def _is_entry(value: ComparedText) -> bool:
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
     """Yield pairs of a field's name in a claim and a word that the claim says about the field.
 
-    Such words are the one before the name, and the one after an "is" that follows the name.
+    The word is that before the name, or that after an "is" that follows the name.
     """
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):
@@ -117,7 +117,7 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
-    """Return start and end of the stretch from one word to another, whichever comes first."""
+    """Return start and end of the stretch between two words in either order, both included."""
     return min(one.start, other.start), max(one.end, other.end)
 
 

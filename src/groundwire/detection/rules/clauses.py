@@ -59,7 +59,7 @@ _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
 #: Pairs of opposites that begin with these words are not used: the words have too many meanings.
 _LOOSEST = frozenset(("before", "first", "up", "over"))
 _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
-# "Some" counts as an opposite of "all" and "every": what holds for some need not hold for all.
+# "Some" is an opposite of "all" and "every" too: what holds for some need not hold for all.
 _OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
@@ -141,7 +141,7 @@ class Clause:
 
 
 def is_crossed(words: Sequence[Word], word: Word, others: Sequence[Word], opposite: Word) -> bool:
-    """Return whether two opposite words say the same, because the words around them are swapped.
+    """Return whether two opposite words mean the same, because the words around them are swapped.
 
     "Mary is younger than John" says the same as "John is older than Mary".
     """

@@ -17,7 +17,7 @@ class ConflictKind(StrEnum):
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
-    FIELD = "field"  # a field or a cell that says otherwise
+    FIELD = "field"  # a field or a cell with another value
     REFERENCE = "reference"  # a web or mail address that the evidence does not have
     DIRECTION = "direction"  # "rose", where the evidence says "fell"
     UNRELATED = "unrelated"  # no word in common with the evidence

@@ -21,7 +21,7 @@ _MUTUAL = words("""
 _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
-#: The most words between a name and its verb.
+#: Limit on the words between a name and its verb.
 _SKIPPED = 3
 #: A "was" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2
@@ -111,7 +111,7 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
 
 
 def _is_name(word: Word) -> bool:
-    """Return whether a word is written like a name; days and months do not count."""
+    """Return whether a word is written like a name, and is no day or month."""
     is_day = word.lower in CALENDAR or word.lower.removesuffix("s") in CALENDAR
     return word.text[0].isupper() and word.is_content and not is_day
 

@@ -28,7 +28,7 @@ _SAME_UNIT = 0.1
 _NEAR_MISS = 0.6
 #: Least likeness of the places of two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: Numbers with the same digits in another order count as a slip only if they have at least this
+#: Numbers with the same digits in another order are a slip only if they have at least this
 #: many digits. In shorter numbers the same digits are often chance.
 _FIGURES = 3
 #: Words that show that a claim compares or computes. Only such a claim may use numbers of the lines
@@ -38,7 +38,7 @@ _COMPARES = re.compile(
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Most numbers that are used as operands. Among more numbers, some pair gives almost any result.
+#: Limit on the numbers that are used as operands. Among more, some pair gives almost any result.
 _MOST_OPERANDS = 12
 #: Number of best lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
@@ -89,7 +89,7 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
     """Find numbers of a claim that follow from the evidence, though it does not state them.
 
-    They are rounded, and the claim says so, or they are computed from other numbers. The operands
+    The claim marks them as rounded, or they are computed from other numbers. The operands
     of a computation are returned as well, if the nearest lines state them.
     """
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
