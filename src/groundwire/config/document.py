@@ -9,8 +9,8 @@ from typing import Any
 
 from groundwire.errors import ConfigError
 
-#: The most parts (values, lists, mappings) of a document; a larger one is refused. An alias counts
-#: as all the parts that it stands for: with nested aliases, a few lines could fill the memory.
+#: Limit on the parts (values, lists, mappings) of a document; a larger one is refused. An alias
+#: adds all parts that it refers to: with nested aliases, a few lines could fill the memory.
 MAX_PARTS = 100_000
 
 _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")

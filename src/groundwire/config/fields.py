@@ -9,10 +9,10 @@ from groundwire.config.document import DocumentTable, LinePlace, List, Part, Sca
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
-#: User and password in a URL, which messages do not show.
+#: Matches user and password in a URL; messages do not show them.
 _USER = re.compile(r"//[^/\s]*@")
 
-#: Stands for a secret in messages, which show it as ``***``.
+#: The value that replaces a secret in messages; it is shown as ``***``.
 HIDDEN = Secret("")
 
 

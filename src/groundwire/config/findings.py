@@ -1,4 +1,4 @@
-"""Findings about a configuration that is valid, but probably not what its owner intends.
+"""Finds settings that are valid, but that the owner of a configuration probably does not intend.
 
 ``groundwire config check`` and ``groundwire serve`` print them, ``/readyz`` lists them, and the
 library warns of them. Invalid settings are errors, which :mod:`.read` raises.
@@ -44,7 +44,7 @@ class ConfigWarning(UserWarning):
     """The warning that the library gives for a finding about a configuration."""
 
 
-#: For each similarity detector: the threshold from which on it flags most right answers, and the
+#: Similarity detector → the least threshold at which it flags most right answers, and the
 #: share of right answers that it flags at 0.7, in per cent (measured in ``docs/similarity.md``).
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 

@@ -9,7 +9,7 @@ from groundwire.config.kinds import Secret, matching, secret
 #: Id of the tenant that the key ``gateway.api_key`` belongs to.
 DEFAULT_TENANT = "default"
 
-#: Prefix of a hash in a file, which can be given instead of a key.
+#: Prefix of a hash of a key; a file can have the hash instead of the key.
 HASHED = "sha256:"
 
 #: The type of a secret that is sent in an HTTP header.
@@ -49,7 +49,7 @@ def hash_of(configured: Secret) -> str:
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:
-    """Find two tenants that have the same key; their requests could not be told apart.
+    """Find two tenants that have the same key; their requests could not be distinguished.
 
     Returns:
         The ids of both, or ``None`` if no two tenants share a key.

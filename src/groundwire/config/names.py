@@ -83,7 +83,7 @@ DVARA = "dvara.llm-gateway.guardrail.grounding"
 HALUGATE = "hallucination_mitigation"
 HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 
-#: The section for the arguments of Berry's tool, which is named like the tool.
+#: The section for the arguments of Berry's tool; it has the name of the tool.
 BERRY = "detect_hallucination"
 
 #: Names of HaluGate that are accepted but have no effect: they had none in HaluGate either, or do

@@ -139,7 +139,7 @@ class Config:
 
     @property
     def limits(self) -> SourceLimits:
-        """The limits of evidence of tenants that have no limits of their own."""
+        """The limits of evidence for tenants whose settings have no limits."""
         return limits_of(self.evidence)
 
     @property
@@ -309,7 +309,7 @@ class _Reader:
         self.rules = RuleReader(self.problems)
 
     def read(self, entry: DocumentEntry, above: str = "") -> None:
-        """Read an entry of a table; a key such as ``check.action`` stands for nested tables."""
+        """Read an entry of a table; a key such as ``check.action`` means nested tables."""
         path = above
         for key in entry.key.split("."):
             known = _TABLES.get(path, {})
