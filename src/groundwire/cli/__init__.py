@@ -18,7 +18,7 @@ from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
-#: Name of a command → its line in the list of commands. The lines stand here, so that
+#: Name of a command → its line in the list of commands. The lines are here, so that
 #: ``groundwire --help`` need not import the commands.
 LINES = {
     "check": "Check an answer, or a file of answers.",

@@ -157,7 +157,7 @@ class ResultsTally:
         return ExitStatus.FAILED if self.n_errors else exit_status(self.outcomes)
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """Count one result.
+        """Add one result to the counts.
 
         Raises:
             KeyError, TypeError, ValueError, OverflowError: If ``result`` is no result of a row.
@@ -184,7 +184,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """Return the error for an output that exists, which only the user may decide to replace."""
+    """Return the error for an output that exists: only the user may decide to replace it."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."
@@ -268,7 +268,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
 
 def examine_first(row: InputRow, files: Files) -> None:
-    """Look for mistakes that most likely all rows share, and report each of them once.
+    """Look in the first row for mistakes that probably all rows have, and report each of them once.
 
     Raises:
         InputError: If the row lacks a column, or its sources are names of files.

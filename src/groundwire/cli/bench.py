@@ -61,7 +61,7 @@ def bench(
            and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
-    # NumPy and the scores take a moment to import, which --help does not need.
+    # Importing NumPy and the scores takes a moment, and --help does not need them.
     from groundwire.evaluation.benches.checking import sums_of
     from groundwire.evaluation.benches.hub import fetch
     from groundwire.evaluation.benches.registry import bench as find_bench

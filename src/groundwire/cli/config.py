@@ -119,7 +119,7 @@ def read_config(
     ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
 ) -> "Config":
     """Read the configuration. Its problems are printed on standard error, and end the command."""
-    # YAML takes a tenth of a second to import, which --help does not need.
+    # Importing YAML takes a tenth of a second, and --help does not need it.
     from groundwire.config import parse
     from groundwire.render import visible
 

@@ -11,7 +11,7 @@ from groundwire.cli.console import COLOR, ColorChoice, open_in_browser, wants_co
 from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 
-#: Names of the scenes, in order. They stand here, so that --help need not import the gateway.
+#: Names of the scenes, in order. They are here, so that --help need not import the gateway.
 NAMES = (
     *("not-factual", "unverified", "evidence", "stream-marks", "body", "sources", "block"),
     *("sentence", "unchecked", "record", "deferred", "deferred-block"),

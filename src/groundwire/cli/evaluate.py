@@ -60,7 +60,7 @@ def evaluate(
     """
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine)
     with judged_data(judging, data, rows, output) as done:
-        # NumPy and the scores take a moment to import, which --help does not need.
+        # Importing NumPy and the scores takes a moment, and --help does not need them.
         from groundwire.evaluation.evaluation import Evaluation
         from groundwire.evaluation.scores import PREVALENCES
         from groundwire.evaluation.table import to_text

@@ -15,7 +15,7 @@ from groundwire.text.files.reading import STDIN
 _WANTED = '[{"sid": "S0", "text": "..."}]'
 
 
-#: Id of a span of evidence, and its text or the file that holds it.
+#: Id of a span of evidence, and its text or the file with the text.
 Named: TypeAlias = tuple[str, str | Path]
 
 
@@ -55,7 +55,7 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
         named: Spans that have options of their own.
 
     Raises:
-        InputError: If ``listed`` holds no list.
+        InputError: If the file ``listed`` has no list.
         NotUtf8Error: If a file is not UTF-8.
         OSError: If a file cannot be read.
     """
@@ -70,7 +70,7 @@ def read_spans_file(path: Path) -> list[object]:
     """Read the spans of a file, which must be a JSON list.
 
     Raises:
-        InputError: If the file holds no JSON list.
+        InputError: If the file has no JSON list.
     """
     data = read_json(path, wanted=_WANTED)
     if isinstance(data, list):

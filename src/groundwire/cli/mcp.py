@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: installed version of ``mcp`` is 1, which is too old.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
-#: Names of the clients. They stand here, so that --help need not import the clients.
+#: Names of the clients. They are here, so that --help need not import the clients.
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"

@@ -252,7 +252,7 @@ def log_lines(*lines: str) -> None:
 def show_keys(
     config: "Config", start: "FirstStart", *, address: str, tell: Callable[..., None]
 ) -> None:
-    """Say which keys are accepted; show new keys on a terminal, or else write them to a file.
+    """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
     Without a terminal, output may be collected and kept, like the log of a container.
     """

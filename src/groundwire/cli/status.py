@@ -12,7 +12,7 @@ class ExitStatus(IntEnum):
     PASSED = 0  # grounded or skipped
     FLAGGED = 1  # hallucinated, partial or unverified
     FAILED = 2  # unavailable, no answer though a check was due, wrong usage or failure
-    INTERRUPTED = 130  # 128 + SIGINT, as shells count
+    INTERRUPTED = 130  # 128 + SIGINT, as in shells
     BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
