@@ -268,7 +268,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
 
 def examine_first(row: InputRow, files: Files) -> None:
-    """Look in the first row for mistakes that probably all rows have, and report each of them once.
+    """Look in the first row for mistakes that probably all rows have, and report them once.
 
     Raises:
         InputError: If the row lacks a column, or its sources are names of files.

@@ -48,7 +48,7 @@ def _read_named(
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans, first those of the list, where a place in the list names a span without id.
+    """Read all spans, first those of the list; its spans without an id are named by their place.
 
     Args:
         listed: A file with a list of spans.

@@ -1,7 +1,7 @@
 """Finds settings that are valid, but that the owner of a configuration probably does not intend.
 
-``groundwire config check`` and ``groundwire serve`` print them, ``/readyz`` lists them, and the
-library warns of them. Invalid settings are errors, which :mod:`.read` raises.
+``groundwire config check`` and ``groundwire serve`` print these findings, ``/readyz`` lists them,
+and the library warns of them. Invalid settings are errors, which :mod:`.read` raises.
 """
 
 from collections.abc import Iterator, Mapping

@@ -67,7 +67,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """A decision that may or may not apply, with the conditions that are unknown."""
+    """A decision that may or may not apply, and the unknown conditions on which this depends."""
 
     decision: Decision
     because: tuple[str, ...]

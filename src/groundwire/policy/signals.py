@@ -325,7 +325,7 @@ class SignalValues:
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
-        If an error made it false, a failure could cause a check to be left out.
+        If an error made a condition false, a failure could cause a check to be left out.
         """
         if condition not in self._observed:
             self.work[condition.type] += 1

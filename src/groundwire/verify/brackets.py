@@ -1,4 +1,4 @@
-"""Finds citations in brackets that differ from prose only by the ids of the spans.
+"""Finds citations in brackets that can be recognized only with the ids of the spans.
 
 :mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and similar citations in every text. Ids of spans
 show that more brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans, ``[doc-9]``

@@ -65,7 +65,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words by which a claim states another value of a field than the field has.
+    """Find words by which a claim gives a field a value that the field does not have.
 
     "An automatic transmission" against ``transmission: manual`` is an example, and so is "the
     status is open" against ``status: closed``.
@@ -104,7 +104,7 @@ def _is_entry(value: ComparedText) -> bool:
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
     """Yield pairs of a field's name in a claim and a word that the claim says about the field.
 
-    The word is that before the name, or that after an "is" that follows the name.
+    The word is before the name, or after an "is" that follows the name.
     """
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):

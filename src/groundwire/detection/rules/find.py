@@ -45,7 +45,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets are offsets in the claim.
+    """The findings of the rules about a claim. Offsets refer to the claim.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
