@@ -205,7 +205,7 @@ class Exchange:
     async def _pass(self, context: RequestContext, sending: Sending) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
-            # The gate says that no check is needed, so the answer is not read.
+            # The gate found that no check is needed, so the answer is not read.
             skipped = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
             if 200 <= reply.status < 300:
@@ -381,7 +381,7 @@ async def _give_up(sending: Sending) -> None:
 
 
 def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
-    """Return an upstream's reply unchanged, with more headers that tell the result of the check."""
+    """Return an upstream's reply unchanged, except for added headers (``marks``)."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 

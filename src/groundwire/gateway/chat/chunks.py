@@ -1,4 +1,4 @@
-"""Reads the chunks of a streamed chat completion, divided by the answers that they add to."""
+"""Reads the chunks of a streamed chat completion, and divides them by answer."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: An id of the call within the answer, which all pieces of the call have.
+        key: An id of the call within the answer, the same in all pieces of the call.
         name: The name of the tool, or a part of the name; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """
@@ -102,7 +102,7 @@ class Chunk:
 
     Attributes:
         data: The whole chunk, as JSON data.
-        parts: One part for each answer that the chunk is about; empty for a chunk with the usage.
+        parts: One part for each answer that the chunk is about; empty if it has only usage.
         is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
         is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
             the event can be sent unchanged.
@@ -120,7 +120,7 @@ def event_data(text: str) -> dict[str, Any]:
     """Return the JSON object in the data of an event.
 
     Raises:
-        UnreadableChunkError: If the data are no JSON object, or an object in them has a key twice.
+        UnreadableChunkError: If the data are not a JSON object, or an object has a key twice.
     """
     try:
         data = json.loads(text, object_pairs_hook=unambiguous)
@@ -197,12 +197,12 @@ class Halves:
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """Return the next text of an answer in whole characters, and keep a half at its end.
+        """Return the next text of an answer; half a character at its end is kept for later.
 
         Args:
             index: The number of the answer.
             text: The text that has arrived.
-            is_last: Whether the answer ends with this text, so that a half is not kept.
+            is_last: Whether the answer ends with this text, so that half a character is not kept.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:

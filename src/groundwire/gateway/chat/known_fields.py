@@ -13,11 +13,11 @@ from typing import Any
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Pattern of a name, a string that is no prose: an id, a version, a value of an enumeration, or a
-#: short text in base64.
+#: Pattern of a name: a string that is not prose, such as an id, a version, a value of an
+#: enumeration, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
-#: Fields of an error body. Their strings may be prose: they are messages, and no answers.
+#: Fields of an error body. Their strings may be prose: they are messages, not answers.
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )
@@ -110,7 +110,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
 
 
 def _is_foreign(key: str, value: object) -> bool:
-    """Return whether a field may hold text that belongs to no error message."""
+    """Return whether a field beside an error may hold text other than an error message."""
     if key in ("error", "errors", "detail"):
         return False
     if isinstance(value, (Mapping, list)):

@@ -90,7 +90,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return a header with the places of the evidence in a request, for ``DEBUG_HEADER``."""
+    """Return the header that ``DEBUG_HEADER`` asks for: places of the evidence in a request."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
