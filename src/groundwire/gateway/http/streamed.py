@@ -44,11 +44,11 @@ class Streamed(Response):
 
     The iterator is asked for the next piece when the server has taken the piece before, so a slow
     client makes the iterator wait, and nothing is buffered. When the client leaves, the iterator is
-    cancelled. In any case the iterator is closed: its ``finally`` blocks have run when the response
+    cancelled. The iterator is always closed: its ``finally`` blocks have run when the response
     ends.
 
     If the body of the upstream breaks off, the connection to the client is closed without the end
-    of the body, so that no client takes a part of the body for the whole.
+    of the body, so that the client can tell that the body is incomplete.
     """
 
     def __init__(
@@ -206,5 +206,5 @@ async def disconnected(receive: Receive) -> None:
 async def _quietly(gone: Gone) -> None:
     try:
         await gone()
-    except Exception as error:  # noqa: BLE001 - of a client that cannot be watched, we know nothing
+    except Exception as error:  # noqa: BLE001 - any error means that the client cannot be watched
         _log.info("a client cannot be watched (%s)", type(error).__name__)
