@@ -20,7 +20,7 @@ class Watched(Collector):
         self._read = read
 
     def describe(self) -> Iterator[Metric]:
-        """Return nothing: the watched values may not exist yet."""
+        """Return no metrics: the watched values may not exist yet."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
