@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Watched(Collector):
-    """A collector for Prometheus whose metrics come from a function, called at each scrape."""
+    """A collector for Prometheus whose metrics a function returns at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read

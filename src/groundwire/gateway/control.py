@@ -261,7 +261,7 @@ class ControlPlane:
         Raises:
             Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If it was
                 failing before, nothing is changed; if it fails now, the change stays.
-            GroundwireError: Whatever ``work`` raises.
+            GroundwireError: If ``work`` raises it.
         """
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
@@ -313,7 +313,7 @@ class ControlPlane:
         while True:
             await asyncio.sleep(_TELLING_S)
             # ``due`` forgets these failures, so they must be recorded even if this task is
-            # cancelled: the log takes them before it waits for the first time.
+            # cancelled: the log queues them before its first await.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
                 with suppress(StoreError):  # if it fails, the counts are kept and written later

@@ -106,7 +106,7 @@ class Metrics:
     """All metrics of one gateway; threads may share it.
 
     Attributes:
-        activity: Counts the same answers in the database; ``None`` if there is no database.
+        activity: Counts the answers in the database too; ``None`` if there is no database.
     """
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ MARK_HEADER = ("x-groundwire-checked", "false")
 
 
 def decision_for(own: Overrides, config: Config) -> str:
-    """Return what to do with a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
+    """Return the decision on a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
 
     With ``gateway.unchecked_endpoints: auto``, they are refused if the tenant's policy may block an
     answer: no endpoint may bypass that policy. The policies of all decisions are considered,

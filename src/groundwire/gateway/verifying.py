@@ -99,7 +99,7 @@ class Verifications:
             spans: The evidence, as it was sent.
             knobs: Settings of the request, which win over the configuration.
             scope: The tenant, and a function that returns whether the time limit has passed.
-            with_citations: Whether the report also lists what is wrong with the citations.
+            with_citations: Whether the report also lists faults of the citations.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.

@@ -69,7 +69,7 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
-    #: Names of the event fields that this reader knows. Text in any other field counts as unread.
+    #: Names of the event fields that this reader knows. Text in other fields is unchecked.
     known: Collection[str]
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ def block_event(
 
 @dataclass(slots=True)
 class _Step:
-    """An event that is held, with the range of its text in the answer and its size in bytes."""
+    """A held event, with the range of its text in the answer and its size in bytes."""
 
     event: BlockEvent
     raw: bytes | None  # the bytes of the event, if they may be sent unchanged

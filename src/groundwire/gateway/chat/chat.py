@@ -296,7 +296,7 @@ class Exchange:
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
-        # X-Accel-Buffering keeps proxies such as nginx from delaying the sentences in a buffer.
+        # Without X-Accel-Buffering, proxies such as nginx would delay sentences in a buffer.
         headers = of_new_body(reply)
         headers = headers_without_text(headers) if release.withholds else headers
         headers.append(("x-accel-buffering", "no"))

@@ -18,20 +18,20 @@ HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier"
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Names of the fields of a response or chunk that the gateway knows; others with text count as
-#: unread. Citations are known, but are not checked.
+#: Names of the fields of a response or chunk that the gateway knows; text in other fields is
+#: counted as unchecked. Citations are known, but are not checked.
 KNOWN = WITHOUT_ANSWERS.union(
     ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
     ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
 )
-#: Names of the fields of a choice that the gateway knows; others with text count as unread.
+#: Known fields of a choice; text in other fields is counted as unchecked.
 OF_CHOICE = frozenset(
     ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
 ).union(
     ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
 )
-#: Names of the fields of a message or delta that the gateway knows; others with text count as
-#: unread. Reasoning and citations are known, but are not checked.
+#: Names of the fields of a message or delta that the gateway knows; text in other fields is
+#: counted as unchecked. Reasoning and citations are known, but are not checked.
 OF_MESSAGE = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
 ).union(
@@ -79,7 +79,7 @@ class DeltaPart:
         refusal: Text that the chunk adds to the model's refusal; may be empty.
         calls_tools: Whether the chunk has pieces of tool calls.
         n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
-        finish: Why the answer ends, such as ``stop``; ``None`` if it goes on.
+        finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data.
         calls: The pieces of tool calls.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
@@ -138,7 +138,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         UnreadableChunkError: If its choices have another form, or it may hold text of an answer
             outside of them.
     """
-    # An upstream may not send the gateway's own field, which tells what was checked.
+    # An upstream may not send the gateway's own field, which reports the check.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -229,7 +229,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         raise UnreadableChunkError("a choice has no delta, or text outside of it")
     index = position if choice.get("index") is None else choice["index"]
     if type(index) is not int:
-        # Clients differ about which answer an index such as "0" or true means.
+        # An index such as "0" or true may mean different answers to different clients.
         raise UnreadableChunkError(f"the index of a choice is of type {type(index).__name__}")
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))

@@ -67,7 +67,7 @@ class ReleasedStream:
                 to keep the connection open.
             trace_id: The trace id of the request.
             settles: Whether the response may end only once its audit records are written.
-            marks: Whether the event that ends an answer tells its outcome.
+            marks: Whether the event that ends an answer gets the outcome of its check.
             conclude: Starts to record the report, in a task whose result is whether the response
                 may end. It is called once the last byte has been sent; with ``settles``, before
                 that.

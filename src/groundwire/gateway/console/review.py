@@ -1,4 +1,4 @@
-"""Review: people judge recorded answers, the most doubtful ones first or a random sample."""
+"""Pages on which people review recorded answers: the most doubtful first, or a random sample."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
     """Read the event in the path of a request, and the answer in it.
 
     Raises:
-        Problem: If there is no such event, or nobody can judge its answer.
+        Problem: If there is no such event, or its answer is not stored in full.
     """
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:

@@ -208,7 +208,7 @@ def _inside(after: str) -> str:
 def _is_encrypted(request: Request) -> bool:
     provider = services_of(request).provider
     if provider is not None and provider.is_https and request.url.path.startswith(f"{SIGN_IN}/"):
-        return True  # the browser comes back over HTTPS, whatever the proxy says
+        return True  # the browser comes back over HTTPS, even if the proxy's header denies it
     # A client that invents the header only makes its own cookie stricter.
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 

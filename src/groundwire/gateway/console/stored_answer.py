@@ -19,7 +19,7 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     try:
         return _view(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # somebody has changed the detail: the page shows only its JSON
+        return None  # the stored detail was altered: the page shows only its JSON
 
 
 def _view(detail: Mapping[str, Any]) -> AnswerView | None:

@@ -31,7 +31,7 @@ _BEGUN = ("id", "type", "role", "model", "content")
 #: answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Names of the fields of messages, events, blocks and deltas that this reader knows. Text in any
-#: other field counts as unread.
+#: other field is counted as unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
@@ -48,7 +48,7 @@ _OF_DELTA = frozenset(
         *("stop_reason", "stop_sequence", "stop_details", "container"),
     )
 )
-#: How the types of tool results begin, such as ``web_search_tool``.
+#: Pattern of the beginning of a tool result's type, such as ``web_search_tool``.
 _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search|mcp)_)?tool"
 #: Types of blocks that this reader knows and that hold no text of an answer.
 _NO_TEXT = re.compile(

@@ -9,7 +9,7 @@ from groundwire.gateway.chat.known_fields import are_of, count_unread, without_t
 from groundwire.gateway.dialects.held_output import EVENT
 
 #: Names of the fields of a response that the gateway knows; most are settings copied from the
-#: request. Text in any other field counts as unread.
+#: request. Text in any other field is counted as unchecked.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -35,7 +35,7 @@ ITEM = ("id", "type", "status", "role", "content", "phase")
 PART = ("type", "text", "annotations", "logprobs")
 
 #: Names of the fields of events, items and parts that this reader knows. Text in any other field
-#: counts as unread.
+#: is counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),

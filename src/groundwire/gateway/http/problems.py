@@ -42,9 +42,9 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
 
     Attributes:
         status: Status of the response.
-        code: What happened, for programs.
-        message: What happened, in words and with numbers. It never quotes the request.
-        next_step: What the client can do about the error; empty if nothing can be done.
+        code: The code of the error, for programs.
+        message: A description of the error for people. It quotes no prompt and no answer.
+        next_step: A way for the client to solve the problem; empty if there is none.
         param: The field of the request that the error is about; ``None`` if it is about no field.
         type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.

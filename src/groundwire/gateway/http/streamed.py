@@ -35,7 +35,7 @@ class ClientGoneError(ClientDisconnect):
 
 
 def gone_response() -> Response:
-    """Return a response for a client that is gone: nobody gets it, but metrics count its status."""
+    """Return a response for a client that is gone; it is not sent, but metrics count its status."""
     return Response(status_code=499)
 
 
@@ -112,7 +112,7 @@ class Streamed(Response):
             await self.background()
 
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
-        """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
+        """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
             # One timer serves for the whole response: a timer for each piece would cost more than
             # sending the piece.
@@ -198,7 +198,7 @@ async def until_disconnect(
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the client disconnects; whatever else it sends is ignored."""
+    """Wait until the client disconnects; anything that it sends is ignored."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

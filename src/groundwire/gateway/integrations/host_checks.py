@@ -33,7 +33,7 @@ class HostModel(BaseModel):
 async def check_answer(
     http: HttpRequest, answer: str, *, sources: Sequence[str], question: str | None
 ) -> Checked:
-    """Check an answer that comes with its sources.
+    """Check an answer against the given sources.
 
     Raises:
         Problem: If the check takes too long, or cannot be recorded.

@@ -29,7 +29,7 @@ from groundwire.text.segment import segment
 
 PATH = "/beta/litellm_basic_guardrail_api"
 
-#: The most seconds that messages are kept until their answers come, and the most bytes of all kept
+#: The most seconds that messages are kept to wait for their answers, and the most bytes of all kept
 #: messages.
 _KEPT_S, _KEPT_BYTES = 600.0, 64 * 2**20
 #: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.

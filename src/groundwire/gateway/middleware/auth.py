@@ -91,7 +91,7 @@ class Authentication(Guard):
             tenant=key.tenant,
             key_id=key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
-            # Read right after the key, without waiting: no change of tenants can come in between.
+            # Read right after the key, with no await in between: tenants cannot change meanwhile.
             overrides=self._overrides(key.tenant),
         )
 

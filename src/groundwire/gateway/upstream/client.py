@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 #: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: Statuses that count as failures of the upstream. 429 does not: a busy upstream is healthy.
+#: Statuses that are failures of the upstream. 429 is left out: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
@@ -133,7 +133,7 @@ class Upstreams:
 
         Raises:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
-            Exception: Whatever the iterator of the body's pieces raises.
+            Exception: If the iterator of the body's pieces raises it.
         """
         candidates = self._candidates(ask.model)
         try:

@@ -51,7 +51,7 @@ class UnansweredError(GroundwireError):
     Attributes:
         upstream: Name of the upstream.
         problem: The error for the client.
-        kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
+        kind: The kind of failure, for metrics: ``connect``, ``timeout`` or ``invalid``.
     """
 
     def __init__(self, upstream: str, problem: Problem, kind: str) -> None:
