@@ -1,4 +1,4 @@
 """The gateway: an OpenAI-compatible proxy that checks answers before users see them.
 
-It needs the ``gateway`` extra. Everything asynchronous is in this package.
+It needs the ``gateway`` extra.
 """

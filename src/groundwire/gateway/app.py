@@ -61,22 +61,22 @@ def create_app(
     on_failure: Callable[[Exception], None] | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
-    """Make the gateway as an ASGI app; its lifespan opens and closes everything that it uses.
+    """Return the gateway as an ASGI app, whose lifespan opens and closes the services it uses.
 
     Args:
         config: The configuration.
-        pipeline: A pipeline that is loaded already; its owner closes it.
+        pipeline: A pipeline that is already loaded; the caller closes it.
         loads: Whether to load a pipeline if none is given. Without a pipeline, no answer can be
             checked.
-        control: Tenants, keys and the audit trail in a database. It is opened and closed here.
+        control: The control plane, with a database; the app opens and closes it.
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
         on_failure: Called with the error if models cannot be loaded after the app has started.
-        telemetry: Makes traces, and is closed here; ``None``: made as the configuration says.
+        telemetry: Makes traces, and is closed by the app; ``None``: made by the configuration.
 
     Raises:
-        ConfigError: If no key is configured, there is no database to hold keys, and this is no
-            local demo.
+        ConfigError: If no key is configured, there is no database to hold keys, and this is not
+            a local demo.
         MissingExtraError: If traces are enabled, and OpenTelemetry is not installed.
     """
     telemetry = Telemetry.of(config) if telemetry is None else telemetry
@@ -165,11 +165,11 @@ def _keys(
     *,
     is_local_demo: bool,
 ) -> Directory:
-    """Return the directory of the keys that are accepted.
+    """Return the directory in which the keys of requests are looked up.
 
     Raises:
-        ConfigError: If no key is configured, there is no database to hold keys, and this is no
-            local demo.
+        ConfigError: If no key is configured, there is no database to hold keys, and this is not
+            a local demo.
     """
     if control is not None:
         return control.directory
@@ -215,5 +215,5 @@ async def _tell(request: Request, error: Exception) -> Response:
 async def _guarded(start: Coroutine[Any, Any, None], readiness: Readiness) -> None:
     try:
         await start
-    except Exception as error:  # noqa: BLE001 - whatever it is, the start has failed
+    except Exception as error:  # noqa: BLE001 - the start has failed, whatever the error
         readiness.fail(error)

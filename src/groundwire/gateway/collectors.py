@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Watched(Collector):
-    """A collector for Prometheus whose metrics come from a function, called at each scrape."""
+    """A collector for Prometheus whose metrics a function returns at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read
 
     def describe(self) -> Iterator[Metric]:
-        """Return nothing: the watched values may not exist yet."""
+        """Return no metrics: the watched values may not exist yet."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
 The lifespan of the data plane opens it, and the admin plane shares it. If the database is down at
-the start or later, the process goes on, reports that in ``/readyz``, and reconnects by itself.
+the start or later, the process keeps running, reports it in ``/readyz``, and reconnects by itself.
 """
 
 import asyncio
@@ -54,10 +54,10 @@ _FIRST_S = 5.0
 #: Seconds between two times at which counts of failed logins and of answers are stored.
 _TELLING_S = 5.0
 
-#: Messages for a database that nobody has tried to read yet, and for one where reading failed.
+#: Messages for a database that was not read yet, and for a database that cannot be read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: Seconds that closing waits for an audit log that is failing, if no event waits to be written.
+#: Seconds to wait at the end for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
 #: Header of errors about the database: clients may try again soon, as a restart takes seconds.
@@ -76,8 +76,8 @@ class ControlPlane:
         audit: The log that writes audit records.
         trail: Reads the audit records in the database.
         activity: Counts answers and the time of checks, in the database.
-        pipeline: The stages of a check, once they are loaded. They know which settings of tenants
-            are possible.
+        pipeline: The stages of a check; ``None`` until they are loaded. It checks which settings
+            of tenants are possible.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class ControlPlane:
 
         Args:
             config: The configuration.
-            is_local_demo: Whether requests need no key; then the first start makes none.
-            on_start: Called once the database is open, with the keys that this start has made.
+            is_local_demo: Whether requests need no key; if so, the first start makes no keys.
+            on_start: Called once the database is open, with the keys that this start made.
 
         Raises:
             ConfigError: If a configured key or the redaction of the audit log is invalid.
@@ -121,7 +121,7 @@ class ControlPlane:
     # Opening and closing.
 
     async def begin(self) -> None:
-        """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for it."""
+        """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for the first try."""
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
         self._telling = asyncio.create_task(self._tell(), name="tell of logins and answers")
@@ -129,7 +129,7 @@ class ControlPlane:
             await asyncio.wait_for(self._tried.wait(), _FIRST_S)
 
     async def wait_until_open(self) -> None:
-        """Wait until tenants and keys are known, however long that takes.
+        """Wait without a time limit until tenants and keys are known.
 
         Raises:
             GroundwireError: If the database cannot be used, and waiting would not help.
@@ -151,7 +151,7 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Let changes end, write waiting audit events and counts, and close the database."""
+        """Finish running changes, write waiting audit events and counts, and close the database."""
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
@@ -169,8 +169,8 @@ class ControlPlane:
                 await self.activity.write()
         # The queue may be full: events that do not fit into it when the log closes count as lost.
         self.audit.add(*_failed(self._logins.rest()))
-        # If the log is failing and no event waits, only the end of the chain is left to be written:
-        # a long wait for that is in vain.
+        # If the log is failing and no event waits, only the end of the chain is unwritten, which is
+        # not worth a long wait.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -215,7 +215,7 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """Keep the reason why the database cannot be used, and end the wait for the first try."""
+        """Store the reason why the database cannot be used, and end the wait for the first try."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
@@ -235,13 +235,13 @@ class ControlPlane:
         """Make sure that the loaded models support the settings of a tenant.
 
         Raises:
-            ConfigError: If they do not; the message says which settings are possible.
+            ConfigError: If they do not support them; the message lists the possible settings.
         """
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
-        """Return a builder of audit events about what an actor does in one request."""
+        """Return a builder of audit events about an actor's changes in one request."""
         return ControlEvents(actor=actor, trace_id=trace_id, redact=self._redaction.apply)
 
     async def change(
@@ -261,7 +261,7 @@ class ControlPlane:
         Raises:
             Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If it was
                 failing before, nothing is changed; if it fails now, the change stays.
-            GroundwireError: Whatever ``work`` raises.
+            GroundwireError: If ``work`` raises it.
         """
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
@@ -297,7 +297,7 @@ class ControlPlane:
     # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """Note the use of an admin key; record it if that address has not used the key lately."""
+        """Record the use of an admin key, unless the same address used the key shortly before."""
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(login(key_id, role, address, trace_id=trace_id))
 
@@ -313,7 +313,7 @@ class ControlPlane:
         while True:
             await asyncio.sleep(_TELLING_S)
             # ``due`` forgets these failures, so they must be recorded even if this task is
-            # cancelled: the log takes them before it waits for the first time.
+            # cancelled: the log queues them before its first await.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
                 with suppress(StoreError):  # if it fails, the counts are kept and written later
@@ -326,7 +326,7 @@ class ControlPlane:
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # marks the exception as seen; whoever waits for the task gets it
+            task.exception()  # marks the exception as seen; a caller that awaits the task gets it
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
@@ -369,7 +369,7 @@ def audit_unavailable(what: str) -> Problem:
     """Return the error (status 503) for a request whose audit events cannot be written.
 
     Args:
-        what: A sentence on what became of the request, such as "Nothing was changed.".
+        what: A sentence on the result of the request, such as "Nothing was changed.".
     """
     return Problem(
         status=503,

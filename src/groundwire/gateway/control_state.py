@@ -9,7 +9,7 @@ PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """The state of database, tenants and keys, and audit log at one moment.
+    """The state of the database, of tenants and keys, and of the audit log at one moment.
 
     Attributes:
         is_open: Whether tenants and keys have been read at least once.
@@ -31,11 +31,11 @@ class ControlState:
 
     @property
     def is_well(self) -> bool:
-        """Whether database and audit log work."""
+        """Whether the database and the audit log work."""
         return self.is_up and not self.is_audit_failing
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state of database and audit log as JSON data for ``/readyz``."""
+        """Return the state of the database and the audit log as JSON data for ``/readyz``."""
         store: dict[str, Any] = {"status": "up"}
         if not self.is_up:
             store = {"status": "unavailable", "problem": self.problem}

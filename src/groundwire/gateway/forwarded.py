@@ -25,8 +25,8 @@ def forwarded(
         request: The request of the client.
         path: The path after ``/v1/``.
         body: The body to send.
-        model: Name of the model, which decides about the upstream; ``None`` if none is named.
-        accept_encoding: The codings that the response may have; ``None``: as the client says.
+        model: Name of the model, by which the upstream is chosen; ``None`` if none is named.
+        accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
 
     Raises:
         Problem: 400, if the query has characters that no URL may hold, or text that looks like a

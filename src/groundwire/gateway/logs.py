@@ -16,7 +16,7 @@ from groundwire.config.tree import Log
 from groundwire.control.keys import hide_keys
 from groundwire.text.screen import one_line
 
-#: The trace id of the request that is being answered, for all records about it.
+#: The trace id of the current request, which all its log records get.
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 
 _access = logging.getLogger("groundwire.access")

@@ -53,7 +53,7 @@ _ENDPOINTS = frozenset(
         "verify/trace",
     }
 )
-#: Paths outside ``/v1/`` → their label. Some exist on both planes, some on one.
+#: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.
 _ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
@@ -106,12 +106,12 @@ class Metrics:
     """All metrics of one gateway; threads may share it.
 
     Attributes:
-        activity: Counts the same answers in the database; ``None`` if there is no database.
+        activity: Counts the answers in the database too; ``None`` if there is no database.
     """
 
     def __init__(self) -> None:
         self.activity: Activity | None = None
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # the times at which series were made: twice the series
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # creation times would double the number of series
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
 
@@ -223,7 +223,7 @@ class Metrics:
                 self.activity.took(name, ms)
 
     def added(self, seconds: float, *, mode: Mode) -> None:
-        """Record how long a client waited for the check after the upstream's last byte."""
+        """Record the seconds that a client waited for the check after the upstream's last byte."""
         self._added.labels(mode).observe(seconds)
         if self.activity is not None:
             self.activity.took("added", 1000 * seconds)
@@ -235,7 +235,7 @@ class Metrics:
     # Requests.
 
     def request_began(self) -> None:
-        """Count the start of a request; :meth:`request_ended` must follow in any case."""
+        """Count the start of a request; :meth:`request_ended` must always follow."""
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
@@ -261,7 +261,7 @@ class Metrics:
     # Upstreams.
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
-        """Record how long an upstream, by its configured name, took to send response headers."""
+        """Record the seconds that an upstream, given by name, took to send response headers."""
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
@@ -329,8 +329,8 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
     """Return how DVARA's counter counts a response: grounded or not; ``None``: not counted.
 
     Skipped answers are left out. A response is not grounded if one of its answers is hallucinated,
-    and grounded if all of them are. Any other response, such as one with a partial, unavailable or
-    unverified answer, is not counted.
+    and grounded if all its answers are grounded. Any other response, such as one with a partial,
+    unavailable or unverified answer, is not counted.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:
@@ -339,7 +339,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 
 
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
-    """Yield stages with their milliseconds.
+    """Yield the name of each stage of the checks, with its time in milliseconds.
 
     Stages of the request, which all of its answers share, are yielded once.
     """

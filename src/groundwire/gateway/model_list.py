@@ -1,4 +1,4 @@
-"""``GET /v1/models`` for several upstreams: one list with the models of all of them."""
+"""``GET /v1/models`` for several upstreams: one list with the models of all upstreams."""
 
 import asyncio
 import json
@@ -27,9 +27,9 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     """Return the list of the models of all upstreams.
 
-    A model that several upstreams serve is listed once, with the entry of the first of them. A
-    model of an upstream is left out if requests for it would not be routed there. An upstream that
-    gives no list is left out too, and :data:`MISSING_HEADER` names it.
+    A model that several upstreams serve is listed once, with the entry of the first upstream. A
+    model of an upstream is left out if requests for it would not be routed to that upstream. An
+    upstream that gives no list is left out too, and :data:`MISSING_HEADER` names it.
 
     Args:
         upstreams: All upstreams.

@@ -20,7 +20,7 @@ AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 _TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
 
 #: First path segments of endpoints that return no text of a model, but numbers, pictures, files or
-#: settings. All other endpoints count as returning text.
+#: settings. All other endpoints are assumed to return text.
 _NO_TEXT = frozenset(
     {
         *("embed", "embeddings", "moderations", "pooling", "rerank", "score", "classify"),
@@ -46,8 +46,8 @@ class RequestTarget:
 
     Attributes:
         path: The path after ``/v1/``, as written.
-        words: The segments of the path, decoded, in lower case, without empty ones and without dots
-            and spaces at their ends; at least one.
+        words: The segments of the path, decoded, in lower case, without dots and spaces at their
+            ends. Empty segments are left out; there is at least one.
     """
 
     path: str
@@ -55,7 +55,7 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether a server may take the path, below any prefix, for that of chat completions."""
+        """Whether a server may read the path as that of chat completions, below any prefix."""
         return self.words[-2:] == ("chat", "completions")
 
     @property
@@ -64,7 +64,7 @@ class RequestTarget:
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
-            return self.path.strip("/").count("/") > 1  # something that the model is to do
+            return self.path.strip("/").count("/") > 1  # an action of the model follows its name
         if self.words[-1] in _COUNTS or self.words[:2] == ("audio", "speech"):
             return False
         if self.words[-1] == "content" and self.words[0] in ("files", "containers"):
@@ -73,7 +73,7 @@ class RequestTarget:
 
     @property
     def is_model_list(self) -> bool:
-        """Whether the path is spelled exactly as that of the list of models."""
+        """Whether the path is exactly that of the list of models."""
         return self.path in {"models", "models/"}
 
     @property

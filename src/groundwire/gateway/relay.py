@@ -31,7 +31,7 @@ from groundwire.gateway.upstream.routing import EVERYTHING
 
 
 class _Named(msgspec.Struct):
-    """The only field of a JSON body that is read: the model, which decides about the upstream."""
+    """The only field of a JSON body that is read: the model, by which the upstream is chosen."""
 
     model: Any = None
 
@@ -115,7 +115,11 @@ async def _read(
 async def _allow(
     request: Request, target: RequestTarget, services: Services, *, model: str | None
 ) -> None:
-    """Let a request to an unchecked endpoint pass or refuse it, and record the decision."""
+    """Allow or refuse a request to an unchecked endpoint, and record the decision.
+
+    Raises:
+        Problem: If the request is refused, or the decision cannot be recorded.
+    """
     caller = state.caller(request)
     decision = unchecked.decision_for(caller.overrides, services.config)
     event = unchecked_endpoint_event(
@@ -170,7 +174,7 @@ def _administered_at(settings: Admin) -> str:
 
 
 def _raw_path(request: Request) -> bytes:
-    """Return the path as the client wrote it, without the prefix of Azure's clients."""
+    """Return the path as the client wrote it, with ``/v1/`` in place of Azure's prefix."""
     raw = request.scope.get("raw_path")
     return AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
@@ -183,7 +187,7 @@ def _has_body(request: Request) -> bool:
 def _is_json(request: Request) -> bool:
     """Return whether a body may be JSON.
 
-    Some clients send JSON without a content type, or with that of plain text or of a form.
+    Some clients send JSON without a content type, or as plain text or a form.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
@@ -192,7 +196,7 @@ def _is_json(request: Request) -> bool:
 def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
-    An invalid body is no error here: the upstream gets it, and refuses it.
+    An invalid body is not an error here: the upstream gets the body, and refuses it.
     """
     try:
         decoder = Decoder(coding, max_bytes=max_bytes)

@@ -1,4 +1,4 @@
-"""Serves the apps of both planes: sockets, the HTTP server, and a clean end."""
+"""Serves the apps of both planes: sockets, the HTTP server, and a clean shutdown."""
 
 import asyncio
 import logging
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 #: The most bytes of a request's head: its request line and headers. A larger head is refused.
 MAX_HEAD_BYTES = 65_536
-#: Bytes of a head that belong neither to the request target nor to a header.
+#: Number of bytes in a head that belong neither to the request target nor to a header.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open. Clients give up unused connections earlier, so
-#: that none sends a request on a connection that was just closed.
+#: Seconds that an unused connection is kept open. Clients close unused connections earlier, so that
+#: no client sends a request on a connection that was just closed.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
@@ -83,7 +83,7 @@ def listen(
 
 
 def is_reachable(sockets: Sequence[socket.socket]) -> bool:
-    """Return whether other machines may reach these sockets."""
+    """Return whether other machines may be able to reach these sockets."""
     return not all(is_loopback_host(each.getsockname()[0]) for each in sockets)
 
 
@@ -98,7 +98,7 @@ def _not_to_be_had(where: str, option: str, error: OSError) -> ConfigError:
 
 
 class Beside(uvicorn.Server):
-    """A server for a second port in the same event loop; it starts and ends with the first."""
+    """A server for a second port in the same event loop; :class:`Server` starts and ends it."""
 
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
@@ -109,7 +109,7 @@ class Beside(uvicorn.Server):
             app: The app; its lifespan does not run.
             config: The configuration.
             sockets: The sockets that the server listens on.
-            address: The address of the server as users read it.
+            address: The address of the server, to print for users.
         """
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
@@ -124,7 +124,7 @@ class Beside(uvicorn.Server):
         self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
 
     async def end(self) -> None:
-        """Let the requests in flight end, then stop."""
+        """Wait for the requests in flight, then stop."""
         self.should_exit = True
         if self._ticking is not None:
             await self._ticking
@@ -132,7 +132,7 @@ class Beside(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """The HTTP server, which reports when it listens and when it is about to end.
+    """The HTTP server of the gateway. It prints a line when it listens and when it begins to stop.
 
     Attributes:
         failure: The error that ended the server, or ``None``.
@@ -169,7 +169,7 @@ class Server(uvicorn.Server):
             raise self.failure
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, and start the server beside this one."""
+        """Start to listen, and start the server of the second port if there is one."""
         asyncio.get_running_loop().set_exception_handler(_note)
         await super().startup(sockets=sockets)
         if self._beside is not None and not self.should_exit:
@@ -180,7 +180,7 @@ class Server(uvicorn.Server):
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let the requests in flight end, then end the app."""
+        """Wait for the requests in flight, then end the app."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
         end_app = self.lifespan.shutdown
@@ -261,7 +261,7 @@ class LimitedProtocol(HttpToolsProtocol):
             _end_with_connection(self.cycle)
 
     def on_message_complete(self) -> None:
-        """Handle the end of the body; the next head follows."""
+        """Handle the end of the body, after which the next head may follow."""
         super().on_message_complete()
         self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
 
@@ -279,7 +279,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def _end_with_connection(cycle: RequestResponseCycle) -> None:
-    """Have a response of unknown length sent unchunked; closing the connection marks its end."""
+    """Send a response of unknown length unchunked; closing the connection marks its end."""
     send, is_open = cycle.send, False
 
     async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - of ASGI

@@ -33,10 +33,10 @@ CACHE_MB = 1000.0
 
 
 class RequestThreads(ThreadPoolExecutor):
-    """A thread pool that runs work in the caller's context, for log records and traces."""
+    """A thread pool that keeps the caller's context variables, for log records and traces."""
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
-        """Run a function in a thread, in the context of the caller."""
+        """Run a function in a thread, with the caller's context variables."""
         return super().submit(copy_context().run, partial(fn, *args, **kwargs))
 
 
@@ -46,18 +46,18 @@ class Services:
 
     Attributes:
         config: The configuration.
-        pipeline: The stages of a check; ``None`` if no models were to be loaded.
+        pipeline: The stages of a check; ``None`` in a gateway without models.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
         metrics: The metrics.
-        background: Runs work that goes on after its response was sent.
-        checks: Threads for checks: twice as many as the detector computes with, so that the next
+        background: Runs tasks that go on after a response was sent.
+        checks: Threads for checks: twice as many as the detector's threads, so that the next
             check is ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
         opening: Threads that read requests, find their sources and ask the gate. Every response
-            waits for that, even if it does not wait for its check, so no check may occupy these
-            threads.
+            waits for these threads, even if it does not wait for its check, so no check may
+            occupy them.
     """
 
     config: Config
@@ -88,11 +88,11 @@ async def open_services(
         stack: Closes the services, in reverse order.
         config: The configuration.
         metrics: The metrics; they can be scraped before the other services are ready.
-        pipeline: A pipeline that is loaded already; its owner closes it.
+        pipeline: A pipeline that is already loaded; the caller closes it.
         loads: Whether to load a pipeline if none is given.
-        control: Knows the tenants and has the audit log; its owner closes it. Without one, the
-            configuration has all tenants, and audit events go to a file.
-        telemetry: Makes traces; its owner closes it.
+        control: The control plane, with the tenants and the audit log; the caller closes it.
+            Without one, the configuration has all tenants, and audit events go to a file.
+        telemetry: Makes traces; the caller closes it.
 
     Raises:
         GroundwireError: If a model cannot be used.
@@ -100,7 +100,7 @@ async def open_services(
     """
     if pipeline is None and loads:
         tenants = tenants_of(config, control)
-        # Loading reads files and compiles graphs. In a thread, so that probes are answered.
+        # Loading reads files and compiles graphs. It runs in a thread, so that probes are answered.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
@@ -149,7 +149,7 @@ def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, O
 
 
 def with_larger_cache(config: Config) -> Config:
-    """Return the configuration with a cache of :data:`CACHE_MB`, unless a size is configured."""
+    """Return a configuration with a cache of :data:`CACHE_MB`, unless it sets a size."""
     origin = config.origins.get("detector.cache_mb")
     if origin is not None and not origin.is_default:
         return config

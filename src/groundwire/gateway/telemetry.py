@@ -49,7 +49,7 @@ class Telemetry:
     """Makes spans of requests and checks, and sends them to a collector."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Take over a provider that makes the spans; :meth:`close` closes it."""
+        """Use a provider to make the spans; :meth:`close` closes the provider."""
         from opentelemetry import trace
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -108,7 +108,7 @@ class Telemetry:
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: The headers for the upstream; those that continue the trace are added in place.
+            headers: The headers for the upstream; headers that continue the trace are added to it.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -137,7 +137,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended; it gets the time that the check took.
+        """Make the span of a check that has just ended; the span is as long as the check took.
 
         Args:
             answers: The checked answers of one response.
@@ -196,7 +196,7 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces have the trace id that the response and the log have."""
+    """Return a provider whose new traces have the trace id of the response and its log records."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
@@ -228,7 +228,7 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
     """Return the result of a check as attributes in OpenTelemetry's terms for generative AI.
 
     See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/. The optional attribute
-    for an explanation is left out, because it would quote the model.
+    for an explanation is left out, because it would quote the answer.
     """
     data: dict[str, Any] = {
         "gen_ai.evaluation.name": "groundedness",
@@ -248,8 +248,8 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 def _groundedness(detection: Detection) -> float | None:
     """Return the score of an answer, from 0 to 1 (grounded); ``None`` if it has no score.
 
-    The score is 1 - P(not supported), or the similarity to the sources if the detector is one that
-    measures similarity.
+    The score is 1 - P(not supported), or the similarity to the sources if the detector measures
+    similarity.
     """
     if detection.detector.score is Score.SIMILARITY:
         return detection.similarity

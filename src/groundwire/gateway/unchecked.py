@@ -1,4 +1,4 @@
-"""Decides about endpoints that return a model's text unchecked: mark the response, or refuse."""
+"""Decides whether requests to unchecked endpoints are refused, or their responses are marked."""
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
@@ -11,11 +11,11 @@ MARK_HEADER = ("x-groundwire-checked", "false")
 
 
 def decision_for(own: Overrides, config: Config) -> str:
-    """Return what to do with a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
+    """Return the decision on a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
 
     With ``gateway.unchecked_endpoints: auto``, they are refused if the tenant's policy may block an
-    answer: no endpoint may bypass that policy. The policies of all decisions count, because the
-    request is not read, and so it is unknown which decision applies.
+    answer: no endpoint may bypass that policy. The policies of all decisions are considered,
+    because the request is not read, and so it is unknown which decision applies.
 
     Args:
         own: The tenant's own settings.

@@ -1,7 +1,7 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
-The configuration (``verify.*``) sets the backend. A request cannot choose it: otherwise it could
-have evidence and keys sent to any server.
+The configuration (``verify.*``) sets the backend. A request cannot choose it: otherwise a client
+could have evidence and keys sent to any server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from groundwire.verify.settings import arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import Scope, Verifier
 
-#: A verification with at least this many readings (claims times spans) counts as a long one.
+#: The least number of readings (claims times spans) that makes a verification a long one.
 LONG = 500
 
 
@@ -33,8 +33,8 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications. They are not those for checks, so that verifications do
-            not keep answers from being checked.
+        threads: Threads for verifications, apart from the threads for checks, so that checks do
+            not wait for verifications.
         long_threads: Half as many threads for long verifications, so that short ones do not wait
             behind them.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
@@ -98,8 +98,8 @@ class Verifications:
             subject: The answer or the trace.
             spans: The evidence, as it was sent.
             knobs: Settings of the request, which win over the configuration.
-            scope: The tenant, and a function that tells whether the time is over.
-            with_citations: Whether the report also tells what is wrong with the citations.
+            scope: The tenant, and a function that returns whether the time limit has passed.
+            with_citations: Whether the report also lists faults of the citations.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.
@@ -139,7 +139,7 @@ class Verifications:
     def _shared(self) -> LocalVerifier | None:
         try:
             return None if self._detector is None else LocalVerifier.of(self._detector)
-        except ModelError:  # the detector has another model than the embedded one
+        except ModelError:  # the detector's model is not the embedded model
             return None
 
     def _own(self) -> LocalVerifier:

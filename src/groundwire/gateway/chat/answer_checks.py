@@ -64,7 +64,7 @@ class AnswerChecks:
             pipeline: The stages of a check.
             context: The context of the request.
             release: When text is sent to the client.
-            settings: The limits of time and of text.
+            settings: The gateway's settings, with the limits of time and of text.
             threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
@@ -94,7 +94,7 @@ class AnswerChecks:
         return len(self._known)
 
     def __getitem__(self, index: int) -> "AnswerCheck":
-        """Return the check of an answer; for a new answer, it is begun.
+        """Return the check of an answer; it begins if the answer is new.
 
         Raises:
             UnreadableChunkError: If there are more than ``MAX_ANSWERS`` answers.
@@ -112,7 +112,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as an unchecked part of every answer, later ones too."""
+        """Count an unreadable event as one unchecked part of every answer, present or later."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -212,7 +212,7 @@ class AnswerCheck:
             self._wake.set()
 
     async def finish(self, answer: Answer | None = None) -> Checked:
-        """Check the rest of the answer, and return the result; a second call returns it again.
+        """Check the rest of the answer, and return the result, again the same on a second call.
 
         Args:
             answer: The whole answer, whose text has been fed; ``None`` if it came in parts.
@@ -268,7 +268,7 @@ class AnswerCheck:
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:
                         self._checks.on_review(self.index, review)
-        except Exception as error:  # noqa: BLE001 - any error means that it was not checked
+        except Exception as error:  # noqa: BLE001 - the answer was not checked, whatever the error
             self._fail(error)
 
     def _step(self, flow: Flow, text: str) -> Review | None:

@@ -51,7 +51,7 @@ def count_values(arguments: str) -> int | None:
     (3, 0, None)
 
     Returns:
-        The number of values; 0 if there are no arguments, ``None`` if they are no JSON.
+        The number of values; 0 if there are no arguments, ``None`` if they are not JSON.
     """
     if not arguments.strip():
         return 0

@@ -1,4 +1,4 @@
-"""Reads and holds back streams that consist of blocks: those of Messages and Responses.
+"""Reads and holds back streams that consist of blocks, in the Messages and Responses APIs.
 
 Such a stream has one answer. Each block of it is opened, filled and closed by events. Clients
 assemble blocks in the order of their numbers, so unlike chunks, events are always sent in the order
@@ -69,7 +69,7 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
-    #: Names of the event fields that this reader knows. Text in any other field counts as unread.
+    #: Names of the event fields that this reader knows. Text in other fields is unchecked.
     known: Collection[str]
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class BlockReader(ABC):
         """Read an event.
 
         Raises:
-            UnreadableChunkError: If it is no event of this API, or it may hold text in an unknown
+            UnreadableChunkError: If the event is not of this API, or may hold text in an unknown
                 place.
         """
         data = event_data(event.data or "")
@@ -95,10 +95,10 @@ class BlockReader(ABC):
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
-        """Read the data of an event whose type is a name, and which is no error.
+        """Read the data of an event that has a valid type and is not an error.
 
         Raises:
-            UnreadableChunkError: If they are no event of this API, or may hold text in an unknown
+            UnreadableChunkError: If the event is not of this API, or may hold text in an unknown
                 place.
         """
 
@@ -115,10 +115,10 @@ class BlockReader(ABC):
         return block_event(data, leaves, n_unread=n_unread, **more)
 
     def whole(self, text: object) -> str:
-        """Return the next piece of text in whole characters, and keep half a character at its end.
+        """Return the next piece of text; half a character at its end is kept for the next call.
 
         Raises:
-            UnreadableChunkError: If ``text`` is no string.
+            UnreadableChunkError: If ``text`` is not a string.
         """
         if not isinstance(text, str):
             raise UnreadableChunkError(f"a text is of type {type(text).__name__}")
@@ -233,7 +233,7 @@ def block_event(
 
 @dataclass(slots=True)
 class _Step:
-    """An event that is held, with the range of its text in the answer and its size in bytes."""
+    """A held event, with the range of its text in the answer and its size in bytes."""
 
     event: BlockEvent
     raw: bytes | None  # the bytes of the event, if they may be sent unchanged
@@ -266,7 +266,7 @@ class HeldBlocks(ABC):
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
     _warning: str | None = None
-    _n_put_in: int = 0  # number of blocks that the gateway added, by which later numbers grow
+    _n_put_in: int = 0  # blocks that the gateway added; later block numbers grow by this
     _n_blocks: int = 0  # number of blocks that the upstream has opened
 
     #: The field of an event that holds the number of its block.
@@ -291,7 +291,7 @@ class HeldBlocks(ABC):
         """Yield the data of the events that end a stream whose rest is withheld."""
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        """Return an event whose block number counts the blocks that the gateway has added."""
+        """Return the data of an event, with the gateway's added blocks counted in its number."""
         if is_ours or not self._n_put_in or not isinstance(data.get(self.number), int):
             return data
         return {**data, self.number: data[self.number] + self._n_put_in}
@@ -310,7 +310,7 @@ class HeldBlocks(ABC):
 
     @property
     def n_held(self) -> int:
-        """Characters of text that are held, plus bytes of events that wait for the end."""
+        """Characters of held text, plus bytes of events that wait until the answer passes."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
@@ -344,10 +344,10 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset in the answer, with the events that stand before it.
+        """Release text up to an offset in the answer, with the events before that offset.
 
         A block of text is not opened before some of its text may be sent. Otherwise clients might
-        take it for an empty text.
+        show an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)

@@ -1,4 +1,4 @@
-"""Writes the warning that stands beside an answer under the action ``body``, in HaluGate's words.
+"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's words.
 
 Quotations of the answer or of a source cannot break out of the warning: line breaks and quotation
 marks in them are replaced, and the length of the warning is limited.
@@ -12,7 +12,7 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Characters of a warning after which further findings are only counted.
+#: The length of a warning, in characters, beyond which further findings are only counted.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."
@@ -75,7 +75,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """Join as many parts as ``MAX_CHARS`` allows, at least one, and tell the number of the rest."""
+    """Join as many parts as ``MAX_CHARS`` allows, at least one, and add the number of the rest."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)

@@ -96,7 +96,7 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
 
     Args:
         reply: The upstream's reply.
-        body: Its body, in which no answer is to be withheld.
+        body: The checked body of the reply; none of its answers is withheld.
         dialect: The API that the client uses.
     """
     warnings = [warning_text(answer) for answer in body.answers]

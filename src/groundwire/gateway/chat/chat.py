@@ -205,7 +205,7 @@ class Exchange:
     async def _pass(self, context: RequestContext, sending: Sending) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
-            # The gate says that no check is needed, so the answer is not read.
+            # The gate found that no check is needed, so the answer is not read.
             skipped = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
             if 200 <= reply.status < 300:
@@ -296,7 +296,7 @@ class Exchange:
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
-        # X-Accel-Buffering keeps proxies such as nginx from delaying the sentences in a buffer.
+        # Without X-Accel-Buffering, proxies such as nginx would delay sentences in a buffer.
         headers = of_new_body(reply)
         headers = headers_without_text(headers) if release.withholds else headers
         headers.append(("x-accel-buffering", "no"))
@@ -381,7 +381,7 @@ async def _give_up(sending: Sending) -> None:
 
 
 def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
-    """Return an upstream's reply unchanged, with more headers that tell the result of the check."""
+    """Return an upstream's reply unchanged, except for added headers (``marks``)."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 

@@ -54,15 +54,15 @@ class ChatRequest:
         Args:
             raw: The body as the client sent it.
             dialect: The API that the client uses.
-            deployment: The model that the path of the request names, as Azure's clients send it.
+            deployment: The model in the path of the request, as in Azure's API; ``None`` if none.
             content_encoding: The value of the header Content-Encoding.
             max_bytes: The most bytes that the decompressed body may have.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
-                refuses metadata whose values are no short texts.
+                refuses metadata whose values are not short strings.
 
         Raises:
-            Problem: If the body is no JSON, nested too deeply, or compressed in an unknown way.
-            InvalidConversationError: If the body is no JSON object.
+            Problem: If the body is not JSON, nested too deeply, or compressed in an unknown way.
+            InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:
             raw = _decompressed(raw, content_encoding, max_bytes)
@@ -107,10 +107,10 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    """Parse a body, and return the data with bytes that every JSON reader reads alike.
+    """Parse a body; return its data, and bytes that all JSON readers read in the same way.
 
-    If an object has a key twice, readers differ about which value counts. Such a body is written
-    anew from the data that were read here.
+    If an object has a key twice, some readers take the first value and some the last. Such a body
+    is written anew from the data that were read here.
     """
     is_ambiguous = False
 

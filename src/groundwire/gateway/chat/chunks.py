@@ -1,4 +1,4 @@
-"""Reads the chunks of a streamed chat completion, divided by the answers that they add to."""
+"""Reads the chunks of a streamed chat completion, and divides them by answer."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,20 +18,20 @@ HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier"
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Names of the fields of a response or chunk that the gateway knows; others with text count as
-#: unread. Citations are known, but are not checked.
+#: Names of the fields of a response or chunk that the gateway knows; text in other fields is
+#: counted as unchecked. Citations are known, but are not checked.
 KNOWN = WITHOUT_ANSWERS.union(
     ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
     ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
 )
-#: Names of the fields of a choice that the gateway knows; others with text count as unread.
+#: Known fields of a choice; text in other fields is counted as unchecked.
 OF_CHOICE = frozenset(
     ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
 ).union(
     ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
 )
-#: Names of the fields of a message or delta that the gateway knows; others with text count as
-#: unread. Reasoning and citations are known, but are not checked.
+#: Names of the fields of a message or delta that the gateway knows; text in other fields is
+#: counted as unchecked. Reasoning and citations are known, but are not checked.
 OF_MESSAGE = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
 ).union(
@@ -59,7 +59,7 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: An id of the call within the answer, which all pieces of the call have.
+        key: An id of the call within the answer, the same in all pieces of the call.
         name: The name of the tool, or a part of the name; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """
@@ -79,7 +79,7 @@ class DeltaPart:
         refusal: Text that the chunk adds to the model's refusal; may be empty.
         calls_tools: Whether the chunk has pieces of tool calls.
         n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
-        finish: Why the answer ends, such as ``stop``; ``None`` if it goes on.
+        finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data.
         calls: The pieces of tool calls.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
@@ -102,7 +102,7 @@ class Chunk:
 
     Attributes:
         data: The whole chunk, as JSON data.
-        parts: One part for each answer that the chunk is about; empty for a chunk with the usage.
+        parts: One part for each answer that the chunk is about; empty if it has only usage.
         is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
         is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
             the event can be sent unchanged.
@@ -120,7 +120,7 @@ def event_data(text: str) -> dict[str, Any]:
     """Return the JSON object in the data of an event.
 
     Raises:
-        UnreadableChunkError: If the data are no JSON object, or an object in them has a key twice.
+        UnreadableChunkError: If the data are not a JSON object, or an object has a key twice.
     """
     try:
         data = json.loads(text, object_pairs_hook=unambiguous)
@@ -138,7 +138,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         UnreadableChunkError: If its choices have another form, or it may hold text of an answer
             outside of them.
     """
-    # An upstream may not send the gateway's own field, which tells what was checked.
+    # An upstream may not send the gateway's own field, which reports the check.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -197,12 +197,12 @@ class Halves:
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """Return the next text of an answer in whole characters, and keep a half at its end.
+        """Return the next text of an answer; half a character at its end is kept for later.
 
         Args:
             index: The number of the answer.
             text: The text that has arrived.
-            is_last: Whether the answer ends with this text, so that a half is not kept.
+            is_last: Whether the answer ends with this text, so that half a character is not kept.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:
@@ -229,7 +229,7 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         raise UnreadableChunkError("a choice has no delta, or text outside of it")
     index = position if choice.get("index") is None else choice["index"]
     if type(index) is not int:
-        # Clients differ about which answer an index such as "0" or true means.
+        # An index such as "0" or true may mean different answers to different clients.
         raise UnreadableChunkError(f"the index of a choice is of type {type(index).__name__}")
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))

@@ -36,7 +36,7 @@ class Dialect(Protocol):
         """Return the answers in the body of a response.
 
         Raises:
-            InvalidConversationError: If the body is no response of this API, or holds text in a
+            InvalidConversationError: If the body is not a response of this API, or has text in a
                 place that is not read.
         """
 

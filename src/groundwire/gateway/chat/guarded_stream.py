@@ -67,7 +67,7 @@ class ReleasedStream:
                 to keep the connection open.
             trace_id: The trace id of the request.
             settles: Whether the response may end only once its audit records are written.
-            marks: Whether the event that ends an answer tells its outcome.
+            marks: Whether the event that ends an answer gets the outcome of its check.
             conclude: Starts to record the report, in a task whose result is whether the response
                 may end. It is called once the last byte has been sent; with ``settles``, before
                 that.
@@ -81,7 +81,7 @@ class ReleasedStream:
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
-        self._kept: list[bytes] = []  # events that leave once the records are written
+        self._kept: list[bytes] = []  # events to send once the audit records are written
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
@@ -168,7 +168,7 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        # Raises an error if there are too many answers, so it comes before anything is held.
+        # This raises an error if there are too many answers, so it comes before the event is held.
         answers = [self._answers[part.index] for part in parts]
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
@@ -212,7 +212,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Send text of an answer as far as it may be sent before the answer is complete."""
+        """Send the text of an answer that may be sent by now."""
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))

@@ -45,7 +45,7 @@ class EventForm:
         return encode(chunk)
 
     def read(self, event: bytes) -> dict[str, Any]:
-        """Return the chunk in an event, which is known to hold one."""
+        """Return the chunk in an event; the event must hold one."""
         data = json.loads(ServerSentEvent.of(event).data or "{}")
         assert isinstance(data, dict)
         return data
@@ -205,7 +205,7 @@ class HeldAnswer:
         return self.form.write({**head, "choices": [choice], **more})
 
     def _event(self, data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
-        """Return the event of a chunk whose only choice is this one."""
+        """Return an event with the fields of a chunk, and ``choice`` as its only choice."""
         return self.form.write({**data, "choices": [choice]})
 
 
@@ -225,9 +225,9 @@ class HeldStream:
 
         Args:
             head: Values of the fields that all chunks of the response have, to use until the
-                upstream's first chunk tells them.
+                upstream's first chunk gives them.
             withholds: Whether text is held until it is checked, as in :class:`HeldAnswer`.
-            form: Converts chunks to events and back; ``None``: as chat completions do.
+            form: Converts chunks to events and back; ``None``: the form of chat completions.
         """
         self._form = form or EventForm()
         self._withholds = withholds

@@ -13,24 +13,24 @@ from typing import Any
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Pattern of a name, a string that is no prose: an id, a version, a value of an enumeration, or a
-#: short text in base64.
+#: Pattern of a name: a string that is not prose, such as an id, a version, a value of an
+#: enumeration, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
-#: Fields of an error body. Their strings may be prose: they are messages, and no answers.
+#: Fields of an error body. Their strings may be prose: they are messages, not answers.
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )
-#: Response headers that are sent whatever they hold: clients need them to read or cache a response.
+#: Response headers that are always sent, since clients need them to read or cache a response.
 _HEADERS = ("content-type", "content-language", "cache-control", "vary")
 #: Fields that hold the text of an answer in at least one dialect.
 _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "output_text")
 
 
 def may_hold_text(value: object) -> bool:
-    """Return whether a JSON value may hold text: a string that is no name, or a list of strings.
+    """Return whether a JSON value may hold text: a string that is not a name, or several strings.
 
-    A list of two or more names counts as text, since they may be the words of a sentence.
+    Two or more names in a list may be text, since they may be the words of a sentence.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -59,7 +59,7 @@ def has_strings(value: object) -> bool:
 def count_unread(data: object, known: Collection[str]) -> int:
     """Count the fields of an object that are not in ``known`` and may hold text.
 
-    A field counts as well if its key may be text, such as a key with spaces.
+    A field whose key may be text, such as a key with spaces, is counted too.
     """
     if not isinstance(data, Mapping):
         return 0
@@ -96,7 +96,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
 
     Args:
         data: The body of a response, or the data of an event.
-        known: Fields that may stand beside the error, whatever their values are.
+        known: Fields that may stand beside the error with any value.
     """
     if not isinstance(data, Mapping):
         return False
@@ -110,7 +110,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
 
 
 def _is_foreign(key: str, value: object) -> bool:
-    """Return whether a field may hold text that belongs to no error message."""
+    """Return whether a field beside an error may hold text other than an error message."""
     if key in ("error", "errors", "detail"):
         return False
     if isinstance(value, (Mapping, list)):

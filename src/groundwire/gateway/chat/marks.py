@@ -1,8 +1,8 @@
-"""Makes the marks that tell a client the result of a check: headers, a warning, a JSON extension.
+"""Makes the marks with the result of a check for the client: headers and a JSON extension.
 
 All functions are pure, and take :class:`groundwire.Checked` values. The ``x-vsr-*`` headers are
 HaluGate's, exactly as it documents them, and are set where the action is ``header``. The
-``x-groundwire-*`` headers are Groundwire's own, and tell outcomes for which HaluGate has no header.
+``x-groundwire-*`` headers are Groundwire's own, for outcomes for which HaluGate has no header.
 """
 
 import json
@@ -75,7 +75,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
 
-    The result is empty if there are no answers. A third header tells that the response also has
+    The result is empty if there are no answers. A third header is added if the response also has
     reasoning of the model, which was not checked.
     """
     if not answers:
@@ -90,16 +90,16 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return a header with the places of the evidence in a request, for ``DEBUG_HEADER``."""
+    """Return the header that ``DEBUG_HEADER`` asks for: places of the evidence in a request."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
 
 def is_told_at_end(checked: Checked) -> bool:
-    """Return whether the event that ends a streamed answer tells the outcome.
+    """Return whether the event that ends a streamed answer reports the outcome.
 
-    It does, unless the outcome is ``unverified`` and the action weaker than ``header``: as in
-    DVARA, a request without sources is then relayed unchanged.
+    It does not if the outcome is ``unverified`` and the action is weaker than ``header``: as in
+    DVARA, the response to a request without sources is relayed unchanged.
     """
     is_told = checked.action.strength >= Action.HEADER.strength
     return is_told or checked.outcome is not Outcome.UNVERIFIED

@@ -23,7 +23,7 @@ class Outbox:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the queue takes no more events, except the last ones from :meth:`end`."""
+        """Whether the queue drops new events, except for the last events from :meth:`end`."""
         return self._is_sealed
 
     def put(self, events: Iterable[bytes]) -> None:

@@ -28,9 +28,9 @@ class ReadEvent:
         event: The event.
         chunk: The chunk in the event; ``None`` for a comment, for the event that ends the stream,
             and for an event that cannot be read.
-        is_end: Whether the event says that the stream is complete.
-        is_unreadable: Whether the event has data that are no chunk, or a line that the standard of
-            server-sent events does not define.
+        is_end: Whether the event ends the stream.
+        is_unreadable: Whether the event has data that are not a chunk, or a line that is not
+            defined in the standard of server-sent events.
     """
 
     event: ServerSentEvent
@@ -105,8 +105,8 @@ def misfit(asked: str, data: object, problem: str) -> str:
 
     Args:
         asked: The path of the API that the client asked for, below ``/v1/``.
-        data: The body of the response, or the data of an event; ``None`` if they are no JSON.
-        problem: A sentence that says what is wrong with the response.
+        data: The body of the response, or the data of an event; ``None`` if not JSON.
+        problem: A sentence about the fault in the response.
     """
     came = _dialect_of(data)
     if came is None or came == asked:

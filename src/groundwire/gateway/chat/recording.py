@@ -27,7 +27,7 @@ NATIVE = "native"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """The results of a streamed response that are put on record.
+    """The results of a streamed response, as they are recorded.
 
     Attributes:
         answers: The results for the answers that were checked to their end or refused.
@@ -79,7 +79,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Return whether a request that needs an audit record may go on; count it if not."""
+        """Return whether a request that needs an audit record may go on; count a refused one."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False

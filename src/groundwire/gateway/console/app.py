@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class AdminPlane:
-    """All that the admin port serves: the admin API, and the console for browsers."""
+    """The ASGI app of the admin port: the admin API, and the console for browsers."""
 
     def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
         """Make both apps.

@@ -21,7 +21,7 @@ from groundwire.policy.policy import Action
 
 AUDIT = f"{HOME}/audit"
 
-#: Name of a period that ends now → the period in words, and its length in days.
+#: Name of a period that ends now → text for the period, and its length in days.
 _TIMES = {"24h": ("24 hours", 1), "7d": ("7 days", 7), "30d": ("30 days", 30)}
 _YESTERDAY = "yesterday"
 
@@ -35,7 +35,7 @@ _OUTCOMES = {
     ),
 }
 
-#: The most hallucinated answers that are read to put the worst ones first.
+#: The most hallucinated answers that are read and sorted to show the worst first.
 _RANKED = 500
 _SHOWN = 50
 _WORST = "worst"
@@ -48,7 +48,7 @@ _FIELDS = (
 
 async def _list(visit: Visit) -> Response:
     await trail.require_stored(visit.request)
-    # Not every database takes a NUL.
+    # Not every database accepts a NUL character.
     asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
     is_worst_first = asked["order"] == _WORST
     if is_worst_first:
@@ -113,7 +113,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
 
 
 def _badness(record: FoundRecord) -> tuple[float, ...]:
-    """Return a sort key for an audit event: its greatest severity, then its unsupported spans."""
+    """Return an event's sort key: its greatest severity, then its number of unsupported spans."""
     payload = record.event["payload"]
     values = payload if isinstance(payload, Mapping) else {}
     numbers = (values.get("max_severity"), values.get("unsupported_span_count"))
@@ -135,7 +135,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _summary(record: FoundRecord) -> str:
-    """Return a line about an event: its first unsupported claim, or the fields of its payload."""
+    """Return a one-line summary of an event: its first unsupported claim, or its payload."""
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""
@@ -175,7 +175,7 @@ async def _show(visit: Visit) -> Response:
 
 async def _export(visit: Visit) -> Response:
     await trail.require_stored(visit.request)
-    # Not every database takes a NUL.
+    # Not every database accepts a NUL character.
     asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
     return await trail.export_events(visit.control, visit.events, _filter(asked))
 

@@ -1,4 +1,4 @@
-"""Pages about budgets: how many right answers a tenant's policy may block, and does block."""
+"""Pages about budgets: the share of right answers that a tenant's policy may and does block."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ from groundwire.policy.policy import Action, Overrides, Policy, decide, resolve
 
 _BUDGET = "false_block_budget"
 
-#: The fewest answers since the last labelled one from which a change of the traffic is told.
+#: The fewest answers since the last labelled day for which a change of the traffic is reported.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
@@ -71,9 +71,9 @@ async def _page(
 
 
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return the tenants whose budget labels speak against, as lines about the gateway's health.
+    """Return lines about tenants whose labels show that more is blocked than the budget allows.
 
-    They are computed once a minute.
+    Each line has a name, a state and a text. The lines are computed at most once a minute.
     """
     if (kept := visit.own.budgets.get("")) is not None:
         return kept
@@ -95,7 +95,7 @@ def _policy(visit: Visit, tenant: str) -> Policy:
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Return what labels say about a tenant's threshold; ``None`` without a usable detector."""
+    """Return a tenant's false blocks by its labels; ``None`` without a usable detector."""
     own = visit.control.directory.get(tenant) or Overrides()
     detector = await _detector(visit, own)
     if detector is None:
@@ -115,11 +115,11 @@ async def _detector(visit: Visit, own: Overrides) -> DetectorInfo | None:
     try:
         return await asyncio.to_thread(pipeline.detector_of, own)
     except GroundwireError:
-        return None  # the tab Grounding and the overview say why
+        return None  # the tab Grounding and the overview show the reason
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIterator[str]:
-    """Yield a warning if more or fewer answers are hallucinated since the last labelled day."""
+    """Yield a warning if the share of hallucinated answers changed after the last labelled day."""
     if not found.answers:
         return
     first, last = (
@@ -145,7 +145,7 @@ def _hallucinated(outcomes: dict[str, int]) -> Share:
 
 
 async def _save(visit: Visit) -> Response:
-    """Save a budget, in per cent, or the threshold that keeps it."""
+    """Save the budget in the form, which is in per cent, or the threshold that keeps a budget."""
     control, id_ = visit.control, visit.part("tenant")
     record = await control.registry.tenant(id_)
     version = visit.form.get("version", "")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-#: Edges of the plot area, in a picture that is 480 units wide and 210 high.
+#: Positions of the plot area's edges, in a picture that is 480 units wide and 210 units high.
 LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
-#: Height of the row that shows one range.
+#: Height of a row, which shows one range.
 _ROW = 24
 
 
@@ -44,7 +44,7 @@ def stacked(columns: Sequence[tuple[str, Mapping[str, int]]], looks: Sequence[st
     """Return a chart of columns, in each of which bars are stacked on one another.
 
     Args:
-        columns: The label of each column, and its numbers by look (see :class:`Box`).
+        columns: The label of each column, and the value of each bar by look (see :class:`Box`).
         looks: The looks, from the bottom of a column to its top.
     """
     top = _round(max((sum(each.values()) for _, each in columns), default=0))

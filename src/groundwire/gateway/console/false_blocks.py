@@ -1,7 +1,7 @@
-"""Computes, from the labels of a random sample, how many right answers a threshold blocks.
+"""Estimates, from the labels of a random sample, the share of right answers that is blocked.
 
-A budget is a promise: at most so many right answers are blocked, with 95 % confidence. The tests
-are those of ``groundwire tune`` with the target ``fpr``.
+A budget is the greatest share of right answers that may be blocked, with 95 % confidence. The
+statistical tests are those of ``groundwire tune`` with the target ``fpr``.
 """
 
 from bisect import bisect_left
@@ -19,37 +19,37 @@ from groundwire.evaluation.tuning.guarantee import guarantee
 from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: The allowed probability that a promise does not hold.
+#: The allowed probability that a budget does not hold although the labels support it.
 ALPHA = 0.05
 
-#: The largest number of labels for which it is computed how many more a promise takes.
+#: The most right answers for which the number of missing labels is computed.
 _MAX_TRIALS = 100_000
 
-#: Standard deviations from which on a difference of two shares is called a change: less than one
-#: of a thousand comparisons of equal shares comes so far.
+#: A difference of two shares counts as a change if it exceeds this many standard deviations; less
+#: than one in a thousand comparisons of equal shares does.
 _CHANGED = 3.3
 
 
 class Support(StrEnum):
-    """Says whether labels support a budget."""
+    """Whether labels support a budget."""
 
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"
     OPEN = "open"  # too few labels
-    AGAINST = "against"  # of the labelled answers, more are blocked than the budget allows
+    AGAINST = "against"  # more of the labelled answers are blocked than the budget allows
     BROKEN = "broken"  # with 95 % confidence, more are blocked than the budget allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share of labelled answers, with the ends of its exact 95 % interval."""
+    """A share of answers, ``n`` out of ``of``, with the ends of its exact 95 % interval."""
 
     n: int
     of: int
 
     @property
     def value(self) -> float:
-        """The share; ``nan`` of no answers."""
+        """The share; ``nan`` if there are no answers."""
         return self.n / self.of if self.of else nan
 
     @property
@@ -65,12 +65,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtThreshold:
-    """What a threshold does to the labelled answers.
+    """The labelled answers that a threshold blocks.
 
     Attributes:
         threshold: The threshold.
-        blocked: The right answers that are blocked.
-        caught: The wrong answers that are blocked.
+        blocked: The share of the right answers that is blocked.
+        caught: The share of the wrong answers that is blocked.
     """
 
     threshold: float
@@ -80,7 +80,7 @@ class AtThreshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An answer of the sample on which its reviewers agree."""
+    """An answer of the sample with a label on which all its reviewers agree."""
 
     facts: CheckFacts
     is_right: bool
@@ -89,14 +89,14 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseBlocks:
-    """What the labels of a sample say about a detector and its threshold.
+    """The labels of a sample of answers, to judge a detector and its threshold.
 
     Attributes:
         detector: The detector, with the threshold in use.
         answers: The labelled answers, the oldest first.
-        n_disputed: The number of answers on which the reviewers disagree; they do not count.
-        n_other: The number of answers that were judged by another detector, or at a threshold that
-            does not show what this one finds; they do not count.
+        n_disputed: The number of answers on which the reviewers disagree; they are not used.
+        n_other: The number of answers that were checked by another detector, or at a threshold
+            that does not show the findings of this one; they are not used.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
 
@@ -110,7 +110,7 @@ class FalseBlocks:
     def of(
         cls, reviews: Sequence[Review], detector: DetectorInfo, *, blocks_incomplete: bool
     ) -> "FalseBlocks":
-        """Select the labels that say something about a detector and its threshold.
+        """Select the labels that apply to a detector and its threshold.
 
         Args:
             reviews: Labels of randomly drawn answers.
@@ -143,11 +143,11 @@ class FalseBlocks:
 
     @property
     def now(self) -> AtThreshold:
-        """What the threshold in use does."""
+        """The labelled answers that the threshold in use blocks."""
         return self.at(self.detector.threshold)
 
     def at(self, threshold: float) -> AtThreshold:
-        """Return what a threshold does to the labelled answers."""
+        """Return the shares of labelled answers that a threshold blocks."""
         is_blocked = [self._is_blocked(each, threshold) for each in self.answers]
         pairs = list(zip(is_blocked, (each.is_right for each in self.answers), strict=True))
         return AtThreshold(
@@ -163,7 +163,7 @@ class FalseBlocks:
         return worst >= threshold
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return the score by which an answer is blocked; at no threshold if it is ``nan``."""
+        """Return the score that a threshold is compared with; ``nan`` is never blocked."""
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if self.detector.score is Score.SIMILARITY else inf
         return nan if answer.facts.worst is None else answer.facts.worst
@@ -171,7 +171,7 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return the threshold that finds the most and keeps a budget with 95 % confidence.
 
-        ``None`` if there are too few labels, or no threshold keeps it.
+        The result is ``None`` if there are too few labels, or no threshold keeps the budget.
         """
         candidates = self._candidates()
         numbers: dict[str, int] = {}
@@ -194,7 +194,7 @@ class FalseBlocks:
         return None if found.index is None else float(candidates.values[found.index])
 
     def _candidates(self) -> ThresholdCandidates:
-        """Return the thresholds of which the labels tell, the threshold in use among them."""
+        """Return the thresholds to which the labels apply, including the threshold in use."""
         now = self.detector.threshold
         fixed = ThresholdCandidates.of(self.detector)
         if fixed.score is Score.SIMILARITY:
@@ -204,7 +204,7 @@ class FalseBlocks:
         return ThresholdCandidates(values[::-1], fixed.score)
 
     def support(self, budget: float | None) -> Support:
-        """Say whether the labels support a budget at the threshold in use."""
+        """Return whether the labels support a budget at the threshold in use."""
         if budget is None:
             return Support.UNSET
         blocked, kept = self.now.blocked, self.kept_by(budget)
@@ -219,10 +219,10 @@ class FalseBlocks:
         return is_higher if self.detector.score is Score.SIMILARITY else threshold < other
 
     def n_more(self, budget: float) -> int | None:
-        """Return how many labelled answers the budget still takes at the threshold in use.
+        """Return how many more labelled answers the budget needs at the threshold in use.
 
-        It is an estimate: if no further right answer is blocked, and as many answers are right as
-        until now. ``None`` if it is more than a hundred thousand.
+        The number is an estimate. It assumes that no further right answer is blocked, and that the
+        share of right answers stays the same. ``None``: a hundred thousand right answers or more.
         """
         blocked = self.now.blocked
         n_right = bisect_left(
@@ -234,7 +234,7 @@ class FalseBlocks:
         return max(0, round((n_right - blocked.of) / share))
 
     def warnings(self, budget: float) -> Iterator[str]:
-        """Yield warnings if the newest quarter of the labelled answers is against a budget."""
+        """Yield warnings if the newest quarter of the labelled answers speaks against a budget."""
         n_new = len(self.answers) // 4
         if not n_new:
             return
@@ -251,7 +251,7 @@ class FalseBlocks:
 
 
 def _tells_of(facts: CheckFacts, detector: DetectorInfo) -> bool:
-    """Return whether a check shows what a detector finds at its threshold.
+    """Return whether the facts of a check show the findings of a detector at its threshold.
 
     A detector of probabilities reads a claim again if its score reaches the threshold. So a check
     at a higher threshold may have other scores.
@@ -261,7 +261,7 @@ def _tells_of(facts: CheckFacts, detector: DetectorInfo) -> bool:
 
 
 def has_changed(before: Share, after: Share) -> bool:
-    """Return whether two shares of answers differ by more than chance would make them."""
+    """Return whether two shares of answers differ by more than chance explains."""
     if not before.of or not after.of:
         return False
     both = (before.n + after.n) / (before.of + after.of)

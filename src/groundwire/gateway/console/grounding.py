@@ -1,4 +1,4 @@
-"""The form for a tenant's settings. It reads values as the configuration and the admin API do."""
+"""The form for a tenant's settings, whose values are read as in the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from groundwire.config.tree import PRESETS, SETTINGS
 from groundwire.control.tenants.effective import Effective, effective, setting_of
 from groundwire.control.tenants.record import TenantRecord
 
-#: The fields that most tenants need; the others are folded away.
+#: The fields that most tenants need, in order; the page hides the others at first.
 MAIN = (
     *("enabled", "action", "operating_point", "detector"),
     *("max_sources", "max_source_chars", "on_error", "release"),
@@ -30,13 +30,12 @@ class FormField:
         name: The name of the field, as in a policy.
         text: A description of the setting.
         value: The text in the field; empty if the tenant inherits the value.
-        inherited: The value that holds if the tenant has none of its own.
+        inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
-        suggestions: Valid values to suggest, where numbers or other texts are valid too.
-        legal: Describes the valid values, after the words "must be"; empty if ``options`` has
-            values.
-        warning: Why the tenant's stored value is not valid; empty if it is.
-        problem: Why the value that was sent is refused; empty if it is not.
+        suggestions: Valid values to suggest, if numbers or other texts are valid too.
+        legal: The valid values in words that follow "must be"; empty if ``options`` has values.
+        warning: The reason why the tenant's stored value is invalid; empty if it is valid.
+        problem: The reason why the value that was sent is refused; empty if it is accepted.
     """
 
     name: str
@@ -62,13 +61,13 @@ def form_of(
     sent: Mapping[str, str] | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> list[FormField]:
-    """Return the fields of a tenant's form, those that most tenants need first.
+    """Return the fields of a tenant's form; the fields that most tenants need come first.
 
     Args:
         config: The configuration, from which tenants inherit.
         record: The tenant.
         sent: Texts, by field, to show in place of the tenant's own values.
-        problems: Why values that were sent are refused, by field.
+        problems: The reasons why values that were sent are refused, by field.
     """
     others = {key: value for key, value in record.metadata.items() if key not in METADATA}
     bare = effective(config, replace(record, policy={}, metadata=others))
@@ -100,8 +99,8 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the values in a form that was sent.
 
     Returns:
-        The valid values by field, ``None`` where the tenant is to inherit; and by field, why the
-        other values are refused.
+        The valid values by field, ``None`` for a value to inherit; and the reasons why other
+        values are refused, also by field.
     """
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -120,7 +119,7 @@ def split(
     """Divide changed values into changes to the policy and changes to the metadata.
 
     A field for which DVARA has a key is changed in the metadata, where DVARA's clients see and
-    change it. If the policy has the field already, it is changed there, for the policy takes
+    change it. If the policy already has the field, it is changed in the policy, which takes
     precedence over metadata.
     """
     policy: dict[str, object] = {}

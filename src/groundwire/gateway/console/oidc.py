@@ -1,8 +1,8 @@
 """Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
 
 Authlib and joserfc (the extra ``oidc``) make the requests and validate the ID token. Nothing is
-kept between requests: the keys of the provider are fetched for each sign-in, and what has to
-come back from the provider follows from one secret in a cookie of the browser.
+kept between requests: the keys of the provider are fetched for each sign-in, and the values that
+have to come back from the provider are derived from one secret in a cookie of the browser.
 """
 
 import hmac
@@ -29,7 +29,7 @@ from groundwire.control.accounts import AccountRole, Identity
 from groundwire.control.store.tables import SUBJECT_CHARS
 from groundwire.gateway.http.problems import Problem
 
-#: The signatures that are accepted. None of them can be made with a key that is public.
+#: The accepted signature algorithms. HMAC is left out: a public key could serve as its secret.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
@@ -38,11 +38,11 @@ ALGORITHMS = (
 #: Seconds by which the clocks of the provider and of this machine may differ.
 LEEWAY_S = 60
 
-#: Most seconds and bytes of a response of the provider.
+#: The most seconds that a response of the provider may take, and the most bytes it may have.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: Most sign-ins that wait for the provider at a time: fewer than the requests of the console, so
-#: that a slow provider does not keep people from its other pages.
+#: The most sign-ins that wait for the provider at a time: fewer than the requests that the console
+#: answers at a time, so that a slow provider does not block other pages.
 MAX_WAITING = 16
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -57,24 +57,24 @@ class Attempt:
     """One attempt to sign in.
 
     Attributes:
-        secret: A random secret, which only the browser knows that began the attempt.
+        secret: A random secret, known only to the browser that began the attempt.
     """
 
     secret: str
 
     @property
     def state(self) -> str:
-        """The value by which the browser that comes back is known to be the one that left."""
+        """The value that shows that the returning browser is the one that began the attempt."""
         return self._derived(b"state")
 
     @property
     def nonce(self) -> str:
-        """The value by which the ID token is known to be made for this attempt."""
+        """The value that shows that the ID token was made for this attempt."""
         return self._derived(b"nonce")
 
     @property
     def verifier(self) -> str:
-        """The value without which the code of this attempt is of no use: PKCE's code verifier."""
+        """PKCE's code verifier, without which nobody can exchange the code of this attempt."""
         return self._derived(b"verifier")
 
     def _derived(self, what: bytes) -> str:
@@ -85,7 +85,7 @@ class Provider:
     """An OpenID Connect provider, at which people sign in."""
 
     def __init__(self, settings: OpenIdConnect) -> None:
-        """Take the settings, among which ``issuer`` is set; nothing is fetched yet."""
+        """Take the settings, in which ``issuer`` must be set; nothing is fetched yet."""
         assert settings.issuer is not None
         self._own, self._issuer = settings, settings.issuer
         self._n_waiting = 0
@@ -102,11 +102,11 @@ class Provider:
 
     @property
     def host(self) -> str:
-        """The host of the provider, for people who read it."""
+        """The host of the provider, to show on pages."""
         return urlsplit(self._issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL at the provider to which a browser that wants to sign in is sent.
+        """Return the URL of the provider's sign-in, to which the browser is sent.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -123,10 +123,10 @@ class Provider:
     async def arrive(
         self, secret: str, query: Mapping[str, str]
     ) -> tuple[Identity, AccountRole | None]:
-        """Return who has come back from the provider, and the role of this person, if any.
+        """Return the identity of a person who came back from the provider, and their role, if any.
 
         Args:
-            secret: The secret of the browser, from the cookie; empty if it has none.
+            secret: The secret in the browser's cookie; empty if there is no cookie.
             query: The parameters with which the provider sent the browser back.
 
         Raises:
@@ -156,7 +156,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that a value of the configured claim gives; None if none does."""
+        """Return the highest role that values of the configured claim give; ``None`` if none do."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -169,7 +169,7 @@ class Provider:
         return None
 
     async def _claims(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
-        """Exchange a code for an ID token, and return the claims of the token, validated."""
+        """Exchange a code for an ID token, validate the token, and return its claims."""
         about = await self._discovered()
         token = await self._id_token(about, attempt, code)
         status, keys = await _fetch("GET", _endpoint(about, "jwks_uri"))
@@ -256,7 +256,7 @@ async def _fetch(
     """Send a request to the provider; return the status and the JSON object of the response.
 
     Raises:
-        Problem: 502, if there is no such response.
+        Problem: 502, if no valid response comes.
     """
     timeout, data = aiohttp.ClientTimeout(total=TIMEOUT_S), bytearray()
     try:
@@ -284,7 +284,11 @@ async def _fetch(
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
-    """Return a URL that the provider has given; it must be safe to send secrets there."""
+    """Return a URL from the provider's document, if it is safe to send secrets to this URL.
+
+    Raises:
+        Problem: 502, if the URL is missing or not safe.
+    """
     url = about.get(name)
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
@@ -299,13 +303,13 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> str:
-    """Return the code of an error that the provider has sent, if it looks like one."""
+    """Return the error code in a response of the provider, if it has the form of a code."""
     code = answer.get("error")
     return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
 
 
 def _told(error: Exception) -> str:
-    """Describe why a token is not valid, without any of its text."""
+    """Return the reason why a token is invalid, without any text of the token."""
     if isinstance(error, ClaimError):
         return f"{error.error} {error.claim}"
     return error.error if isinstance(error, JoseError) else type(error).__name__

@@ -38,13 +38,13 @@ _LOOKS = {
 #: The stages of a check in their order, then ``added``, the time that a client waits for the check.
 _STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
 
-#: The most rows in the table of tenants, and in that of models.
+#: The most rows in the table of tenants, and in the table of models.
 _MAX_ROWS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of answers, such as those of a tenant: by outcome, and how many were blocked."""
+    """Counts of the answers of a tenant or model: by outcome, and of blocked answers."""
 
     name: str
     outcomes: Counter[str]
@@ -77,7 +77,7 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    with suppress(StoreError):  # then the page has the counts stored before
+    with suppress(StoreError):  # without it, the page shows the counts that were stored before
         await activity.write()
     found = await activity.totals(since)
     mine = [each for each in found if _matches(each, asked)]
@@ -126,7 +126,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -> list[Tally]:
-    """Add up the counts that have the same key; the most hallucinated answers come first."""
+    """Add up counts with the same key; keys with the most hallucinated answers come first."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(key(each), []).append(each)

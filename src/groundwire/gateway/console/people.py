@@ -1,4 +1,4 @@
-"""Pages about the accounts of people who may sign in; only the role admin may change accounts."""
+"""Pages about people's accounts, which only people with the role admin may change."""
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route

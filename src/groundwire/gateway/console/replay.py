@@ -15,7 +15,7 @@ from groundwire.pipeline import Pipeline
 from groundwire.pipeline.conversation import AnswerKind
 from groundwire.policy.policy import Overrides, Ruling
 
-#: The most answers of each kind that are replayed: those with findings, and those drawn at random.
+#: The most answers of each kind to replay; the kinds are answers with findings and random ones.
 MAX_ANSWERS = 40
 
 #: Seconds after which no further answer is replayed.
@@ -24,7 +24,7 @@ LIMIT_S = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """The decisions on one stored answer.
+    """The decisions about one stored answer, under present and under other settings.
 
     Attributes:
         event_id: The id of the event that recorded the answer.
@@ -52,7 +52,7 @@ class Effect:
 
     Attributes:
         answers: The answers that were replayed.
-        n_stored: The number of answers that were to be replayed; the time may not have sufficed.
+        n_stored: The number of answers to replay; if the time ran out, ``answers`` has fewer.
     """
 
     answers: tuple[Replayed, ...]
@@ -64,17 +64,17 @@ class Effect:
         return [each for each in self.answers if each.is_changed]
 
     def actions(self, *, is_drawn: bool) -> list[tuple[str, str, int]]:
-        """Count the answers by their actions now and then, of one kind; the most come first."""
+        """Count the answers of one kind by both their actions; the largest counts come first."""
         kind = (each for each in self.answers if each.is_drawn == is_drawn)
         counts = Counter((str(each.now.action), str(each.then.action)) for each in kind)
         return [(now, then, n) for (now, then), n in counts.most_common()]
 
 
 def replayable(records: Sequence[FoundRecord]) -> list[FoundRecord]:
-    """Select the latest stored answers that can be replayed: texts that are kept in full.
+    """Select up to :data:`MAX_ANSWERS` replayable answers of each kind: texts kept in full.
 
-    Answers with findings and answers drawn at random take turns, so that both are replayed even if
-    the time does not suffice for all.
+    Answers with findings and answers drawn at random alternate, so that both are replayed even if
+    the time runs out.
     """
     kinds: tuple[list[FoundRecord], list[FoundRecord]] = ([], [])
     for record in records:

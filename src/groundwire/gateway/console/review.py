@@ -1,4 +1,4 @@
-"""Review: people judge recorded answers, the most doubtful ones first or a random sample."""
+"""Pages on which people review recorded answers: the most doubtful first, or a random sample."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from groundwire.render.answer import AnswerView, find_shown
 
 REVIEW = f"{HOME}/review"
 
-#: Pattern of words that the check missed, with the number of their occurrence: ``1889 #2``.
+#: Pattern of a line with missed words and the number of their occurrence, such as ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
 _MAX_MISSED = 50
 
@@ -31,10 +31,10 @@ _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[float, FoundRecord]]:
-    """Return the answers that the person has not labelled.
+    """Return the answers that the person has not labelled, each with its distance to a threshold.
 
-    The nearest to a threshold is first; those of the sample are in random order, so that whoever
-    labels some of them has labelled a random sample.
+    The answer nearest to a threshold comes first. Answers of the sample are in random order, so
+    that the first few of them are a random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -98,10 +98,10 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Read the answer that a request is about.
+    """Read the event in the path of a request, and the answer in it.
 
     Raises:
-        Problem: If there is no such event, or nobody can judge its answer.
+        Problem: If there is no such event, or its answer is not stored in full.
     """
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
@@ -139,7 +139,7 @@ async def _page(
         values=values,
         problems=problems or {},
         is_mine=mine is not None,
-        # Reviews of others are shown only after one's own, which they could bias.
+        # A person sees reviews of others only after reviewing the answer: they could bias it.
         others=[] if mine is None else [*reviews.values()],
         query=urlencode(_asked(visit)),
         after=urlencode({"after": visit.part("event")} | _asked(visit)),
@@ -161,7 +161,7 @@ def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place of the answer; from the second occurrence on, with its number."""
+    """Return the words at a place, with ``#2`` or more if they occur in the answer before it."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):

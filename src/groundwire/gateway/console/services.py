@@ -16,22 +16,22 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most wrong passwords within ``WINDOW_S`` from one address: for one name, and for all names.
+#: The most wrong passwords from one address within ``WINDOW_S``: for one name, and in all.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
 _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits how often somebody may try passwords."""
+    """Limits the number of wrong passwords for a name and from an address."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
 
     def is_over(self, name: str, address: str) -> bool:
-        """Count a try, and return whether it is over a limit, so that it must be refused.
+        """Count a try of a password, and return whether it exceeds a limit and must be refused.
 
-        A try is counted before its password is checked, so that tries at the same time count too.
+        A try is counted before its password is checked, so that simultaneous tries count too.
         """
         is_over = False
         for key, limit in (((name, address), MAX_OF_NAME), ((address,), MAX_OF_ADDRESS)):
@@ -42,7 +42,7 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name, and one try of its address, after the right password."""
+        """After a right password, forget the tries for its name, and one try from its address."""
         self._tries.pop((name, address), None)
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
@@ -57,9 +57,9 @@ class ConsoleServices:
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
         provider: The provider at which people may sign in instead; ``None`` if there is none.
-        throttle: Limits how often somebody may try passwords.
-        budgets: What the overview says about budgets, kept for a minute.
-        replaying: Held while stored answers are replayed, which takes the processors.
+        throttle: Limits the number of wrong passwords.
+        budgets: The lines about budgets on the overview, kept for a minute.
+        replaying: A lock, so that only one replay of stored answers uses the processors.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
 

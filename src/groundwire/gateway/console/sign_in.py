@@ -1,4 +1,4 @@
-"""Pages to sign in and out, also at a provider, and to change one's own password."""
+"""Pages to sign in and out, also at a provider, and to change the password of the account."""
 
 import logging
 import secrets
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: The cookie of a browser that is at the provider, and the seconds that it may take there: a
-#: secret, and the path to which the browser goes once it has come back.
+#: Name and lifetime of the cookie for the time at the provider. Its value is a secret, and the path
+#: of the page to show after the sign-in.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 
@@ -75,7 +75,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _leave(request: Request) -> Response:
-    """Send a browser to the provider."""
+    """Redirect a browser to the provider's sign-in."""
     provider, secret = _provider(request), secrets.token_urlsafe(32)
     response = RedirectResponse(await provider.leave(secret), 303)
     after = quote(_inside(request.query_params.get("next", "")), safe="")
@@ -85,7 +85,7 @@ async def _leave(request: Request) -> Response:
 
 
 async def _arrive(request: Request) -> Response:
-    """Sign in whoever has come back from the provider."""
+    """Sign in the person who came back from the provider."""
     provider, visit = _provider(request), Visit(request=request)
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
@@ -113,7 +113,7 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # The provider is down, or any website sent the browser here: nobody's failed try.
+            # Not a failed try: the provider is down, or another website sent the browser here.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)
@@ -144,7 +144,7 @@ def _provider(request: Request) -> "Provider":
 
 
 def _entered(request: Request, token: str, *, after: str) -> Response:
-    """Return the response that begins a session in the browser and leads to its first page."""
+    """Return the response that begins a session, and redirects to the page ``after``."""
     response = RedirectResponse(_inside(after), 303)
     max_age_s = int(SESSION.total_seconds())
     _set_cookie(request, response, COOKIE, token, max_age_s=max_age_s, path=HOME)
@@ -208,7 +208,7 @@ def _inside(after: str) -> str:
 def _is_encrypted(request: Request) -> bool:
     provider = services_of(request).provider
     if provider is not None and provider.is_https and request.url.path.startswith(f"{SIGN_IN}/"):
-        return True  # the browser comes back over HTTPS, whatever the proxy says
+        return True  # the browser comes back over HTTPS, even if the proxy's header denies it
     # A client that invents the header only makes its own cookie stricter.
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 

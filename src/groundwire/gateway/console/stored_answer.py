@@ -1,4 +1,4 @@
-"""Rebuilds the answer of an audit event for display, as far as its texts were stored."""
+"""Rebuilds the answer of an audit event for display, from the texts that were stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     """Return the answer in an event's detail; ``None`` without a detection or the texts of claims.
 
     The offsets in a detail refer to the original texts, but the stored texts may be cut or
-    redacted. So each text is searched for in the stored ones, which gives its new offsets. If the
-    whole answer is not stored, its claims stand one after another in its place; in place of a
-    source, its lines that are evidence.
+    redacted. So each text is searched for in the stored texts, which gives its new offsets. If the
+    whole answer is not stored, its claims are joined in its place. If a source is not stored, its
+    lines that are evidence are joined.
     """
     try:
         return _view(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # somebody has changed the detail: the page shows only its JSON
+        return None  # the stored detail was altered: the page shows only its JSON
 
 
 def _view(detail: Mapping[str, Any]) -> AnswerView | None:
@@ -48,7 +48,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _sources(
     sources: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
-    """Yield the sources; if a text is not stored, its lines that are evidence stand for it."""
+    """Yield the sources; in place of a text that is not stored, its lines that are evidence."""
     places = [place for claim in claims for place in claim["evidence"]]
     for number, each in enumerate(sources):
         lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)

@@ -85,7 +85,7 @@ def _grounding(
     is_preset: bool = False,
     effect: Effect | None = None,
 ) -> Response:
-    """Render the tab with a tenant's settings; ``sent``, if it is given, fills the fields."""
+    """Render the tab with a tenant's settings, with the values of ``sent`` if they are given."""
     config = visit.control.config
     keeping = Keeping.of(config.audit)
     return visit.page(
@@ -144,7 +144,7 @@ async def _save(visit: Visit) -> Response:
 
 
 async def _try(visit: Visit) -> Response:
-    """Show the effect of the settings in the form on stored answers, without saving them."""
+    """Replay stored answers under the settings in the form, without saving the settings."""
     control, id_ = visit.control, visit.part("tenant")
     record = await control.registry.tenant(id_)
     values, problems = read_form(visit.form)

@@ -1,4 +1,4 @@
-"""One request to the console: who asks, what they may do, and the page they get."""
+"""One request to the console: the person, the rights of their role, and the page to return."""
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,7 +29,7 @@ _RANKS = list(AccountRole)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who is signed in.
+    """A person who is signed in.
 
     Attributes:
         name: The name of the account.
@@ -47,11 +47,11 @@ class Person:
 
     @property
     def form_token(self) -> str:
-        """The token in all forms of this session, by which forms of other websites are refused."""
+        """The token in all forms of this session; forms without it are refused as foreign."""
         return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
 
     def may(self, role: AccountRole) -> bool:
-        """Return whether the person has this role, or one that may do more."""
+        """Return whether the person has this role or a higher one."""
         return _RANKS.index(self.role) >= _RANKS.index(role)
 
     @property
@@ -67,7 +67,7 @@ class Visit:
     Attributes:
         request: The request.
         person: The person who asks; ``None`` if nobody is signed in.
-        form: The fields of the form that was sent; empty if none was.
+        form: The fields of the form that was sent; empty if no form was sent.
     """
 
     request: Request
@@ -125,11 +125,11 @@ class Visit:
 
 
 def _link(values: Mapping[str, str], **changes: str) -> str:
-    """Return a URL query with ``values``, some of them changed; empty values are left out."""
+    """Return a URL query with ``values``, updated by ``changes``; empty values are left out."""
     return "?" + urlencode({key: value for key, value in {**values, **changes}.items() if value})
 
 
-#: Path, label and least role of each page in the navigation.
+#: Path, label and lowest role of each page in the navigation.
 SECTIONS = (
     (HOME, "Overview", AccountRole.VIEWER),
     (f"{HOME}/tenants", "Tenants", AccountRole.VIEWER),
@@ -190,7 +190,7 @@ async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Res
 
 
 async def person_of(request: Request) -> Person | None:
-    """Return the person who is signed in; ``None`` if nobody is."""
+    """Return the person who is signed in, or ``None``."""
     own = services_of(request)
     if own.control.is_local_demo:
         check_is_local(request.scope)
@@ -204,7 +204,7 @@ async def person_of(request: Request) -> Person | None:
     if account.identity is not None and (
         own.provider is None or account.identity.issuer != own.provider.issuer
     ):
-        return None  # of a provider that the console no longer trusts
+        return None  # the account's provider is no longer configured
     actor = account_actor(account.name)
     return Person(
         name=account.name,
@@ -219,7 +219,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a form that was sent from a page of the console.
 
     Raises:
-        Problem: If another website sent the form, or the body is no form.
+        Problem: If another website sent the form, or the body is not a form.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")

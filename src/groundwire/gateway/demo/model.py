@@ -1,7 +1,7 @@
 """A fake model with OpenAI's chat completions API: it needs no key and no network.
 
-It answers a question with the text that a script has for it. The gateway does not know the script:
-it really checks these answers.
+It answers a question with the text that a script has for it. The gateway does not know the script,
+and checks these answers like any others.
 """
 
 import asyncio

@@ -30,7 +30,7 @@ class DemoStartError(GroundwireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningGateway:
-    """A gateway of the demo that runs.
+    """A running gateway of the demo.
 
     Attributes:
         name: The name of its configuration.
@@ -84,7 +84,7 @@ class Gateways:
         return self.running[name]
 
     def open_console(self, yaml: str) -> tuple[str, str]:
-        """Start a gateway with a console, for this machine alone, so that it needs no key.
+        """Start a gateway with a console, which serves this machine only and needs no key.
 
         Args:
             yaml: The configuration of the gateway.
@@ -109,7 +109,7 @@ class Gateways:
 
     @property
     def _environ(self) -> dict[str, str]:
-        # The user's own environment is left out, so that the demo shows the same everywhere.
+        # The user's own environment is left out, so that the demo is the same on every machine.
         return {
             "GROUNDWIRE_UPSTREAM_URL": self.upstream,
             "GROUNDWIRE_GATEWAY_PORT": "0",

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from groundwire.gateway.demo.walk import request_of, script
 
-#: Chats that are sent at once, so that there is something to see, and seconds between later ones.
+#: Number of chats sent without pauses at first, to fill the console; seconds between later chats.
 _FIRST, _PAUSE_S = 24, 2.0
 _TIMEOUT_S = 60.0
 
@@ -28,7 +28,7 @@ def live_traffic(url: str) -> Iterator[None]:
     try:
         yield
     finally:
-        stopped.set()  # the chat that is under way ends with its gateway
+        stopped.set()  # the current chat ends when its gateway does
 
 
 def _send(url: str, stopped: threading.Event) -> None:
@@ -37,7 +37,7 @@ def _send(url: str, stopped: threading.Event) -> None:
         if stopped.wait(0 if number < _FIRST else _PAUSE_S):
             return
         connection = HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
-        with suppress(HTTPException, OSError):  # it ends while a chat is answered
+        with suppress(HTTPException, OSError):  # the gateway may end while it answers
             headers = {"Content-Type": "application/json"}
             connection.request("POST", path, json.dumps(body).encode(), headers)
             connection.getresponse().read()

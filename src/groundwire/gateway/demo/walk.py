@@ -21,7 +21,7 @@ from groundwire.gateway.demo.serving import Gateways, RunningGateway
 from groundwire.render import to_html, visible
 
 _TIMEOUT_S = 60.0
-#: The most seconds to wait for an event in the audit log, which may follow after the response.
+#: The most seconds to wait for an audit event, which may be written after the response is sent.
 _RECORD_S = 10.0
 _MARGIN = "    "
 _SHOWN_HEADERS = ("x-vsr-", "x-groundwire-", "x-trace-id")
@@ -79,7 +79,7 @@ def write_page() -> Path:
 
 
 def _given(scene: Mapping[str, Any]) -> str:
-    """Return a remark on the evidence in a scene's request; empty if it has none."""
+    """Return a remark on the evidence in a scene's request; empty if there is no evidence."""
     if scene.get("with_tool"):
         return "  (a tool has told the facts)"
     return "  (with sources)" if scene.get("with_sources") else ""
@@ -178,7 +178,7 @@ class Screen:
         self._details(data.get("groundwire", {}), "groundwire.")
 
     def _text(self, text: str, start: float) -> None:
-        """Print text after the text before it, on the same line; end the line after a sentence."""
+        """Print the next piece of text on the same line; end the line after a sentence."""
         if not text:
             return
         lead, text = (_time(start), text.lstrip()) if self._is_at_margin else ("", text)

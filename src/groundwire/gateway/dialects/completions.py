@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's legacy completions, whose choices have a text in place of a message."""
+"""The dialect of OpenAI's legacy completions, in which a choice has a text and no message."""
 
 from collections.abc import Mapping, Sequence
 from time import time
@@ -19,7 +19,7 @@ class Completions(ChatCompletions):
     path = "completions"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a request with its prompt as one message of the user.
+        """Return a request in which the prompt is the user's only message.
 
         Several prompts, or a prompt of token ids, cannot be read as evidence and give no message.
         """
@@ -81,7 +81,7 @@ def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
     """Convert a chunk of legacy completions to one of chat completions.
 
     Raises:
-        UnreadableChunkError: If a choice has a delta, or its text is no string.
+        UnreadableChunkError: If a choice has a delta, or its text is not a string.
     """
     choices = data.get("choices")
     if not isinstance(choices, list):

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, TextSoFar
 from groundwire.gateway.http.sse import ServerSentEvent
 
-#: Fields that events have in common: the type, and the place in the response.
+#: Fields that events have in common: their type, and their place in the response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
 #: The events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -18,7 +18,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 class HeldOutput(HeldBlocks):
     """A buffer that holds back the events of one streamed response.
 
-    It remembers what the client has been sent, to be able to end the response at any time.
+    It remembers the events that were sent, so that it can end the response at any time.
     """
 
     _response: Mapping[str, Any] | None = None
@@ -28,7 +28,7 @@ class HeldOutput(HeldBlocks):
     _said: TextSoFar = field(default_factory=TextSoFar)  # the sent text of the open part
     _n_events: int = 0  # the sequence number of the next event
     _n_more: int = 0  # the number of events that the gateway added
-    _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of a warning
+    _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of the added warning
 
     number = "output_index"
 
@@ -165,5 +165,5 @@ class HeldOutput(HeldBlocks):
 
 
 def text_part(text: str) -> dict[str, Any]:
-    """Return a part of a message that holds a text."""
+    """Return a message part of the type ``output_text``, with this text."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

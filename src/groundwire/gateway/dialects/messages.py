@@ -24,14 +24,14 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every message has, and those that may be sent at its start, before its first block.
+#: Fields that every message has, and fields that may be sent before the first block of a message.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Fields of ``usage`` that hold names, such as that of a service tier; they may be sent before the
+#: Fields of ``usage`` that hold a name, for example of a service tier. They may be sent before the
 #: answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Names of the fields of messages, events, blocks and deltas that this reader knows. Text in any
-#: other field counts as unread.
+#: other field is counted as unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
@@ -48,7 +48,7 @@ _OF_DELTA = frozenset(
         *("stop_reason", "stop_sequence", "stop_details", "container"),
     )
 )
-#: How the types of tool results begin, such as ``web_search_tool``.
+#: Pattern of the beginning of a tool result's type, such as ``web_search_tool``.
 _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search|mcp)_)?tool"
 #: Types of blocks that this reader knows and that hold no text of an answer.
 _NO_TEXT = re.compile(
@@ -66,7 +66,7 @@ class Messages:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        If the request asks for a format of the output, the format is in ``response_format``.
+        If the request asks for an output format, ``response_format`` holds it.
         """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):
@@ -208,7 +208,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the tool call in the open block; empty if that block is no call."""
+        """Return a piece of the tool call in the open block; empty if that block is not a call."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
@@ -219,7 +219,7 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count what is not checked in a block: its type if unknown, and unknown fields with text."""
+    """Count the unchecked parts of a block: its type if unknown, and unknown fields with text."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)

@@ -1,4 +1,4 @@
-"""The known fields of OpenAI's Responses API, and those that may be sent before the check ends."""
+"""Known fields of OpenAI's Responses API, and fields that may be sent before the check ends."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from groundwire.gateway.chat.known_fields import are_of, count_unread, without_t
 from groundwire.gateway.dialects.held_output import EVENT
 
 #: Names of the fields of a response that the gateway knows; most are settings copied from the
-#: request. Text in any other field counts as unread.
+#: request. Text in any other field is counted as unchecked.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -28,14 +28,14 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: Values to send for fields that may hold text, where the API does not allow ``null``.
+#: Values sent in place of fields that may hold text, where the API does not allow ``null``.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
 #: Fields of a message, and of a text in it, that may be sent with text that has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")
 PART = ("type", "text", "annotations", "logprobs")
 
 #: Names of the fields of events, items and parts that this reader knows. Text in any other field
-#: counts as unread.
+#: is counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -94,7 +94,7 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Count what is not checked in an item: its type if unknown, and the unknown fields with text.
+    """Count the unchecked parts of an item: its type if unknown, and unknown fields with text.
 
     In a message, the unchecked types and fields of its parts are counted too.
     """
@@ -105,6 +105,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count what is not checked in a part of a message: its type if unknown, and unknown fields."""
+    """Count what is unchecked in a message part: its type if unknown, unknown fields with text."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

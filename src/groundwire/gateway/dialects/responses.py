@@ -50,7 +50,7 @@ class Responses:
         """Return a request in the form that the pipeline reads.
 
         ``input`` is always set, since a request that names a stored prompt may have none. If the
-        request asks for a format of the text, the format is in ``response_format``.
+        request asks for an output format, ``response_format`` holds it.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -112,14 +112,14 @@ class _Reader(BlockReader):
     """Reads the events of one streamed response, in which each text is repeated several times.
 
     A text comes first in pieces, then as a whole when its part or item is done, and once more at
-    the end of the response. Of each event, only text that no earlier event had is new.
+    the end of the response. An event adds only text that no earlier event had.
     """
 
     known = OF_EVENT
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[tuple[int, int], TextSoFar] = {}  # the text of each part, in their order
+        self._texts: dict[tuple[int, int], TextSoFar] = {}  # the text of each part, in order
         self._refusals: dict[tuple[int, int], TextSoFar] = {}
         self._last = (-1, -1)
         self._calls: dict[int, tuple[str, TextSoFar]] = {}  # the name and arguments of each call
@@ -212,7 +212,7 @@ class _Reader(BlockReader):
         )
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
-        """Return the piece that an event adds to the arguments of a call."""
+        """Return the piece of a tool call's arguments that an event adds."""
         index, said = number_in(data, "output_index"), data.get("delta")
         if not isinstance(said, str):
             raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
@@ -223,9 +223,9 @@ class _Reader(BlockReader):
         """Return the part of a call's name and arguments that no earlier event had.
 
         Args:
-            index: The number of the item that is the call.
+            index: The number of the call's item.
             arguments: The whole arguments.
-            name: The whole name; empty if the event does not tell it.
+            name: The whole name; empty if the event has no name.
         """
         known, so_far = self._calls.get(index, ("", TextSoFar()))
         if name and known and name != known:
@@ -334,10 +334,10 @@ class _Reader(BlockReader):
         return rest
 
     def _parts_rest(self, index: int, content: object) -> tuple[str, str, bool]:
-        """Return the new text and the new refusal in the parts of a message, and a truth value.
+        """Return the new text and refusal in a message, and whether all its parts are plain.
 
-        The last value tells whether all parts are plain: texts without annotations, unknown fields
-        or log probabilities of another text.
+        A part is plain if it is a text without annotations, unknown fields, and log probabilities
+        of another text.
         """
         rest, refusal, is_plain = "", "", True
         if not isinstance(content, (list, type(None))):
@@ -356,11 +356,11 @@ class _Reader(BlockReader):
 
 
 def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
-    """Return the end of the whole text of a response, which only the last event has.
+    """Return the end of a response's text that no event before the last one had.
 
     Args:
         whole: The text in the event that ends the response; it may be empty.
-        pieces: The texts in the events before, in their order.
+        pieces: The texts in the events before it, in order.
 
     Raises:
         UnreadableChunkError: If the whole text does not begin with the text of the pieces.

@@ -1,1 +1,1 @@
-"""HTTP of the gateway: bodies, content codings, event streams, errors, refusals."""
+"""HTTP parts of the gateway: bodies, content codings, event streams, errors, refusals."""

@@ -1,4 +1,4 @@
-"""Runs work that goes on after its response was sent, and waits for it when the gateway ends."""
+"""Runs tasks that go on after a response was sent, and waits for them when the gateway ends."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ class Background:
         return task
 
     async def close(self, timeout_s: float) -> int:
-        """Wait for all tasks, and for tasks that these start; cancel those that take too long.
+        """Wait for all tasks, and for tasks that they start; cancel tasks that take too long.
 
         Args:
             timeout_s: Seconds to wait for all of them together.

@@ -1,6 +1,6 @@
 """Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
-Text of a model could end the header's line and begin another header. So everything but printable
+A model's text could end the header's line and begin another header. So everything but printable
 ASCII is percent-encoded, and so are the characters that separate texts in the value.
 """
 
@@ -22,7 +22,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is. Other
     characters, ``%``, ``;``, ``,`` and spaces at the ends of a text are percent-encoded as UTF-8;
     half a surrogate pair becomes U+FFFD. A value longer than ``max_bytes`` is cut between two
-    characters and then ends with ``...``; no other value does.
+    characters and then ends with ``...``; no other value ends so.
 
     Args:
         texts: The texts; empty ones are left out.

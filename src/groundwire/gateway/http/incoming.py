@@ -12,7 +12,7 @@ from groundwire.gateway.http.streamed import ClientGoneError, disconnected
 class Incoming:
     """The body of a request, piece by piece; it notices when the client disconnects.
 
-    Pieces and the disconnection come as messages of the server, and only one task at a time may
+    The server sends pieces and the disconnection as messages, and only one task at a time may
     receive them. While the body is read, its reader notices the disconnection; afterwards
     :meth:`gone` does.
     """
@@ -64,11 +64,11 @@ class Incoming:
         return b"".join(pieces)
 
     def leave(self) -> None:
-        """Note that nobody reads the body any more, so that :meth:`gone` may receive messages."""
+        """Record that nobody reads the body any more, so that :meth:`gone` may receive messages."""
         self._was_left.set()
 
     async def gone(self) -> None:
-        """Wait until the client is gone; begin to wait when nobody reads the body any more."""
+        """Wait until nobody reads the body any more, and then until the client is gone."""
         await self._was_left.wait()
         if not self._is_gone:
             await disconnected(self._receive)

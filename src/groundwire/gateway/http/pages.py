@@ -48,7 +48,7 @@ class PagePolicy:
 
 
 async def asset(request: Request) -> Response:
-    """Return a style sheet, script or icon from the folder of templates, but no template."""
+    """Return a style sheet, script or icon from the folder of templates; templates are refused."""
     name = request.path_params["name"]
     kind = _ASSETS.get(name.rpartition(".")[2])
     if kind is None or "/" in name:

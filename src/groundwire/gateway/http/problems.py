@@ -37,14 +37,14 @@ SERVER = "server_error"
 _TYPES = {401: AUTHENTICATION, 403: PERMISSION, 404: NOT_FOUND, 429: RATE_LIMIT}
 
 
-class Problem(Exception):  # noqa: N818 - it is what the client reads, not what went wrong here
+class Problem(Exception):  # noqa: N818 - a response for the client, not a failure of the gateway
     """An error that a client gets as the response to its request.
 
     Attributes:
         status: Status of the response.
-        code: What happened, for programs.
-        message: What happened, in words and with numbers. It never quotes the request.
-        next_step: What the client can do about the error; empty if nothing can be done.
+        code: The code of the error, for programs.
+        message: A description of the error for people. It quotes no prompt and no answer.
+        next_step: A way for the client to solve the problem; empty if there is none.
         param: The field of the request that the error is about; ``None`` if it is about no field.
         type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.
@@ -82,7 +82,7 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
 
 
 def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
-    """Return the response with a problem; in Anthropic's API it has ``type`` beside ``error``."""
+    """Return a problem as a response; for Anthropic's API with ``type`` beside ``error``."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # These errors may be temporary; OpenAI's clients read this header and try again.
@@ -118,7 +118,7 @@ def as_problem(error: BaseException) -> Problem:
 
 
 def not_found(method: str, path: str) -> Problem:
-    """Return the problem of a path at which there is nothing."""
+    """Return the problem of an unknown path."""
     hint = f" Did you mean /v1{path}?" if path.startswith(("/chat/", "/models", "/compl")) else ""
     return Problem(
         404,
@@ -195,7 +195,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """Return the problem of an invalid body. It says what is wrong where, but quotes no values."""
+    """Return the problem of an invalid body. It names places and errors, but quotes no values."""
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()
@@ -211,7 +211,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
 
 
 def _place(location: tuple[str | int, ...]) -> str:
-    """Return a place as text: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
+    """Return a place in a body: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
     place = ""
     for part in location[1:]:
         place += f"[{part}]" if isinstance(part, int) else f".{_short(part)}"
@@ -247,7 +247,7 @@ def _short(text: str) -> str:
 
 
 class _Json(JSONResponse):
-    """A JSON response that escapes half a surrogate pair, where Starlette's would fail."""
+    """A JSON response that escapes half a surrogate pair; Starlette's response would fail."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
         import json

@@ -1,6 +1,6 @@
 """Refusals: errors that are sent in place of a withheld answer, with DVARA's envelope and codes.
 
-A refusal never quotes the model: if it named the unsupported claims, it would deliver them.
+A refusal never quotes the answer: naming the unsupported claims would deliver them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,7 +125,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
 
 
 def n_ungrounded(answers: Sequence[Checked]) -> int:
-    """Count the ungrounded claims of answers, as DVARA does."""
+    """Count the ungrounded claims in answers, by DVARA's definition."""
     found = (answer.detection for answer in answers if answer.detection is not None)
     return sum(len(GroundingResult.of(detection).ungrounded_claims) for detection in found)
 

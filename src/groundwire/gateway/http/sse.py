@@ -19,9 +19,9 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
-#: An event that every reader parses in the same way: data lines with the usual line ends.
+#: Pattern of an event that all readers parse alike: data lines with the usual line ends.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
-#: Characters that some readers take for line ends, though the standard does not → their escapes.
+#: Characters that some readers treat as line ends, against the standard → their escapes.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
@@ -52,8 +52,8 @@ class ServerSentEvent:
     Attributes:
         raw: The bytes of the event, with the blank line that ends it.
         data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
-            field, as in a comment. Bytes that are no UTF-8 become U+FFFD, as the standard says.
-        is_foreign: Whether a line is no field of the standard. Some readers may give it a meaning.
+            field, as in a comment. Bytes that are not UTF-8 become U+FFFD, as in the standard.
+        is_foreign: Whether a line is not a field of the standard; some readers may use it.
     """
 
     raw: bytes
@@ -77,7 +77,7 @@ class ServerSentEvent:
         """Whether every reader gets exactly ``data`` from the bytes.
 
         The event must have ``data`` lines only, with usual line ends, valid UTF-8, and no character
-        that some readers take for a line end.
+        that some readers treat as a line end.
         """
         if self.data is None or not _PLAIN.fullmatch(self.raw):
             return False
@@ -88,7 +88,7 @@ class ServerSentEvent:
 
 
 class EventSplitter:
-    """Divides a stream of bytes into events, wherever the pieces that arrive begin and end."""
+    """Divides a stream of bytes into events; its pieces may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
         """Prepare to divide one stream.

@@ -35,7 +35,7 @@ class ClientGoneError(ClientDisconnect):
 
 
 def gone_response() -> Response:
-    """Return a response for a client that is gone: nobody gets it, but metrics count its status."""
+    """Return a response for a client that is gone; it is not sent, but metrics count its status."""
     return Response(status_code=499)
 
 
@@ -44,11 +44,11 @@ class Streamed(Response):
 
     The iterator is asked for the next piece when the server has taken the piece before, so a slow
     client makes the iterator wait, and nothing is buffered. When the client leaves, the iterator is
-    cancelled. In any case the iterator is closed: its ``finally`` blocks have run when the response
+    cancelled. The iterator is always closed: its ``finally`` blocks have run when the response
     ends.
 
     If the body of the upstream breaks off, the connection to the client is closed without the end
-    of the body, so that no client takes a part of the body for the whole.
+    of the body, so that the client can tell that the body is incomplete.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Streamed(Response):
             await self.background()
 
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
-        """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
+        """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
             # One timer serves for the whole response: a timer for each piece would cost more than
             # sending the piece.
@@ -198,7 +198,7 @@ async def until_disconnect(
 
 
 async def disconnected(receive: Receive) -> None:
-    """Wait until the client disconnects; whatever else it sends is ignored."""
+    """Wait until the client disconnects; anything that it sends is ignored."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -206,5 +206,5 @@ async def disconnected(receive: Receive) -> None:
 async def _quietly(gone: Gone) -> None:
     try:
         await gone()
-    except Exception as error:  # noqa: BLE001 - of a client that cannot be watched, we know nothing
+    except Exception as error:  # noqa: BLE001 - any error means that the client cannot be watched
         _log.info("a client cannot be watched (%s)", type(error).__name__)

@@ -1,6 +1,6 @@
-"""Endpoints with the APIs that other systems call, so that these can ask Groundwire for a verdict.
+"""Endpoints with the APIs that other systems call, so that they can get verdicts of Groundwire.
 
-Each file has the API of one system (a host), whose name and version are at its top. ``host_checks``
+Each file has the API of one system (a host), with its name and version at the top. ``host_checks``
 runs the checks of all hosts, with the action ``block``: the verdict is whether the policy withholds
 the answer. ``routes`` joins the routers.
 """

@@ -48,7 +48,7 @@ class GroundednessRequest(HostModel):
 
 @router.post(PATH)
 async def detect_groundedness(request: Request, body: GroundednessRequest) -> Response:
-    """Return the stretches of a text that its sources do not support, and those not checked."""
+    """Return the stretches of a text that are unsupported by its sources or were not checked."""
     question = body.qna.query if body.qna else None
     checked = await check_answer(request, body.text, sources=body.sources, question=question)
     if checked.outcome is Outcome.UNAVAILABLE:
@@ -74,7 +74,7 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
     """Return start, end and reason of each unsupported or unchecked stretch of a text.
 
-    Azure's API cannot say that a text was not checked, and without findings it would pass.
+    Azure's API has no way to report that a text was not checked; without findings it would pass.
     """
     spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)

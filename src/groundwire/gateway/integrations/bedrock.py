@@ -60,7 +60,7 @@ class GuardrailRequest(HostModel):
     content: list[ContentBlock]
 
     def texts(self, use: str) -> list[str]:
-        """Return the texts that have a use, one of the qualifiers."""
+        """Return the texts with this use, which is one of the qualifiers."""
         texts = [each.text for each in self.content if each.text is not None]
         return [each.text for each in texts if use in (each.qualifiers or ["guard_content"])]
 
@@ -117,7 +117,7 @@ def _unchecked(checked: Checked) -> str:
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:
-    """Return an assessment with a grounding filter; it is empty if content was not checked."""
+    """Return an assessment with a grounding filter, or an empty one for unchecked content."""
     threshold = None if checked.detection is None else checked.detection.detector.threshold
     if threshold is None or not is_checked([checked]):
         return {}

@@ -1,4 +1,4 @@
-"""Checks for other systems: bounded in time, counted and recorded like those of ``/v1/check``."""
+"""Checks for other systems: limited in time, counted and recorded as in ``/v1/check``."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ class HostModel(BaseModel):
 async def check_answer(
     http: HttpRequest, answer: str, *, sources: Sequence[str], question: str | None
 ) -> Checked:
-    """Check an answer that comes with its sources.
+    """Check an answer against the given sources.
 
     Raises:
         Problem: If the check takes too long, or cannot be recorded.
@@ -61,8 +61,8 @@ async def check_chat(
 
     Args:
         http: The request of the host.
-        body: The body of the chat request; ``None`` if it is not known: there is no evidence then.
-        answers: The texts of its answers.
+        body: The body of the chat request; ``None`` if it is unknown, so that there is no evidence.
+        answers: The texts of the answers.
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
@@ -90,7 +90,7 @@ def is_withheld(answers: Sequence[Checked]) -> bool:
 
 
 def refusal(answers: Sequence[Checked]) -> str:
-    """Return why answers are withheld, without quoting them; empty if no answer is withheld."""
+    """Return the reason for withholding answers, without quotes; empty if none is withheld."""
     return blocked(answers).message if is_withheld(answers) else ""
 
 

@@ -29,10 +29,10 @@ from groundwire.text.segment import segment
 
 PATH = "/beta/litellm_basic_guardrail_api"
 
-#: The most seconds that messages are kept until their answers come, and the most bytes of all kept
+#: The most seconds that messages are kept to wait for their answers, and the most bytes of all kept
 #: messages.
 _KEPT_S, _KEPT_BYTES = 600.0, 64 * 2**20
-#: LiteLLM's replacement for a long text; messages that have it lack a part of the evidence.
+#: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
 #: The action in the reply if answers pass that were not checked in full.
 NOT_CHECKED = "NOT_CHECKED"
@@ -123,7 +123,7 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict. LiteLLM takes an action that it does not know for a pass, and logs it."""
+    """Return the verdict. LiteLLM treats an unknown action as a pass, and logs it."""
     if is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": refusal(answers)}
     return {"action": "NONE" if is_checked(answers) and not any(held) else NOT_CHECKED}

@@ -1,7 +1,7 @@
-"""NeMo Guardrails: the endpoint of its rail ``alignscore check facts``, as in 0.24.
+"""NeMo Guardrails: the endpoint for its rail ``alignscore check facts``, as in 0.24.
 
-NeMo takes an error for a pass, unless it falls back to a check of its own. So this endpoint returns
-no error for an answer that could not be checked, but the score 0.
+NeMo treats an error as a pass, unless it falls back to a check of its own. So for an answer that
+could not be checked, this endpoint returns the score 0 and not an error.
 """
 
 from fastapi import APIRouter, Request, Response
@@ -32,7 +32,7 @@ class AlignScoreRequest(HostModel):
 @router.post(PATHS[0])
 @router.post(PATHS[1])
 async def align_score(request: Request, body: AlignScoreRequest) -> Response:
-    """Return how well the evidence supports an answer: 0.5 and more passes."""
+    """Return a score of how well the evidence supports an answer; 0.5 or more passes."""
     sources = [body.evidence] if isinstance(body.evidence, str) else body.evidence
     try:
         checked = await check_answer(request, body.claim, sources=sources, question=None)

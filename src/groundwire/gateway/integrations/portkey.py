@@ -1,6 +1,6 @@
 """Portkey: the webhook of its gateway's guardrails.
 
-The call ``afterRequestHook`` has the request and the response. Portkey takes an error for a pass,
+The call ``afterRequestHook`` has the request and the response. Portkey treats an error as a pass,
 unless the check has ``failOnError``.
 """
 
@@ -49,7 +49,7 @@ class WebhookRequest(HostModel):
 
 @router.post(PATH)
 async def webhook(request: Request, body: WebhookRequest) -> Response:
-    """Return the verdict, whether a response may pass; a call before the request always passes."""
+    """Return the verdict: true if a response may pass, and always for a call before the request."""
     if body.event == "beforeRequestHook":
         return answered({"verdict": True, "data": {"outcome": "not_checked"}})
     asked = body.request.body or {}
@@ -65,7 +65,7 @@ def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _texts(response: HookedBody) -> list[str]:
-    """Return the answers of a chat completion; for other APIs, the text that Portkey made."""
+    """Return the answers of a chat completion; for other APIs, the text that Portkey extracted."""
     choices = (response.body or {}).get("choices")
     texts = []
     for choice in choices if isinstance(choices, list) else ():

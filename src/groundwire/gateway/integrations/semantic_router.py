@@ -1,8 +1,8 @@
-"""vLLM Semantic Router: a detector behind ``http_classify`` with the contract ``token_spans.v1``.
+"""vLLM Semantic Router: a detector for ``http_classify`` with the contract ``token_spans.v1``.
 
 Offsets count code points of the answer. If parts of the answer were not checked, ``truncated_at``
-is where the first of them begins; the router takes such a response for an error, never for a clean
-answer.
+is the offset of the first unchecked part, or 0 if it is unknown. The router treats such a response
+as an error, never as a clean answer.
 """
 
 from typing import Any

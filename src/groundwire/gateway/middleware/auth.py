@@ -25,7 +25,7 @@ OWN_HEADER = b"x-groundwire-key"
 
 _BEARER, _BASIC = b"bearer ", b"basic "
 
-#: Characters that may stand before and after a key in a header.
+#: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
 #: Each word of a credential is hashed. Credentials with more words than this are not looked up, and
@@ -91,7 +91,7 @@ class Authentication(Guard):
             tenant=key.tenant,
             key_id=key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
-            # Read right after the key, without waiting: no change of tenants can come in between.
+            # Read right after the key, with no await in between: tenants cannot change meanwhile.
             overrides=self._overrides(key.tenant),
         )
 
@@ -112,7 +112,7 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from values(scope, b"x-api-key")
     yield from values(scope, b"api-key")
     yield from values(scope, b"ocp-apim-subscription-key")
-    yield from (password for _, password in _logins(scope))  # all that a URL can carry
+    yield from (password for _, password in _logins(scope))  # a URL can carry no other credentials
 
 
 def first_known(given: list[bytes], keyring: Directory) -> Key | None:
@@ -124,13 +124,13 @@ def first_known(given: list[bytes], keyring: Directory) -> Key | None:
 def may_pass(scope: Scope, keyring: Directory) -> bool:
     """Return whether the credentials may go to the upstream: they must not hold a gateway key.
 
-    Credentials with too many words to look up may not go there either.
+    Credentials with too many words to look up may not go to the upstream either.
     """
     words = {
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may follow any scheme, or none. It is split off in two ways, by spaces alone and by
+        # A key may follow any scheme, or none. Values are split in two ways, by spaces alone and by
         # all separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
@@ -153,7 +153,7 @@ def bearers(scope: Scope) -> list[bytes]:
 
 
 def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
-    """Yield name and password of each ``Authorization: Basic``."""
+    """Yield the name and the password in each ``Authorization: Basic`` header."""
     for value in values(scope, b"authorization"):
         if value[: len(_BASIC)].lower() == _BASIC:
             with suppress(ValueError):
@@ -162,10 +162,10 @@ def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_is_local(scope: Scope) -> None:
-    """Refuse requests that a page of some website makes the user's browser send.
+    """Refuse requests that the page of another website makes the user's browser send.
 
     The website can have its own host name point to this machine (DNS rebinding). The header Host
-    then has that name, and the header Origin has the website.
+    then has that name, and the header Origin names the website.
 
     Raises:
         Problem: If Host or Origin does not name this machine.

@@ -21,7 +21,7 @@ class Ended(Protocol):
 
 
 class Counting:
-    """Counts the start and the end of each request, whatever happens in between."""
+    """Counts the start and the end of each request, even if the app fails."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
         """Wrap an app.
@@ -65,7 +65,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request with the label of its endpoint: its path may hold text of the client."""
+    """Log a request with its endpoint's label; its path may hold text of the client."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith("/v1/admin/")
     fields = {

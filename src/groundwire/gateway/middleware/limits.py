@@ -80,7 +80,7 @@ class RequestLimits:
 
 
 def content_length(scope: Scope) -> int | None:
-    """Return the Content-Length of a request, or ``None``; the server has refused invalid ones."""
+    """Return the Content-Length of a request, or ``None``; the server refuses invalid values."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value[:20])

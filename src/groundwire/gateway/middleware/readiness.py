@@ -53,7 +53,7 @@ class Readiness:
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """Findings about the configuration and tenants, as JSON data: code and message of each."""
+        """Warnings about the configuration and tenants, as JSON data with code and message."""
         if self.services is None:
             return []
         config, control = self.services.config, self.control

@@ -1,4 +1,4 @@
-"""Reads what middleware has stored with a request: trace id and caller; and the app's services."""
+"""Reads the trace id and caller that middleware stored in a request, and the app's services."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """Return the trace id, which a response shares with its log records and audit events."""
+    """Return the trace id of a request, which its response, log records and audit events have."""
     return str(_state(request)["trace_id"])
 
 

@@ -46,18 +46,18 @@ class Tracing:
 
         try:
             await self._app(scope, receive, send_traced)
-        except Exception as raised:  # noqa: BLE001 - told to the client, and to the log
+        except Exception as raised:  # noqa: BLE001 - sent to the client and logged
             error = alone(raised)
             log_failure(error, trace_id)
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
             # If the response has started, the server sees that it has no end, and closes the
-            # connection, so that the client does not take a part of the response for the whole.
+            # connection, so that the client can tell that the response is incomplete.
 
 
 def alone(error: Exception) -> Exception:
-    """Return the error in groups of a single error, which some versions of the framework make."""
+    """Return an error without groups of one error, in which some framework versions wrap it."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -39,7 +39,7 @@ _KEPT_EXAMPLES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaygroundExample:
-    """An example that the page offers to begin with; ``field`` is its subject, such as medicine."""
+    """An example that the page offers; ``field`` is its subject, such as medicine."""
 
     name: str
     field: str
@@ -60,7 +60,7 @@ def examples() -> Mapping[str, PlaygroundExample]:
 
 
 class Playground:
-    """The request handlers of the page. Only one text is checked at a time."""
+    """The request handlers of the page. Only one answer is checked at a time."""
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
@@ -125,7 +125,7 @@ class Playground:
 
 
 async def _chat(request: Request) -> Response:
-    """Return question, sources and answer of a chat, as the gateway would find them."""
+    """Return the question, sources and answer of a chat, as the gateway would find them."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
     try:

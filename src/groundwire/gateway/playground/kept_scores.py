@@ -18,14 +18,14 @@ LOWEST_THRESHOLD = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """The scores of one claim, after one and after two looks at the evidence.
+    """The scores of one claim, after one and after two readings of the evidence.
 
-    A detector looks a second time, at other passages, if the first look leaves doubt.
+    If the first reading leaves doubt, a detector reads the claim again with other passages.
 
     Attributes:
-        first: Scores after the first look.
-        both: Scores after both looks.
-        attended: Indexes of the passages that the two looks have read.
+        first: Scores after the first reading.
+        both: Scores after both readings.
+        attended: Indexes of the passages of both readings.
     """
 
     first: ClaimScores
@@ -33,7 +33,7 @@ class _Kept:
     attended: frozenset[int]
 
     def is_doubted(self, threshold: float) -> bool:
-        """Return whether a detector with this threshold takes a second look."""
+        """Return whether a detector with this threshold reads a second time."""
         labels = self.first.labels
         return len(labels) > 0 and bool(1 - labels[:, 0].min() >= threshold)
 
@@ -41,11 +41,11 @@ class _Kept:
 class KeptScores:
     """A scoring backend for one example, which runs the model once and serves any threshold.
 
-    A threshold decides which claims get a second look at the evidence, so the scores with and
-    without that look are kept.
+    A threshold decides which claims get a second reading, so the scores with and without it are
+    kept.
 
     Attributes:
-        first: The scoring session that looks at the evidence of each claim only once.
+        first: The scoring session that reads the evidence of each claim only once.
     """
 
     def __init__(self, judge: ScoringBackend, example: Example) -> None:
@@ -63,7 +63,7 @@ class KeptScores:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of texts and claims that the model has read so far."""
+        """Numbers of texts and claims that the model has read so far."""
         return self._judge.work
 
     def detect(self, operating_point: str | float) -> Detection:
@@ -89,8 +89,8 @@ class KeptScores:
     ) -> ScoringSession:
         """Open a session over the kept scores, or over the model if they cannot be used."""
         del sources, question, tenant
-        # In a claim of several parts, the model doubts each part by itself. The kept scores are of
-        # the whole claim, so they cannot tell which parts get a second look.
+        # In a claim of several parts, each part may get a second reading by itself. The kept scores
+        # are of the whole claim, so they do not show which parts get it.
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 
@@ -118,13 +118,13 @@ class _KeptSession:
         self._kept, self._threshold = kept, threshold
 
     def prefetch(self) -> None:
-        """Do nothing: a complete answer needs no reading ahead."""
+        """Do nothing: nothing is read ahead for a complete answer."""
 
     def close(self) -> None:
         """Do nothing: nothing is read ahead."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Return the scores of claims that a detector with this threshold would have."""
+        """Return the scores that a detector with this threshold would give to claims."""
         found = []
         for kept in self._kept.read(answer, segments):
             is_doubted = kept.is_doubted(self._threshold)

@@ -1,4 +1,4 @@
-"""A request to an upstream. If the upstream fails, the request can be sent to another one."""
+"""A request to an upstream, which can be sent to another upstream if the first one fails."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Upload:
         has_begun: Whether a piece was asked for. The body cannot be sent again then.
         error: The exception that the iterator of the pieces raised, if any. The HTTP client
             replaces it by one of its own.
-        progress: Called after each piece; ``None``: nothing is called.
+        progress: A function to call after each piece, or ``None``.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
@@ -50,13 +50,13 @@ class UpstreamRequest:
         method: The HTTP method.
         path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
         query: The query as written, without the question mark.
-        headers: The caller's headers, as they came; :meth:`headers_for` filters them.
+        headers: The caller's headers, unchanged; :meth:`headers_for` filters them.
         body: The body, or its pieces. Pieces cannot be sent twice: once the first one was asked
             for, the request cannot go to another upstream.
-        model: Name of the model, which decides about the upstream; ``None`` if the request names
+        model: Name of the model, by which the upstream is chosen; ``None`` if the request names
             no model.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
-        accept_encoding: The codings that the response may have; ``None``: as the caller says.
+        accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
     """
 
     method: str
@@ -95,7 +95,7 @@ class UpstreamRequest:
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
-        """Return the names of headers for the key of an upstream; Anthropic's API has its own."""
+        """Return the names of headers for an upstream's key; Anthropic's API has its own header."""
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
@@ -104,7 +104,7 @@ class UpstreamRequest:
 
 
 def _as_utf8(value: str) -> str:
-    """Turn the Latin-1 text of a header into one that the HTTP client sends as the same bytes.
+    """Return the text of a header, re-decoded so that the HTTP client sends its original bytes.
 
     The client encodes headers as UTF-8.
     """

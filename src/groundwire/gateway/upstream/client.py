@@ -1,4 +1,4 @@
-"""Sends requests to upstreams: to one, and if that fails, to another one."""
+"""Sends a request to an upstream, and to the next one if it fails."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 #: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: Statuses that count as failures of the upstream. 429 does not: a busy upstream is healthy.
+#: Statuses that are failures of the upstream. 429 is left out: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
@@ -76,7 +76,7 @@ class Upstreams:
 
         Args:
             upstreams: The upstreams, with unique names.
-            settings: Timeouts and limits; the URL and the key in them are not read.
+            settings: Timeouts and limits; their URL and key are not used.
             random: Chooses among upstreams by their weights.
             clock: Returns the time in seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
@@ -133,7 +133,7 @@ class Upstreams:
 
         Raises:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
-            Exception: Whatever the iterator of the body's pieces raises.
+            Exception: If the iterator of the body's pieces raises it.
         """
         candidates = self._candidates(ask.model)
         try:
@@ -193,8 +193,8 @@ class Upstreams:
             raise errors.no_such_model(model)
         now = self._clock()
         asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
-        # If all upstreams count as down, ask them all the same: one may be up again, and otherwise
-        # the request has failed for certain.
+        # If all upstreams count as down, ask them nevertheless: one may be up again, and without
+        # asking, the request would fail for certain.
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:

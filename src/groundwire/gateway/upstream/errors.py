@@ -35,7 +35,7 @@ class UpstreamBrokenError(GroundwireError):
         )
 
     def problem(self) -> Problem:
-        """Return the error response for a client that has got nothing of the response yet."""
+        """Return the error response for a client to which no byte of the response was sent yet."""
         is_late = self.kind is Breakage.TIMEOUT
         return Problem(
             504 if is_late else 502,
@@ -51,7 +51,7 @@ class UnansweredError(GroundwireError):
     Attributes:
         upstream: Name of the upstream.
         problem: The error for the client.
-        kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
+        kind: The kind of failure, for metrics: ``connect``, ``timeout`` or ``invalid``.
     """
 
     def __init__(self, upstream: str, problem: Problem, kind: str) -> None:
@@ -66,7 +66,7 @@ class UnansweredError(GroundwireError):
 
 
 def unreachable(upstream: str, reason: str) -> UnansweredError:
-    """Return the error of a failed connection, or one lost before the headers of the response."""
+    """Return the error of a connection that failed, or was lost before the response's headers."""
     problem = Problem(
         502,
         "upstream_unreachable",

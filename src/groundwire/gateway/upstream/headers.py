@@ -1,4 +1,4 @@
-"""Filters the headers that go to an upstream, and the headers that come back.
+"""Filters the headers of requests to an upstream, and of its responses.
 
 Names and values are decoded as Latin-1, one character for each byte, so that no byte is lost. Order
 and repetition of headers are kept.
@@ -45,11 +45,11 @@ _STAYS = frozenset(
 )
 
 #: Other headers of the upstream that are not returned: the trace id and the date, which the gateway
-#: sets itself; and headers about a whole host, since to the caller the host is the gateway.
+#: sets itself; and headers about a whole host, which for the caller is the gateway.
 _NOT_ITS_OWN = frozenset(
     {"x-trace-id", "date", "alt-svc", "strict-transport-security", "public-key-pins"}
 )
-#: Prefixes of headers in which only the gateway may tell about a check.
+#: Prefixes of headers with results of a check, which only the gateway may set.
 _OURS = ("x-vsr-", "x-groundwire-")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -101,7 +101,7 @@ def going_up(
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
     """Return the upstream's headers that a caller may see, with names in lower case.
 
-    Headers that tell about a check are left out: an upstream must not claim that an answer was
+    Headers with results of a check are left out: an upstream must not claim that an answer was
     checked. Content-Length is kept if it is the length of the body that follows.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]

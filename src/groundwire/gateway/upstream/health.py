@@ -1,4 +1,4 @@
-"""The health of an upstream: immutable states, whose methods return the next state.
+"""The health of an upstream: immutable values, whose methods return the next value.
 
 An upstream that fails ``max_failures`` times in a row counts as down. It gets no requests for
 ``cooldown_s`` seconds. Then one request tries the upstream. If this request has not succeeded after
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRules:
-    """The rules by which an upstream counts as down.
+    """Limits for upstreams that fail.
 
     Attributes:
         max_failures: Failures in a row after which an upstream is down.
@@ -47,8 +47,8 @@ class Health:
     def asked(self, *, now: float, rules: HealthRules) -> "Health":
         """Return the health after a request was sent to the upstream.
 
-        If the upstream was down, that request tries it, and no other does before the next cooldown
-        is over.
+        If the upstream was due to be tried, that request tries it, and no other request does
+        before another cooldown is over.
         """
         if self.down_until is None or now < self.down_until:
             return self

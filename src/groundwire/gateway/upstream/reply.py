@@ -14,7 +14,7 @@ _LOOK_S = 1.0
 
 
 class UpstreamReply:
-    """A response of an upstream, of which the body is still to be read. It must be read or closed.
+    """A response of an upstream whose body is not read yet. The body must be read or closed.
 
     Attributes:
         status: Status of the response, 200 to 599.
@@ -36,7 +36,7 @@ class UpstreamReply:
         """Take over a response.
 
         Args:
-            response: A response of which no body was read yet.
+            response: A response whose body was not read yet.
             upstream: Name of the upstream.
             model: The model that the request was routed by.
             idle_timeout_s: The most seconds between two pieces of the body.
@@ -60,7 +60,7 @@ class UpstreamReply:
 
     @property
     def content_encoding(self) -> str:
-        """The codings of the body, as :class:`.coding.Decoder` takes them; empty if it has none."""
+        """The value of Content-Encoding, for :class:`.coding.Decoder`; empty if there is none."""
         return ", ".join(value for name, value in self.headers if name == "content-encoding")
 
     async def read(self, max_bytes: int) -> bytes:
@@ -87,7 +87,7 @@ class UpstreamReply:
         """Yield the pieces of the body as they arrive, still in the body's content coding.
 
         The next piece is read from the upstream only when it is asked for. The reply is closed when
-        the generator ends, in any case.
+        the generator ends for any reason.
 
         Raises:
             UpstreamBrokenError: If the body breaks off.
@@ -149,8 +149,8 @@ class UpstreamReply:
             return await content.readany()
 
     def _ended(self) -> None:
-        # A body without length and chunks ends with its connection. aiohttp then takes a reset of
-        # the connection for a regular end, but the protocol object has the error.
+        # A body without length and chunks ends with its connection. aiohttp then reports a reset of
+        # the connection as a regular end, but the protocol object has the error.
         error = None if self._protocol is None else self._protocol.exception()
         has_length = self.header("content-length") is not None
         is_chunked = "transfer-encoding" in self._response.headers

@@ -1,4 +1,4 @@
-"""Chooses the upstreams to ask for a model, and their order, which is random by weight."""
+"""Chooses the upstreams to ask for a model, and draws their order at random by weight."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -28,7 +28,7 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
 def in_order(
     model: str | None, upstreams: Sequence[Upstream], *, random: Random
 ) -> tuple[Upstream, ...]:
-    """Return the upstreams in the order in which they are asked; each is asked if all before fail.
+    """Return upstreams in the order in which to ask them, each if all before it have failed.
 
     Args:
         model: Name of the model, or ``None`` if a request names none. Such requests are often about

@@ -1,4 +1,4 @@
-"""The HTTP session to upstreams: keeps connections, does not decompress or follow redirects."""
+"""The HTTP session to upstreams: keeps connections; does not decompress or follow redirects."""
 
 import time
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: The most seconds until a request fails on a connection that the server had already closed.
+#: A failure can be due to a closed connection only if it comes within this many seconds.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
@@ -50,13 +50,13 @@ def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.Clien
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request failed because the server had already closed its kept connection.
 
-    The server has not read the request then, so it can be sent again. A request counts so only if
-    it failed within a second: a server that has read a request usually fails later.
+    The server has not read such a request, so it can be sent again. The error must have come within
+    a second: a server that has read a request usually fails later.
 
     Args:
         error: The error of the request.
         is_reused: Whether the request was sent on a connection that was open before.
-        started: The time of the request, of :func:`time.monotonic`.
+        started: When the request was sent, as a value of :func:`time.monotonic`.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     is_connecting = isinstance(error, aiohttp.ClientConnectorError)
