@@ -1,4 +1,4 @@
-"""Changes tenants and keys in transactions, one at a time; a counter tells all processes of them.
+"""Changes tenants and keys in transactions, one at a time; a counter lets all processes notice.
 
 Every change first locks the row of the table ``changes``. So if two processes change a tenant at
 once, the second sees the change of the first, and they cannot deadlock.
