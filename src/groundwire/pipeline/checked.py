@@ -33,8 +33,8 @@ class Checked:
             spans; an empty text for a span in its prose.
         unexplained: The class name of the error because of which findings have no explanation, or
             ``None``.
-        timings_ms: Wall time by stage in milliseconds, including stages of the request. It does not
-            count for equality and hash.
+        timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
+            and hash ignore it.
     """
 
     context: RequestContext
@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """Whether a check was due and had evidence, known before the answer; see ``reason``."""
+        """The path of the request, known before the answer: whether it is checked, and why not."""
         return self.context.path
 
     @property
@@ -71,7 +71,7 @@ class Checked:
         """The number of characters, from the beginning of the answer, that may be shown.
 
         All characters, unless the action is ``block``. Then only those before the first claim for
-        which the policy requires to block; none if the policy blocks partial checks too.
+        which the policy requires blocking; none if the policy blocks partial checks too.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)

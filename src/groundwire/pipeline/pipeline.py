@@ -183,7 +183,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Return whether a tenant's answers can be checked; if not, do not open its requests.
+        """Return whether a tenant's answers may be checked; if not, requests need not be opened.
 
         Args:
             tenant: The tenant.
@@ -210,7 +210,7 @@ class Pipeline:
             tenant: The tenant of the request.
             overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of
                 the pipeline.
-            request: Settings that the request asks for; they count where they are stricter than
+            request: Settings that the request asks for; they apply where they are stricter than
                 the policy.
 
         Raises:
@@ -531,7 +531,7 @@ class Pipeline:
         Args:
             context: The context of the request. If no check was due, the answer is ``skipped``.
             answer: The answer, as far as it is known.
-            reason: The class name of the error, or a word; it appears in logs and metrics.
+            reason: The class name of the error, or a word for the reason; logs and metrics show it.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)

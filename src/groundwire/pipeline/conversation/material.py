@@ -164,7 +164,7 @@ class PastedMaterial:
         if sum(len(line.value.split()) >= _MIN_PROSE for line in turns) * 2 < len(turns):
             return False
         if all(self._role_of(name) is not None for name in speakers):
-            # A chat with a model is no evidence, unless the user asks to summarize it, or similar.
+            # A chat with a model is evidence only if the user asks to summarize it, or similar.
             start, end = lines[0].start, lines[-1].end
             beside = self._text[max(0, start - _MAX_BESIDE) : start]
             beside += self._text[end : end + _MAX_BESIDE]

@@ -26,8 +26,8 @@ def settle_asides(
 ) -> None:
     """Exclude from the evidence the questions and orders at the edges of a section that has ended.
 
-    These are the ones after the last statement of the section. In the first section of a prompt,
-    one at the beginning is excluded too.
+    Those after the last statement of the section are excluded. In the first section of evidence, a
+    question or order at the beginning is excluded too.
 
     Args:
         parts: All parts so far; changed in place.
@@ -78,7 +78,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     If the user asks in the first paragraph, the material begins after this paragraph; if in the
     last one, the material ends before it. After an order about "the entry below", all other text is
     material. Questions and headings in the material become part of it. Nothing is changed if the
-    material speaks to the model, or if most of it is no evidence.
+    material speaks to the model, or if most of it is not evidence.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:
