@@ -66,7 +66,7 @@ class AnswerCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes:
-    """How long a stage of checks took.
+    """The times that a stage of checks took.
 
     Attributes:
         stage: Name of the stage.

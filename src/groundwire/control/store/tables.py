@@ -105,7 +105,7 @@ sessions = Table(
 )
 
 #: Labels that reviewers gave to recorded answers; one row for each answer and reviewer. They stay
-#: when the account is removed, so ``account`` is no foreign key.
+#: when the account is removed, so ``account`` is not a foreign key.
 labels = Table(
     "labels",
     metadata,

@@ -83,8 +83,8 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version counted as a change, so the revision is at least as large as any version
-            # of a deleted tenant with this id.
+            # Each version came from a change, and the revision counts changes. So it is at least as
+            # large as any version of a deleted tenant with this id.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)
@@ -154,8 +154,8 @@ class Change:
 class Changes:
     """Begins changes, one at a time.
 
-    The changes of a process wait here for their turn. In the database, each would hold a connection
-    while it waits.
+    The changes of a process wait here for their turn. If they waited in the database, each would
+    use up a connection.
     """
 
     def __init__(self, store: Store) -> None:
