@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """The path of the request, known before the answer: whether it is checked, and why not."""
+        """The path of the request, which is known before the answer exists."""
         return self.context.path
 
     @property
@@ -81,7 +81,7 @@ class Checked:
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
-        # Of a structured answer only prose can be shown in part: half a JSON document is no use.
+        # Of a structured answer only prose can be shown in part: half a JSON document is useless.
         return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Pipeline:
             tenants: The own settings of tenants, by id. The mapping is read for each request, so it
                 may change; a request keeps the settings that it began with.
             judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
-                detectors.
+                ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
@@ -105,8 +105,8 @@ class Pipeline:
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
-            ignores_short: Whether an answer counts as grounded although some of its sentences are
-                too short to be compared with the sources, as in DVARA.
+            ignores_short: Whether an answer can be grounded although some of its sentences are too
+                short to be compared with the sources, as in DVARA.
         """
         self._judges = judges or Judges(detector)
         self._gate, self._explainer = gate, explainer

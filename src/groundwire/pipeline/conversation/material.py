@@ -34,8 +34,8 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft`` tells whether the user may want the material changed. A configuration may be such a
-    draft, but a log is not.
+    ``is_draft``: whether the user may want the material changed, such as a configuration. Nobody
+    wants a log changed.
     """
 
     start: int

@@ -15,7 +15,7 @@ from groundwire.pipeline.conversation.wording import (
     points_back,
 )
 
-#: The least number of words that statements without any mark need to count as material. A question
+#: The least number of words that statements without any mark need to be material. A question
 #: that looks something up, such as "Which port is it?", needs only ``_FEW_WORDS`` of them.
 _MIN_WORDS = 20
 _FEW_WORDS = 8
@@ -31,7 +31,7 @@ def settle_asides(
 
     Args:
         parts: All parts so far; changed in place.
-        asides: Indexes of the parts that ask or order.
+        asides: Indexes of the parts that may be questions or orders.
         section_start: Index of the first part of the section.
         first: Whether there is no evidence before the section.
     """

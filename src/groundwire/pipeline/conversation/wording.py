@@ -76,8 +76,8 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: The most characters of a sentence that is divided at a clause, and the least characters of a line
-#: after which a sentence may go on in the next line.
+#: The largest length of a sentence that is divided at a clause, and the least length of a line
+#: after which a sentence may go on in the next line, in characters.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
