@@ -38,7 +38,7 @@ _MAX_HASHING = 2
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
 
-#: Beginning of the names of accounts without a password. No name that people choose begins so.
+#: Beginning of the names of accounts without a password. Names that people choose cannot have it.
 _FROM_PROVIDER = "oidc:"
 _HASHER = PasswordHasher()
 
@@ -58,8 +58,8 @@ class Identity:
     Attributes:
         issuer: The URL of the provider.
         subject: The provider's name for the person, which it never gives to anybody else.
-        called: What the person is called, for people who read it. It may change, and others may be
-            called the same.
+        called: A name of the person for people to read. It may change, and others may have the same
+            name.
     """
 
     issuer: str
@@ -68,7 +68,7 @@ class Identity:
 
     @property
     def account(self) -> str:
-        """The name of the person's account: what they are called, and what tells them apart."""
+        """The name of the person's account: ``called``, and a hash of issuer and subject."""
         called = _NOT_IN_NAMES.sub("-", self.called.lower())[:50].strip("-") or "somebody"
         return f"{_FROM_PROVIDER}{called}-{key_hash(f'{self.issuer} {self.subject}')[:8]}"
 
@@ -82,7 +82,8 @@ class Account:
         role: The role, which says what the owner may do.
         created_at: The moment when the account was made.
         signed_in_at: The moment when the owner signed in last; ``None`` if never.
-        identity: Who the owner is at an OpenID Connect provider; ``None`` if they have a password.
+        identity: The owner's identity at an OpenID Connect provider; ``None`` if the owner has a
+            password.
     """
 
     name: str
@@ -129,7 +130,7 @@ class Accounts:
 
         Args:
             store: The store.
-            hasher: Hashes new passwords. A stored hash has the parameters it was made with.
+            hasher: Hashes new passwords. A stored hash contains its own parameters.
         """
         self._store, self._hasher = store, hasher
         self._hashing = asyncio.Semaphore(_MAX_HASHING)
@@ -231,8 +232,7 @@ class Accounts:
     async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
         """Begin a session for a person whom a provider has identified.
 
-        The person gets an account at the first time. A role other than before ends the sessions
-        that they had.
+        The first sign-in makes an account. If the role has changed, earlier sessions end.
 
         Returns:
             The account as it was saved, and the token of the session.
@@ -281,7 +281,7 @@ class Accounts:
 
     @cached_property
     def _nobodys(self) -> str:
-        """A hash of no account: comparing with it makes an unknown name take as long."""
+        """A hash to compare with if a name is unknown, so that it takes as long as a known name."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:
@@ -331,7 +331,7 @@ def _read_password(password: str, name: str) -> str:
 
 
 async def _begin(connection: AsyncConnection, name: str) -> str:
-    """Begin a session of an account, and return its token; sessions that are over are deleted."""
+    """Begin a session of an account, and return its token; expired sessions are deleted."""
     token, moment = secrets.token_urlsafe(32), now()
     await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
     session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}

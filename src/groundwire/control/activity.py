@@ -26,13 +26,13 @@ SLOT_S = 3600
 #: Seconds for which rows are kept.
 KEPT_S = 400 * 86_400
 
-#: Rows that are older than so many seconds are added up to stretches of so many seconds, so that a
-#: page reads few rows. A stretch begins at a multiple of its length since 1970, in UTC.
+#: Pairs of an age and a length in seconds: rows older than the age are added up to stretches of the
+#: length, so that a page reads few rows. A stretch begins at a multiple of its length since 1970.
 DAY_S = 86_400
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
-#: Most models that are counted apart between two writes. Clients choose the names of models, so
-#: there may be any number; further models are counted together.
+#: Most models that are counted separately between two writes. Clients choose the names of models,
+#: so there may be any number; further models are counted together.
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
@@ -66,11 +66,11 @@ class AnswerCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes:
-    """How long a stage of checks took.
+    """The times that a stage of checks took.
 
     Attributes:
         stage: Name of the stage.
-        n: The number of times that were counted.
+        n: The number of measured times.
         p50_ms: The median in milliseconds, with an error of up to about an eighth.
         p99_ms: The 99th percentile in milliseconds, with an error of up to about an eighth.
     """
@@ -160,7 +160,7 @@ class Activity:
                 await self._add(connection, table, found)
 
     async def totals(self, since: int) -> tuple[AnswerCount, ...]:
-        """Return the numbers of answers from a moment on, in seconds since 1970."""
+        """Return the numbers of answers from a moment on, given in seconds since 1970."""
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
         query = select(*kinds, func.sum(own.n)).where(own.slot >= since).group_by(*kinds)
@@ -185,7 +185,7 @@ class Activity:
         Args:
             since: The beginning, in seconds since 1970.
             step_s: Length of a stretch of time, in seconds.
-            only: Value that ``tenant``, ``model`` or ``action`` must have; empty: any.
+            only: ``tenant``, ``model`` or ``action`` → the value that it must have; empty: any.
         """
         own = activity.c
         place = ((own.slot - since) // step_s).label("place")
@@ -200,12 +200,12 @@ class Activity:
             )
 
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
-        """Return the numbers of a tenant's answers by outcome, between two days.
+        """Return the numbers of a tenant's answers by outcome, over a range of days.
 
         Args:
             tenant: The tenant.
             since: The beginning of the first day, in seconds since 1970.
-            until: The end of the last day.
+            until: The end of the last day, in seconds since 1970.
         """
         own = activity.c
         query = select(own.outcome, func.sum(own.n)).where(
@@ -216,7 +216,7 @@ class Activity:
             return {outcome: int(n) for outcome, n in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return how long each stage took since a moment, which is in seconds since 1970."""
+        """Return how long each stage took from a moment on, given in seconds since 1970."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: First characters of the keys that a gateway makes, for tenants and for the admin plane. Keys in a
-#: configuration may begin otherwise.
+#: configuration may begin differently.
 PREFIX = "gw_"
 ADMIN_PREFIX = "gwa_"
 

@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: The name under which failures from all further addresses are counted.
+#: Stands for all further addresses of failures, once :data:`_MAX_SEEN` addresses are remembered.
 OTHERS = "others"
 
 
@@ -62,8 +62,8 @@ class Logins:
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
         """Return the addresses for which an event is due, with the numbers of new failures.
 
-        An event is due :data:`FAILURE_S` after the last one. The returned failures count as
-        recorded; an address without new failures is forgotten.
+        An event is due :data:`FAILURE_S` after the last one. Returned failures are not returned
+        again; an address without new failures is forgotten.
         """
         over = [
             (address, each)

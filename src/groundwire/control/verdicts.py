@@ -40,7 +40,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFacts:
-    """What the check of an answer found, in the numbers that a promise about thresholds needs.
+    """Facts about the check of an answer, from which the share of false blocks is estimated.
 
     They are kept with the labels, because the detail of the answer is removed after a while.
 
@@ -49,13 +49,13 @@ class CheckFacts:
         revision: The revision of its weights.
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
-        worst: The highest probability of a finding, ``None`` without findings; or the lowest
-            similarity of a claim.
+        worst: The highest probability of a finding or the lowest similarity of a claim, as
+            ``score`` says; ``None`` if there is none.
         is_complete: Whether all of the evidence and of the answer was read.
         sample: The probability with which the answer was drawn at random; ``None`` if it was
             recorded because of what was found.
         trace_id: The id of the request.
-        checked_at: The moment of the check, as the event has it.
+        checked_at: The moment of the check, as a text in the form of events.
     """
 
     detector: str
@@ -79,7 +79,7 @@ class Review:
         tenant: The tenant of the answer.
         marks: A mark for each finding, and one for each stretch that was missed.
         labelled_at: The moment when the labels were stored.
-        facts: What the check of the answer found; ``None`` of labels that were stored without.
+        facts: Facts about the check of the answer; ``None`` if the labels were stored without them.
     """
 
     event_id: str
@@ -119,14 +119,14 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far two reviewers agree on the findings that both have judged.
+    """The agreement of two reviewers on the findings that both have judged.
 
     Attributes:
         reviewers: The names of the two reviewers.
         n: The number of findings that both have judged.
         n_same: The number of these findings on which they agree.
-        kappa: Cohen's kappa; ``None`` if both gave one and the same verdict on all findings, where
-            it is not defined.
+        kappa: Cohen's kappa; ``None`` if it is not defined, because both reviewers gave all
+            findings the same verdict.
     """
 
     reviewers: tuple[str, str]
@@ -139,7 +139,7 @@ class Agreement:
         """Compute the agreement of two reviewers.
 
         Args:
-            reviewers: Their names.
+            reviewers: The names of the reviewers.
             verdicts: For each finding that both have judged, whether the first and whether the
                 second reviewer called it right; at least one pair.
         """

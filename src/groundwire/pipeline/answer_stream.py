@@ -25,7 +25,7 @@ _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of the detector: a detection, a failure, or neither if it was not asked.
+    """The result of the detector: a detection, a failure, or neither if it was not used.
 
     Attributes:
         detection: The detection, or ``None``.
@@ -58,7 +58,7 @@ class Review:
             still be taken back. Before the first claim is judged, the result is ``skipped``, with
             the reason ``empty``.
         judged_to: The number of characters, from the beginning, that are judged; 0 before the first
-            claim is judged. Text in no claim, such as list markers, counts with the claim after it.
+            claim is judged. Text outside of claims, such as a list marker, belongs to the next one.
         clear_to: The number of characters that may be shown: those before the first finding that
             may still be taken back; if the action is to block, those before the first claim for
             which the policy requires to block. The number never decreases, unless the check fails.
@@ -259,7 +259,7 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
 
 
 def _start_of_last_word(text: str) -> int:
-    """Return the start of a word at the end of a text, which may be incomplete.
+    """Return the start of the word, maybe an incomplete one, at the end of a text.
 
     If the text does not end with a word, return the end of the text.
     """

@@ -33,8 +33,8 @@ class Checked:
             spans; an empty text for a span in its prose.
         unexplained: The class name of the error because of which findings have no explanation, or
             ``None``.
-        timings_ms: Wall time by stage in milliseconds, including stages of the request. It does not
-            count for equality and hash.
+        timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
+            and hash ignore it.
     """
 
     context: RequestContext
@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """Whether a check was due and had evidence, known before the answer; see ``reason``."""
+        """The path of the request, which is known before the answer exists."""
         return self.context.path
 
     @property
@@ -71,7 +71,7 @@ class Checked:
         """The number of characters, from the beginning of the answer, that may be shown.
 
         All characters, unless the action is ``block``. Then only those before the first claim for
-        which the policy requires to block; none if the policy blocks partial checks too.
+        which the policy requires blocking; none if the policy blocks partial checks too.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
@@ -81,7 +81,7 @@ class Checked:
         asks = (_asks_to_block(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
-        # Of a structured answer only prose can be shown in part: half a JSON document is no use.
+        # Of a structured answer only prose can be shown in part: half a JSON document is useless.
         return clear if self.answer.kind is AnswerKind.TEXT else min(clear, self.answer.n_prose)
 
     def to_dict(self) -> dict[str, Any]:

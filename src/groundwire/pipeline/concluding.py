@@ -27,7 +27,7 @@ class Concluder:
     Attributes:
         decider: Makes the decisions that depend on findings.
         explainer: Explains findings; with ``None``, findings are not explained.
-        ignores_short: Whether an answer counts as grounded although some of its sentences are too
+        ignores_short: Whether an answer can be grounded although some of its sentences are too
             short to be compared with the sources.
     """
 

@@ -14,7 +14,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """Says whether an answer is checked, and if not, why. It is known before the answer exists."""
+    """The ways to treat an answer: check it, or skip the check for a reason known beforehand."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
@@ -27,7 +27,7 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Says whether the gate was asked about a request, and if not, why."""
+    """The states of the gate for a request: asked, failed, or the reason why it was not asked."""
 
     ASKED = "asked"
     BYPASSED = "bypassed"  # the request has evidence, so its answer is checked in any case
@@ -41,7 +41,7 @@ class GateReport:
     """The report of the gate about a request. If it has no ``result``, a check is due.
 
     Attributes:
-        status: Whether the gate was asked.
+        status: Whether the gate was asked, or the reason why it was not.
         result: The gate's decision, with confidence; ``None`` if the gate was not asked or failed.
             For a request that bypasses the gate, the result does not decide about the check, but
             decisions can depend on it.
@@ -88,14 +88,14 @@ class RequestContext:
             until the check.
         policy: The policy that applies.
         limits: The limits of evidence that apply.
-        path: Whether the answer is checked, and if not, why.
+        path: The decision whether the answer is checked, with the reason.
         tenant: Id of the tenant; sources read for one tenant are never used for another.
         overrides: The tenant's own settings.
         detector: The name of the detector in metrics; empty if the tenant has chosen one that is
             not possible here.
-        request: Settings that the request asks for; they count where they are stricter than the
+        request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        timings_ms: Wall time by stage, in milliseconds. It does not count for equality and hash.
+        timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
         readings: The signals that were read so far; ``None`` if no signal had to be read.
         failure: The class name of the error because of which the request could not be read; its
             answers are then ``unavailable``. ``None`` if the request was read.

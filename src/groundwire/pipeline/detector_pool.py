@@ -69,7 +69,7 @@ class Judges:
         """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
-            ConfigError: If the settings suit none; the message says which settings are possible.
+            ConfigError: If the settings suit no detector; the message says which are possible.
         """
         chosen = self.choose(own)
         points = self._points(chosen.detector)

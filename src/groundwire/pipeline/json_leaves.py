@@ -37,7 +37,7 @@ def leaves_of(document: str) -> list[Leaf] | None:
         return None
     values = list(_walk(data))
     if places is None or len(places) != len(values):
-        return None  # a key stands twice: parsers differ in which of its values counts
+        return None  # a key stands twice: parsers differ in which of its values they use
     pairs = zip(places, values, strict=True)
     return [Leaf(place, path, value) for place, (path, value) in pairs]
 
@@ -82,7 +82,7 @@ def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
 
 
 def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
-    """Return whether a schema names the key at the end of a path; if not, the model chose it."""
+    """Return whether a schema names the last key of a path; otherwise the model chose the key."""
     parents = _schemas_at(schema, path[:-1])
     named = [each.get("properties") for each in parents]
     names = _expanded([each.get("propertyNames") for each in parents], schema)

@@ -97,7 +97,7 @@ class Pipeline:
             tenants: The own settings of tenants, by id. The mapping is read for each request, so it
                 may change; a request keeps the settings that it began with.
             judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
-                detectors.
+                ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
             asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
@@ -105,8 +105,8 @@ class Pipeline:
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
-            ignores_short: Whether an answer counts as grounded although some of its sentences are
-                too short to be compared with the sources, as in DVARA.
+            ignores_short: Whether an answer can be grounded although some of its sentences are too
+                short to be compared with the sources, as in DVARA.
         """
         self._judges = judges or Judges(detector)
         self._gate, self._explainer = gate, explainer
@@ -183,7 +183,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Return whether a tenant's answers can be checked; if not, do not open its requests.
+        """Return whether a tenant's answers may be checked; if not, requests need not be opened.
 
         Args:
             tenant: The tenant.
@@ -210,7 +210,7 @@ class Pipeline:
             tenant: The tenant of the request.
             overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of
                 the pipeline.
-            request: Settings that the request asks for; they count where they are stricter than
+            request: Settings that the request asks for; they apply where they are stricter than
                 the policy.
 
         Raises:
@@ -531,7 +531,7 @@ class Pipeline:
         Args:
             context: The context of the request. If no check was due, the answer is ``skipped``.
             answer: The answer, as far as it is known.
-            reason: The class name of the error, or a word; it appears in logs and metrics.
+            reason: The class name of the error, or a word for the reason; logs and metrics show it.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)

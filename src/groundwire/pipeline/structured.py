@@ -132,7 +132,7 @@ class StructuredText:
 
         Args:
             checked: The result of the check of the text.
-            found: Its detection.
+            found: The detection of that check.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # pointers of the spans, by their start in the text

@@ -5,7 +5,7 @@ events about tenants, keys and accounts. ``quoted`` decides how much of a text a
 ``redact`` removes secrets from it, and ``detail`` keeps all findings about an answer. ``chain``
 signs events as records, ``log`` writes them to one of ``sinks`` or to ``store_sink``;
 ``configured`` makes the log of a configuration. ``trail`` reads the records in the store,
-``retention`` removes old records, and ``verify`` says whether they are as they were written.
+``retention`` removes old records, and ``verify`` finds changed and missing records.
 """
 
 from groundwire.control.audit.chain import Chain

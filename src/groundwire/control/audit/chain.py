@@ -89,7 +89,7 @@ class Chain:
 
 
 def detail_sha256(detail: str) -> str:
-    """Return the SHA-256 of a detail, which the record of the event holds."""
+    """Return the SHA-256 of a detail in hexadecimal digits; the record of the event keeps it."""
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -114,10 +114,10 @@ def key_id(key: bytes) -> str:
 
 
 def ended(*, n_lost: int) -> AuditEvent:
-    """Return the last event of a chain whose process ended in order.
+    """Return the last event of a chain whose process ended normally.
 
     Args:
-        n_lost: The number of events that were given up.
+        n_lost: The number of events that were never written.
     """
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
 
@@ -125,7 +125,8 @@ def ended(*, n_lost: int) -> AuditEvent:
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
     """Return the event that announces a removal; it is on disk before anything is removed.
 
-    It repeats earlier announcements that are still needed, since their records may be removed, too.
+    It repeats earlier announcements that are still needed, since the records with these
+    announcements may be removed, too.
 
     Args:
         removed: The last record that each chain loses; all records before it are removed as well.

@@ -24,8 +24,9 @@ class Claims:
     """The statements of all records whose type is in :data:`TELLING`.
 
     Attributes:
-        seen: Writer → number of a record → its MAC, and the name of the chain that states it.
-        removed: Writer → the last record that retention removed from its chain.
+        seen: Id of a chain → number of a record → the MAC of the record, and the name of the chain
+            that states it.
+        removed: Id of a chain → the last record that retention removed from it.
         details_before: The moment before which retention removed the details of records; ``None``
             if it removed none by their age.
     """
@@ -54,7 +55,7 @@ class Claims:
         return found is not None and found.seq >= seq
 
     def is_detail_removed(self, record: AuditRecord) -> bool:
-        """Return whether retention has announced to remove the detail of a record."""
+        """Return whether retention has announced the removal of the detail of a record."""
         before = self.details_before
         is_old = before is not None and record.moment < moments.of_datetime(before)
         return is_old or self.is_removed(record.writer, record.seq)

@@ -9,8 +9,8 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: Seconds that an event waits for further events, if no response waits for it. A busy gateway then
-#: commits ten times a second, and not with every answer.
+#: Seconds that an event waits for others to be written with it, if no response waits for it. A busy
+#: gateway then commits ten times a second, and not with every answer.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.
@@ -22,7 +22,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
 
     Args:
         config: The configuration.
-        is_stored: Whether there is a store for the log. It is used unless a path is configured.
+        is_stored: Whether there is a store. The log uses it unless a path is configured.
 
     Raises:
         ConfigError: If there is no key to sign with, and none can be made.

@@ -36,7 +36,7 @@ _PARTS = {
 
 
 def account_actor(name: str) -> str:
-    """Return the actor of events that the owner of an account causes."""
+    """Return the name that events give the owner of an account as their actor."""
     return f"account:{name}"
 
 
@@ -87,7 +87,7 @@ class ControlEvents:
         return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
-        """Return the event of a new key, after the events of its tenant if that is new as well."""
+        """Return the event of a new key, after the events of its tenant if the tenant is new."""
         stored = (event for change in made.tenants for event in self.changed(change))
         return (*stored, self.key_created(made.record))
 
@@ -117,7 +117,7 @@ class ControlEvents:
         return self._event(EventType.ACCOUNT_UPDATED, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the events of a sign-in at a provider; the account may be new, or its role."""
+        """Return the events of a sign-in at a provider: a new account or role, then the login."""
         account = saved.account
         entered = login(self.actor, account.role, address, trace_id=self.trace_id)
         is_same = saved.role_before is account.role
@@ -129,7 +129,7 @@ class ControlEvents:
         return self._event(EventType.ACCOUNT_REMOVED, None, payload)
 
     def answer_labelled(self, review: Review) -> AuditEvent:
-        """Return the event of a reviewer's labels for a recorded answer, not the labelled words."""
+        """Return the event of a reviewer's labels for an answer, without the labelled words."""
         marks = [
             {"start": each.start, "end": each.end, "verdict": str(each.verdict)}
             for each in review.marks

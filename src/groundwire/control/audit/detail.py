@@ -1,8 +1,8 @@
 """Builds the detail of an event: all findings about an answer, for people who review it later.
 
-Its shape is ``groundwire/schemas/audit_detail.schema.json``. Offsets count in the original answer
-and sources: the texts beside them may be cut or redacted. ``answer.redactions`` lists the ranges of
-the answer that are not kept.
+Its shape is ``groundwire/schemas/audit_detail.schema.json``. Offsets are those in the original
+answer and sources, although the texts in the detail may be cut or redacted. ``answer.redactions``
+lists the ranges of the answer that are redacted.
 """
 
 from collections.abc import Mapping, Sequence

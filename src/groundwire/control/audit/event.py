@@ -82,7 +82,7 @@ class AuditEvent:
         tenant: The id of the tenant, or :data:`NO_TENANT`.
         trace_id: The id of the request, as in ``X-Trace-ID``; empty without a request.
         payload: The facts of the event, as JSON data.
-        id: A UUID.
+        id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
         detail: All findings about an answer, as JSON data. It is stored beside the event, and may
             be kept for a shorter time.

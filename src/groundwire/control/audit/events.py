@@ -1,9 +1,8 @@
 """Builds the events about answers and requests.
 
 An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
-(``none``). Every other answer makes exactly one event. Beside these events, each checked answer is
-drawn with the probability ``audit.sample``, whatever was found in it, and then makes the event
-ANSWER_SAMPLED.
+(``none``). Every other answer makes exactly one event. Beside these events, each checked answer
+makes the event ANSWER_SAMPLED with the probability ``audit.sample``, whatever was found in it.
 """
 
 import random
@@ -24,7 +23,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Most claims, and most spans, whose texts one event keeps; their numbers count all of them.
+#: Most claims, and most spans, whose texts one event keeps; the counts in it include all of them.
 MAX_TEXTS = 1000
 #: Most characters of texts that one event keeps whole, together; further texts are cut.
 MAX_CHARS = 200_000
@@ -32,7 +31,7 @@ MAX_CHARS = 200_000
 _KEEPING = Keeping()
 _INCOMPLETE = (Outcome.UNAVAILABLE, Outcome.PARTIAL, Outcome.UNVERIFIED)
 
-#: The field of events about streamed answers that tells so.
+#: The field that marks events about streamed answers.
 STREAMED: Mapping[str, Any] = MappingProxyType({"source": "streaming_response"})
 _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
@@ -43,7 +42,7 @@ class Disposition(StrEnum):
     DELIVERED = "delivered"  # sent to the client as a whole
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
     UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client got
-    CANCELLED = "cancelled"  # the client left
+    CANCELLED = "cancelled"  # the client disconnected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class StreamSummary:
         code: The code of the refusal, if the stream was refused.
         scan_incomplete: Whether some text was too long to be judged.
         scan_failed: Whether the check failed.
-        truncated: Whether the upstream broke off before its end.
+        truncated: Whether the upstream broke off before the end of the stream.
     """
 
     release: str
@@ -183,7 +182,7 @@ def unchecked_endpoint_event(
 def _finding(
     answer: Checked, keeping: Keeping, *, is_streamed: bool
 ) -> tuple[EventType, dict[str, Any]] | None:
-    """Return type and payload of the event that reports an answer's outcome, if one does."""
+    """Return type and payload of the event about an answer's outcome; ``None`` if it has none."""
     if answer.action is Action.NONE:
         return None
     if answer.outcome in _INCOMPLETE:
@@ -197,7 +196,7 @@ def _finding(
 
 
 def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
-    """Draw a checked answer for the sample, or not; return type and payload of its event."""
+    """Draw an answer at random; return type and payload of its event, ``None`` if not drawn."""
     if answer.detection is None or random.random() >= keeping.sample:
         return None
     return EventType.ANSWER_SAMPLED, {"sample": keeping.sample, **_outcome_payload(answer)}
@@ -234,7 +233,7 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
     spans = detection.spans[:MAX_TEXTS]
     if keeping.text is AuditText.HASH:
         # No hashes of spans are kept: a span may be a single year or name, which somebody can find
-        # by trying all of them.
+        # by hashing all years or names.
         return {"ungrounded_claim_hashes": tuple(hashed(claim.text) for claim in claims)}
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     answer = quotes.read(detection.answer)

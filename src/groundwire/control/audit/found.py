@@ -20,14 +20,14 @@ class FoundRecord:
 
     Attributes:
         event: The event in the record's line: ``id``, ``timestamp``, ``tenant``, ``type``,
-            ``trace_id``, ``payload``. If the line is no event any more, the values of the columns
-            beside it, with an empty payload.
+            ``trace_id``, ``payload``. If the line is not a valid event any more, the values come
+            from the record's columns, and the payload is empty.
         writer: The id of the record's chain.
         seq: The number of the record in its chain.
         mac: The MAC of the record, which is not verified here; ``audit verify`` does that.
         has_detail: Whether the detail of the record is kept.
         detail: The detail, if it was asked for and can be read.
-        is_readable: Whether the line is an event.
+        is_readable: Whether the line is a valid event.
     """
 
     event: Mapping[str, Any]
@@ -54,7 +54,7 @@ class FoundRecord:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data: the event, with ``chain`` and ``has_detail`` beside its fields."""
+        """Return JSON data: the event's fields, ``chain``, ``has_detail`` and ``is_readable``."""
         return {
             **self.event,
             "chain": {"writer": self.writer, "seq": self.seq, "mac": self.mac},

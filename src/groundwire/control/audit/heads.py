@@ -16,7 +16,7 @@ class HeadRow:
     Attributes:
         head: The last record of the chain.
         started_at: The moment of its first record, in microseconds since 1970.
-        ended_at: The moment of its last record, if its process ended in order; else ``None``.
+        ended_at: The moment of its last record, if its process ended normally; else ``None``.
         signature: The MAC of the values above.
     """
 

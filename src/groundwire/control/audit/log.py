@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Most characters of details that may wait. Beyond that, events are kept without their details, so
-#: that they do not fill the memory while the database cannot be reached.
+#: Most characters of details that may wait in the queue. Beyond that, events are kept without their
+#: details, so that they do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
-#: Most events in one write, and about the most characters; one record may be longer.
+#: Most events in one write. A write also ends after the event that exceeds ``MAX_BATCH_CHARS``.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 
@@ -39,8 +39,8 @@ class AuditStats:
     Attributes:
         written: Type of an event → number of such events that were written.
         n_failures: The number of attempts to write that failed.
-        n_lost: The number of events that were given up: they could not be written before the log
-            was closed, came when it was not open, or were not valid.
+        n_lost: The number of events that were never written: they could not be written before the
+            log was closed, came when the log was not open, or were not valid.
         depth: The number of events that wait now.
         n_without_detail: The number of events that were kept without their detail, because too
             many characters of details were waiting.
@@ -77,8 +77,9 @@ class AuditLog:
             key: The key that signs the records.
             queue_size: The number of events that may wait, including those being written.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for further events, if no caller waits for it.
-            patience_s: Seconds that :meth:`settle` waits.
+            linger_s: Seconds that an event waits for others to be written with it, if no caller
+                waits for it.
+            patience_s: The most seconds that :meth:`settle` waits for a write.
             backoff_s: Seconds of the pause after a failure: the first pause, and the longest. The
                 pause doubles with each failure.
         """

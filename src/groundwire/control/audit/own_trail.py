@@ -1,8 +1,8 @@
-"""Refuses to write into a trail of which none of this process's keys has signed a chain.
+"""Refuses to write into a trail if none of this process's keys has signed any of its chains.
 
-Whoever verifies the trail without this process's key would take this process's chain for a forged
-one. So a wrong key, such as one of another folder, replica or user, has to be noticed before
-anything is written.
+If the trail is verified without this process's key, this process's chain counts as forged. So a
+wrong key, such as one of another folder, replica or user, has to be noticed before anything is
+written.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,9 @@ class ForeignTrailError(StoreUnusableError):
 def refuses_foreign(config: Config) -> bool:
     """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
-    A gateway refuses if it made its key itself, since this may be the wrong one. A configured key
-    was chosen on purpose, perhaps because the old key is lost, so it is always accepted.
+    A gateway that made its key itself refuses such a trail, since its key may be the wrong one. A
+    configured key was chosen on purpose, perhaps because the old key is lost, so the gateway then
+    accepts any trail.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None

@@ -1,6 +1,6 @@
 """Quotes texts for the audit trail: whole, cut, or not at all if hashes stand for them.
 
-Secrets, and other texts that must not be kept, are redacted before.
+Secrets, and other texts that must not be kept, are redacted first.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from groundwire.config.tree import Audit
 from groundwire.control.audit.redact import RedactedText, Redaction
 from groundwire.detection.values import Claim, Span
 
-#: Most characters of a cut text; a longer text ends with three dots after them, as in DVARA.
+#: The number of characters after which a text is cut; three dots follow them, as in DVARA.
 MAX_CHARS = 100
 #: Hexadecimal digits of a hash: enough to recognise an equal text, and too few to find the text.
 HASH_DIGITS = 16
@@ -37,7 +37,8 @@ class Keeping:
         text: How much of the texts is kept.
         redaction: The kinds of text that are redacted before the rest is kept.
         keeps_detail: Whether all findings are kept, as a detail beside the event.
-        sample: The probability that a checked answer is recorded although nothing was found in it.
+        sample: The probability with which a checked answer is recorded as a sample, whatever was
+            found in it.
     """
 
     text: AuditText = AuditText.CUT
@@ -57,19 +58,19 @@ class Keeping:
             text=AuditText(settings.text),
             redaction=Redaction.of(settings.redact),
             keeps_detail=settings.detail_days != 0,
-            # People cannot judge an answer whose texts are cut, so there would be no use in it.
+            # People cannot judge an answer whose texts are cut, so a sample would be useless.
             sample=settings.sample if keeps_answers else 0.0,
         )
 
 
 class Quotes:
-    """Quotes texts as the settings say, up to a number of characters of all texts together.
+    """Quotes texts as the settings say, with a limit on the characters of all texts together.
 
-    Beyond that number, texts are cut even with ``full``, so that a record can still be read.
+    Beyond the limit, texts are cut even with ``full``, so that a record can still be read.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Begin with the whole budget of characters.
+        """Begin before the first text.
 
         Args:
             keeping: The settings.
@@ -103,7 +104,7 @@ class Quotes:
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Quote the beginning of a name, whatever ``audit.text`` is."""
+        """Quote the beginning of a name, even if hashes stand for other texts."""
         return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:
@@ -126,7 +127,7 @@ def cut(text: str, max_chars: int = MAX_CHARS) -> str:
 
 
 def is_cut(kept: str, n_chars: int) -> bool:
-    """Return whether a kept text is only the beginning of a text with a number of characters.
+    """Return whether a kept text is only the beginning of a text with ``n_chars`` characters.
 
     >>> is_cut(cut("a" * 500), 500), is_cut("It is 330 metres tall.", 22)
     (True, False)

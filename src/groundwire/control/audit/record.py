@@ -13,10 +13,10 @@ from groundwire.control.store.tables import TENANT_CHARS
 #: The MAC before the first record of a chain.
 NOTHING = "0" * 64
 
-#: The version of the format of chains, which each line of a file has.
+#: The version of the format of chains; each line of a file names it.
 VERSION = 1
 
-#: The largest number that a database can hold.
+#: The largest number of a record that a database can store.
 MAX_SEQ = 2**63 - 1
 
 _COMPACT = (",", ":")
@@ -27,7 +27,7 @@ _ID_CHARS = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The last record of a chain, or the last record at an earlier time.
+    """The last record of a chain, now or at an earlier time.
 
     Attributes:
         writer: The id of the chain.
@@ -198,7 +198,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: object, max_chars: int) -> str:
-    """Return a text that every database can store: without NUL and half surrogate pairs, and cut.
+    """Return a text cut, and with NUL and half surrogate pairs replaced, so that it can be stored.
 
     A text that a client chose must not keep the trail from being written.
 

@@ -121,7 +121,7 @@ class RedactedText:
     def piece(self, start: int = 0, end: int | None = None) -> str:
         """Return a part of the text, redacted; without arguments, the whole text.
 
-        If a range to redact is only partly inside the part, its whole marker still stands there.
+        A range to redact that is only partly inside the part is also replaced by a whole marker.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

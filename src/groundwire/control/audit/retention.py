@@ -1,8 +1,8 @@
 """Removes expired records and details from the store, every hour.
 
 A chain loses its beginning, never a record between two others. Before a removal, a record announces
-it, so that ``audit verify`` knows which records may be missing. An interrupted removal is finished
-the next time.
+it, so that ``audit verify`` knows which records may be missing. The next removal finishes one that
+was interrupted.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
 class Settles(Protocol):
-    """The interface of the audit log that retention needs."""
+    """The part of the audit log that retention uses."""
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Write events, and return whether they are on disk."""
@@ -71,7 +71,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Removal:
-    """The removal of what has expired in a trail.
+    """A planned removal of expired records and details.
 
     Attributes:
         conditions: Table and condition of the rows to remove, in order: details before their
@@ -109,7 +109,7 @@ class Retention:
             retention_days: Days for which records are kept; ``None``: for ever.
             detail_days: Days for which details are kept; ``None``: as long as their records.
             keys: The keys that may have signed chains.
-            every_s: Seconds between two removals, about.
+            every_s: The seconds between two removals; the pause varies a little at random.
         """
         self._store, self._audit, self._keys, self._every_s = store, audit, keys, every_s
         self._retention_days, self._detail_days = retention_days, detail_days
@@ -147,7 +147,8 @@ class Retention:
                 await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
         if not self._store.is_sqlite:
             async with self._store.writing() as connection:
-                # Without statistics, as after a large load, a filter takes seconds.
+                # Without fresh statistics, such as after a large import, filtered queries take
+                # seconds.
                 await connection.execute(text("ANALYZE audit_records, audit_details"))
         return Pruned(
             n_records=n_removed[audit_records.name],
@@ -156,7 +157,7 @@ class Retention:
         )
 
     async def _find(self, connection: AsyncConnection, now: datetime) -> _Removal:
-        """Find the records and details that have expired."""
+        """Plan the removal of the records and details that have expired."""
         oldest = _days_before(now, self._retention_days)
         before = moments.of_datetime(oldest or _MIN)
         claims = Claims(self._keys)
@@ -237,7 +238,7 @@ async def _last_expired(
     """Return the last record that a chain loses; ``None`` if it loses none.
 
     It is the record before the first one that is not too old. A chain that has not ended keeps its
-    newest record, from which its process goes on.
+    newest record, to which its process links the next one.
     """
     own = select(audit_records).where(_RECORDS.writer == row.head.writer)
     kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)

@@ -18,8 +18,8 @@ Finder: TypeAlias = Callable[[str], Iterator[Range]]
 
 _TOKEN = "[A-Za-z0-9_-]"
 
-#: Keys with the prefixes of well-known services. A private key without an end reaches to the end of
-#: the text.
+#: Matches keys with the prefixes of well-known services. A private key without an end mark reaches
+#: to the end of the text.
 _SECRET = "|".join(
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -99,7 +99,7 @@ def phones(text: str) -> Iterator[Range]:
 
 
 def cards(text: str) -> Iterator[Range]:
-    """Find card numbers: 13 to 19 digits with a right check digit, of which the first is not 0."""
+    """Find card numbers: 13 to 19 digits that do not begin with 0 and have a right check digit."""
     for start, end in _found(_DIGITS, text):
         groups, first = list(_groups(text, start, end)), 0
         while first < len(groups):
@@ -204,7 +204,7 @@ def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
         first: The group with which the number begins.
 
     Returns:
-        The place of the last group in ``groups``; ``None`` if no card number begins here.
+        The index of the last group in ``groups``; ``None`` if no card number begins here.
     """
     digits, found = "", None
     for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):

@@ -14,8 +14,8 @@ from groundwire.errors import ConfigError, SettingError
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: Least characters of a key. Somebody with a record can try any number of keys, and would find a
-#: shorter one.
+#: The least number of characters of a key. Anybody who has a record can try keys against it, and
+#: could find a shorter key.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000

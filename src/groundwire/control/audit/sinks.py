@@ -54,8 +54,8 @@ class FileSink:
 
         Args:
             path: The file. Only its owner can read it.
-            is_synced: Whether records are on the disk once they are kept, so that they survive a
-                power cut; otherwise they survive only the end of the process.
+            is_synced: Whether records are on the disk when :meth:`append` returns, so that they
+                survive a power cut; otherwise they survive only the end of the process.
 
         Raises:
             SettingError: If the file cannot be written.

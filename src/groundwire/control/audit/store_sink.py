@@ -41,7 +41,7 @@ class StoreSink:
                 chain.
         """
         self._store, self._keys, self._refuses_foreign = store, keys, refuses_foreign
-        # Whether the last commit may have failed, so that its records may be stored or not.
+        # Whether the last commit may have failed, so that it is unknown if its records are stored.
         self._is_unsure = False
         self._started_at = 0
 
@@ -62,7 +62,7 @@ class StoreSink:
             rows = [HeadRow.read(row) for row in found.mappings()]
         genuine = [row.head for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
-            # A row that somebody has changed must not be named: that would confirm it.
+            # A row that somebody has changed must not be named, as this would confirm the change.
             log.error(
                 "%d chains of the audit trail have an end that none of our keys has signed: run "
                 "groundwire audit verify",

@@ -17,14 +17,14 @@ from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
 
-#: The most records that are searched for a text to fill one page; no index finds texts.
+#: The most records that are searched for a text for one page, since no index helps to find texts.
 SEARCHED = 4_000
 
 #: Records that an export reads at a time; few, since details are long.
 _PIECE = 100
 _UUID_CHARS = 36
 
-#: The columns that order the records.
+#: The columns by which records are sorted in the order of time.
 _PLACE = ("moment", "writer", "seq")
 
 _RECORDS, _DETAILS = audit_records.c, audit_details.c
@@ -37,7 +37,7 @@ _DETAIL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Conditions that select events. All of them must hold; ``None`` is no condition.
+    """Conditions that select events. All of them must hold; ``None`` sets no condition.
 
     Attributes:
         tenant: The id of the tenant.
@@ -70,8 +70,8 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
-        is_cut: Whether the page is not full because :data:`SEARCHED` events were searched for a
-            text, and the search stopped.
+        is_cut: Whether the page is not full because the search for a text stopped after
+            :data:`SEARCHED` events.
     """
 
     events: tuple[FoundRecord, ...]
@@ -93,7 +93,7 @@ class Trail:
         limit: int = 50,
         newest_first: bool = True,
     ) -> Page:
-        """Return a page of events in the order of time; with a writer, in the order of its chain.
+        """Return a page of events, sorted by time; by number if the filter names a chain.
 
         Each event that existed when the first page was read is on exactly one page, even if events
         are added meanwhile.
@@ -154,7 +154,7 @@ class Trail:
 
         Without a filter, or with a writer alone, the events come chain by chain, so that ``audit
         verify`` can tell whether a record is missing. Otherwise they come in the order of time. An
-        export takes many short transactions, so nobody has to wait for it.
+        export takes many short transactions, so that other requests need not wait for it.
 
         Raises:
             StoreError: If the database fails; the lines end there.
@@ -176,7 +176,7 @@ class Trail:
 def _query(
     filter: Filter, after: tuple[Any, ...] | None, *, by_chain: bool, newest_first: bool
 ) -> Select[Any]:
-    """Select the records after a place, in the order of chains or of time."""
+    """Select the records that pass a filter and follow a place, sorted by chain or by time."""
     order = [_RECORDS.writer, _RECORDS.seq] if by_chain else [_RECORDS[name] for name in _PLACE]
     query = select(audit_records).where(*_conditions(filter))
     if after is not None:

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-#: Most findings that a verdict lists; it counts all of them.
+#: Most findings that a verdict lists; its ``findings_total`` includes all of them.
 MAX_FINDINGS = 1000
 
 
 class TrailStatus(StrEnum):
-    """The verdict on a trail in one word: whether it is as it was written."""
+    """The verdicts on a trail: unchanged, changed, or not verifiable."""
 
     INTACT = "intact"
     TAMPERED = "tampered"
@@ -34,7 +34,7 @@ class TamperKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailFinding:
-    """One place where a trail is not as it was written.
+    """One place where a trail differs from what was written.
 
     Attributes:
         kind: The kind of tampering.
@@ -60,7 +60,7 @@ class TrailVerdict:
         chains_open: The number of chains without an end: their processes still write, or crashed.
         findings_total: The number of findings.
         findings: The first findings, at most :data:`MAX_FINDINGS`.
-        notes: Observations that are no errors.
+        notes: Observations that are not errors.
     """
 
     status: TrailStatus

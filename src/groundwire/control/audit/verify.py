@@ -54,7 +54,7 @@ class _Chain:
         last: The last record so far; its number is 0 before the first record.
         key: The key that signs the chain; ``None`` until a record with a right signature was read.
         n_findings: The number of findings about the chain so far.
-        is_right: Whether the last record is as it was signed.
+        is_right: Whether the last record matches its signature.
         is_ended: Whether the last record is the signed end of the chain.
     """
 
@@ -104,7 +104,7 @@ class TrailVerifier:
             self._findings.append(TrailFinding(kind=kind, writer=writer, seq=seq, text=text))
 
     def note(self, text: str) -> None:
-        """Add an observation that is no error to the verdict."""
+        """Add an observation that is not an error to the verdict."""
         self._notes.append(text)
 
     def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:

@@ -66,7 +66,7 @@ def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
         return TamperKind.EDITED
-    # Another spelling of the same JSON, such as one with a name twice, may mean something else to
+    # Another spelling of the same JSON, such as one with a key twice, may mean something else to
     # other programs.
     return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 

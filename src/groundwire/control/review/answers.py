@@ -1,6 +1,6 @@
-"""Computes how near recorded answers are to a threshold, and makes labelled rows of them.
+"""Computes how far recorded answers are from the threshold, and makes labelled rows of them.
 
-The queue of a reviewer is sorted by the distance, and an export consists of the rows.
+The queue of a reviewer is sorted by this distance. An export consists of the labelled rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from groundwire.control.audit.quoted import is_cut
 from groundwire.control.verdicts import CheckFacts, Review, agreed_spans
 from groundwire.detection.values import Label, Score
 
-#: An answer with more findings is not queued: nobody judges so many in one go.
+#: The most findings of an answer that people are asked to judge.
 MAX_FINDINGS = 90
 #: Parts of a detail that people do not need to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
@@ -51,7 +51,7 @@ def _distance_of(detail: Mapping[str, Any]) -> float | None:
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
-    """Return what the check found in an answer that can be judged, as labels keep it.
+    """Return the facts about the check of an answer that labels keep.
 
     Args:
         record: The event that recorded the answer, with a detail that has a distance (see

@@ -16,11 +16,11 @@ from groundwire.control.verdicts import Progress, Review, by_answer
 
 #: Number of the latest answers from which a queue is made.
 QUEUE = 200
-#: Answers that an export reads at a time.
+#: The number of answers that an export reads at a time.
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
 COMPARED = 1_000
-#: The most labels of a tenant, the latest ones, from which a promise is computed.
+#: The number of a tenant's latest labels from which the share of false blocks is estimated.
 PROMISED = 20_000
 
 # Selects recorded answers with their details: only events about answers have details.

@@ -46,7 +46,7 @@ class Engine:
         Args:
             address: The address of the database.
             pool_size: The number of connections in the pool.
-            timeout_s: Seconds to connect, and seconds to wait for a connection of the pool.
+            timeout_s: The most seconds to connect, and to wait for a connection of the pool.
             is_synced: Whether SQLite writes each transaction to the disk at once.
         """
         connect = (

@@ -21,7 +21,7 @@ from groundwire.errors import GroundwireError
 class StoreError(GroundwireError):
     """The database failed, and kept nothing of the transaction."""
 
-    #: Whether another attempt may succeed although nobody changes anything.
+    #: Whether another attempt may succeed without any change by people.
     is_passing: ClassVar[bool] = False
 
     def __init__(self, problem: str, remedy: str = "") -> None:

@@ -80,7 +80,7 @@ async def migrate(
 
     Args:
         address: The address of the database; the file of SQLite exists.
-        timeout_s: Seconds to connect.
+        timeout_s: The most seconds to connect.
         revision: The revision to reach.
         scripts: The package in which Alembic finds the migrations.
 

@@ -1,4 +1,4 @@
-"""Converts moments to and from the form in the tables: whole microseconds since 1970 in UTC."""
+"""Converts moments to and from their form in tables: whole microseconds since 1970 in UTC."""
 
 from datetime import UTC, datetime, timedelta
 

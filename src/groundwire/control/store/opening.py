@@ -64,7 +64,7 @@ async def wait_until_open(
 
 
 def pauses() -> Iterator[float]:
-    """Yield the seconds between attempts, which grow.
+    """Yield the seconds to wait before each new attempt; they grow up to a limit.
 
     They have a random part, so that not all replicas ask a starting database at once.
     """

@@ -46,8 +46,8 @@ class Store:
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
             pool_size: Most connections at a time. A transaction beyond that waits.
-            timeout_s: Seconds to connect, and seconds to wait for a connection.
-            is_synced: Whether a transaction in a file of SQLite is on the disk once it is kept, so
+            timeout_s: The most seconds to connect, and to wait for a connection.
+            is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
                 that it survives a power cut; otherwise it survives only the end of the process.
 
         Raises:

@@ -30,7 +30,7 @@ metadata = MetaData(
 #: Most characters of a tenant's id.
 TENANT_CHARS = 128
 
-#: Most characters of the name that a provider of OpenID Connect gives a person.
+#: Most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
 SUBJECT_CHARS = 255
 
 tenants = Table(
@@ -105,7 +105,7 @@ sessions = Table(
 )
 
 #: Labels that reviewers gave to recorded answers; one row for each answer and reviewer. They stay
-#: when the account is removed, so ``account`` is no foreign key.
+#: when the account is removed, so ``account`` is not a foreign key.
 labels = Table(
     "labels",
     metadata,
@@ -115,7 +115,7 @@ labels = Table(
     Column("labelled_at", Moment, nullable=False),
     # A list of marks: see groundwire.control.verdicts.Mark.
     Column("marks", JSON, nullable=False),
-    # What the check of the answer found: see groundwire.control.verdicts.CheckFacts.
+    # Facts about the check of the answer: see groundwire.control.verdicts.CheckFacts.
     Column("facts", JSON(none_as_null=True)),
     Index(None, "account", "labelled_at"),
     Index(None, "tenant", "event_id"),
@@ -173,7 +173,7 @@ audit_records = Table(
     Index(None, "event_id"),
 )
 
-#: The details of records: all findings about an answer. They may be kept for a shorter time.
+#: The details of records: all findings about an answer. They may be removed before their records.
 audit_details = Table(
     "audit_details",
     metadata,
@@ -190,7 +190,7 @@ audit_writers = Table(
     metadata,
     Column("writer", String(32), primary_key=True),
     Column("started_at", BigInteger, nullable=False),
-    # The moment when the chain ended in order; null if its process still writes, or was killed.
+    # The moment when the chain ended normally; null if its process still writes, or was killed.
     Column("ended_at", BigInteger),
     # Number and MAC of the last record.
     Column("seq", BigInteger, nullable=False),

@@ -1,4 +1,4 @@
-"""Reads tenants and keys from the configuration. They are valid beside the stored ones."""
+"""Reads tenants and keys from the configuration; they are used together with the stored ones."""
 
 from dataclasses import dataclass, field
 from typing import Self

@@ -27,7 +27,7 @@ class _State:
     Attributes:
         revision: The revision of the store's snapshot; -1 before the first snapshot.
         records: Id of a tenant → the tenant.
-        overrides: Id of a tenant → the settings that the tenant has of its own.
+        overrides: Id of a tenant → the tenant's own settings.
         keys: Hash of a key → the key.
     """
 
@@ -38,7 +38,7 @@ class _State:
 
 
 class Directory(Mapping[str, Overrides]):
-    """Looks up keys, and maps the ids of tenants to the settings that they have of their own.
+    """Looks up keys, and maps the ids of tenants to the tenants' own settings.
 
     Readers may be in any thread: each sees either the state before a change or the state after it.
     """

@@ -38,8 +38,8 @@ class Effective:
         value: The value as JSON data.
         origin: Where the value comes from: ``policy`` or ``metadata`` of the tenant,
             ``configuration (groundwire.yaml:3)``, or ``default``.
-        warning: A message about a value of the tenant that is not valid and does not count. For the
-            field ``detector``, also a message if this detector cannot judge with the tenant's
+        warning: A message about a value of the tenant that is ignored because it is not valid. For
+            the field ``detector``, also a message if this detector cannot judge with the tenant's
             settings, so that no answer of the tenant can be checked.
         decisions: Names of the decision rules that may set another value for a request. It is empty
             if the tenant has a value of its own, which wins over decisions.
@@ -82,7 +82,7 @@ def effective(
 def _judging(
     config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
 ) -> dict[str, Effective]:
-    """Adapt operating point and threshold to the tenant's detector, as :meth:`.Detectors.choose`.
+    """Adapt operating point and threshold to the detector, as :meth:`.Detectors.choose` does.
 
     The values in the configuration are for the configured detector, not for another one that the
     tenant chooses. If a tenant has both an operating point and a threshold, only one counts.

@@ -33,7 +33,7 @@ async def prepare(registry: Registry, config: Config) -> FirstStart:
     If several processes start at once on one database, only one makes the missing keys.
 
     Args:
-        registry: The store of keys.
+        registry: Reads and makes keys in the database.
         config: The configuration. If it has a key of a tenant, or an admin key, no such key is
             made.
 

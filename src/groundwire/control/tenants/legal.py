@@ -64,8 +64,8 @@ def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
     """Validate changes of metadata, and turn their values into texts; ``None`` removes a key.
 
     Raises:
-        InvalidTenantError: If a value is no text, number, true, false or null, or if there are too
-            many keys, or a key or value is too long.
+        InvalidTenantError: If a value is not a text, number, true, false or null, if there are too
+            many keys, or if a key or value is too long.
     """
     if len(raw) > MAX_METADATA_KEYS:
         raise InvalidTenantError(

@@ -57,7 +57,7 @@ class TenantRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about stored values that are not valid and do not count."""
+        """Warnings about stored values that are ignored because they are not valid."""
         wrong = read_stored_policy(self.policy)[1]
         return (*wrong.values(), *overrides_from_metadata(self.metadata)[1])
 
@@ -117,7 +117,7 @@ class KeyRecord:
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
         last_used_at: The moment when the key was used last; uses of the last half a minute may be
             missing.
-        is_configured: Whether the key is in the configuration, where it must be removed.
+        is_configured: Whether the key is in the configuration; it can only be removed there.
     """
 
     sha256: str = field(repr=False)

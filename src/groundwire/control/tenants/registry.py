@@ -161,9 +161,9 @@ class Registry(StoredKeys):
             metadata: Changes of the tenant's metadata, made in the same transaction.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
                 ``"*"``: it must be stored.
-            check: Function that raises ConfigError if the settings that the tenant would then have
-                of its own, from policy, metadata and configuration, are not possible. It is called
-                within the transaction, when nobody else can change the tenant.
+            check: Function that raises ConfigError if the tenant's new settings, from policy,
+                metadata and configuration, are not possible. It is called within the transaction,
+                when nobody else can change the tenant.
 
         Raises:
             ConfigError: If a field or a value is not valid; the message lists valid ones.

@@ -101,8 +101,8 @@ class StoredKeys:
         Args:
             key_id: The id of the key.
             tenant: The tenant of the key; ``None`` for an admin key. Keys of others are not found.
-            keeps_admin: Whether an admin key that does not expire must be left. A caller with
-                access to the database can make another key; one that only has keys cannot.
+            keeps_admin: Whether an admin key that does not expire must be left. This is for callers
+                without access to the database, who could not make another key.
 
         Raises:
             UnknownKeyError: If the tenant or the admin plane has no key with this id.

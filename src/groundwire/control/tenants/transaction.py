@@ -1,4 +1,4 @@
-"""Changes tenants and keys in transactions, one at a time; a counter tells all processes of them.
+"""Changes tenants and keys in transactions, one at a time; a counter lets all processes notice.
 
 Every change first locks the row of the table ``changes``. So if two processes change a tenant at
 once, the second sees the change of the first, and they cannot deadlock.
@@ -83,8 +83,8 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version counted as a change, so the revision is at least as large as any version
-            # of a deleted tenant with this id.
+            # Each version came from a change, and the revision counts changes. So it is at least as
+            # large as any version of a deleted tenant with this id.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)
@@ -154,8 +154,8 @@ class Change:
 class Changes:
     """Begins changes, one at a time.
 
-    The changes of a process wait here for their turn. In the database, each would hold a connection
-    while it waits.
+    The changes of a process wait here for their turn. If they waited in the database, each would
+    use up a connection.
     """
 
     def __init__(self, store: Store) -> None:

@@ -36,8 +36,8 @@ class Watcher:
         Args:
             registry: Reads the tenants and keys in the database.
             directory: The directory to keep up to date.
-            poll_s: Seconds between two looks for changes.
-            flush_s: Seconds after which the last uses of keys are stored.
+            poll_s: Seconds between two queries for changes.
+            flush_s: Seconds between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s
@@ -51,12 +51,12 @@ class Watcher:
 
     @property
     def is_current(self) -> bool:
-        """Whether the last look for changes succeeded."""
+        """Whether the last query for changes succeeded."""
         return self._known is not None and not self._n_failures
 
     @property
     def age_s(self) -> float:
-        """Seconds since a look for changes last succeeded."""
+        """Seconds since a query for changes last succeeded."""
         return monotonic() - self._succeeded_at
 
     async def open(self) -> None:
@@ -85,7 +85,7 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, for instance after a change of this process. Never raises.
+        """Ask for changes now, for instance after a change of this process. Never raises.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.

@@ -20,7 +20,7 @@ from groundwire.gateway.middleware.state import trace_id
 #: The key id that audit events name as actor in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
-#: Path of a POST that changes nothing. It is no GET because verifying the whole trail takes long.
+#: Path of a POST that changes nothing. It is not a GET, since verifying the whole trail takes long.
 VERIFY = "/v1/admin/audit/verify"
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})

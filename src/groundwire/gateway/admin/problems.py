@@ -37,7 +37,7 @@ _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
 
 
 def admin_problem(error: BaseException) -> Problem:
-    """Return the problem that tells a client about an error."""
+    """Return the HTTP error that a client gets for an error of the control plane."""
     if isinstance(error, StoreError):
         return store_unavailable(error)
     for type_, (status, code) in _TABLE.items():

@@ -42,8 +42,8 @@ class Batch:
     """The rows of one request, not parsed yet.
 
     Attributes:
-        rows: The rows with their numbers, from 1. Blank lines are no rows, but the numbers count
-            them.
+        rows: The rows with their numbers, from 1. Blank lines are left out, but each takes a
+            number.
         operating_point: The operating point of rows that name none.
     """
 
@@ -223,7 +223,7 @@ def _parse(raw: bytes | object) -> Mapping[str, Any]:
 
 
 def _brief(problem: Problem) -> dict[str, Any]:
-    """Return an error as a row has it: without the trace id, which the response has in a header."""
+    """Return an error for a row, without the trace id, which a header of the response has."""
     error = problem.to_dict(trace_id="")["error"]
     return {key: value for key, value in error.items() if key != "trace_id"}
 

@@ -97,7 +97,7 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value unless it is obviously no operating point; the detector checks the rest.
+    """Return a value unless it is obviously not an operating point; the detector checks the rest.
 
     Raises:
         Problem: If the value has a wrong type, is too long or too large. Unlike the detector's
@@ -142,7 +142,7 @@ def _check_example(
 
 def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
-    # An error tells a place such as messages[3], but not whether it is in request or response.
+    # An error names a place such as messages[3], but not whether it is in request or response.
     with_parts = isinstance(data, Mapping) and "request" in data
     try:
         context = asked.pipeline.open(sent, tenant=asked.tenant, overrides=asked.overrides)

@@ -31,7 +31,7 @@ Offsets count Unicode code points. Every response has the header `X-Trace-ID`; e
 
 
 def describe(app: FastAPI) -> None:
-    """Have an app answer ``/openapi.json`` with the document that is built here."""
+    """Make an app serve the document of this module at ``/openapi.json``."""
     app.openapi = document  # type: ignore[method-assign]  # as FastAPI's documentation does
 
 

@@ -58,7 +58,7 @@ async def recorded(
 
     Args:
         asked: The caller.
-        work: Makes the check.
+        work: Function that makes the check.
         row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:

@@ -23,8 +23,8 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
     """Run work that needs much processor time in a thread, and return its result.
 
     Raises:
-        Problem: If the work takes too long, or the client has gone. If the work was still waiting
-            for a thread, it does not begin then.
+        Problem: If the work takes too long, or the client has disconnected. Work that still waited
+            for a thread then does not begin.
     """
     own = services(request)
     try:
@@ -37,7 +37,7 @@ async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine, and cancel it if its client disconnects.
 
     Raises:
-        Problem: If the client has gone.
+        Problem: If the client has disconnected.
     """
     try:
         return await until_disconnect(request, coroutine)

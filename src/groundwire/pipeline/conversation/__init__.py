@@ -2,7 +2,8 @@
 
 Everything here is a pure function over JSON data as :func:`json.loads` returns it: no network, no
 model, no setting. Requests come from strangers, so nothing is trusted to have the right shape. A
-body that is no request raises :class:`~groundwire.errors.InvalidConversationError` with the place.
+body that is not a request raises :class:`~groundwire.errors.InvalidConversationError`, which names
+the faulty place.
 Parts of a request that cannot be read are left out and counted.
 
 ``messages`` reads the messages of a request, and ``content`` their contents. ``dividing`` divides

@@ -11,7 +11,7 @@ from groundwire.text.records import words_of_key
 #: A JSON Schema; empty if none is known.
 Schema: TypeAlias = Mapping[str, Any]
 
-#: Names of tools whose arguments frameworks take as the final output: pydantic-ai (with a suffix
+#: Names of tools whose arguments frameworks use as the final output: pydantic-ai (with a suffix
 #: if there are several), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
 #: Phrases in the descriptions of such tools by pydantic-ai, Strands, instructor and the AI SDK.
@@ -24,8 +24,8 @@ _ANY_TOOL = ("required", "any")
 #: instructor) name the tool after the class; for a type without a name, LangChain uses
 #: response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
-#: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function and
-#: no type of output, although its name looks like that of a class.
+#: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function,
+#: not a type of output, although its name looks like that of a class.
 _VERBS = frozenset(
     (
         *("add", "ask", "book", "browse", "calculate", "call", "cancel", "check", "close"),
@@ -44,7 +44,7 @@ class AnswerForm:
         is_json: Whether the text of the answer must be JSON, because of ``response_format``.
         schema: The schema of the JSON; empty if none is known.
         final_tools: The schemas of the tools whose arguments are the final output, by name. Calls
-            of other tools are no answers.
+            of other tools are not answers.
     """
 
     is_json: bool = False
@@ -99,8 +99,8 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
     If the request forces one tool, this tool is yielded. If it forces a call of any tool, each tool
-    that is named after a type of output is yielded, and a tool that is the only one, unless a tool
-    was called before.
+    that is named after a type of output is yielded. If there is only one tool, and no tool was
+    called before, this tool is yielded whatever its name.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)

@@ -14,8 +14,8 @@ from groundwire.pipeline.conversation.wording import states_something
 class Pair:
     """The range of a question and its answer in a prompt, before the user's own question.
 
-    ``has_context`` tells whether the range includes a context for the question, as in an example
-    for the model.
+    ``has_context``: whether the range includes a context for the question, as an example for the
+    model may have.
     """
 
     start: int

@@ -134,7 +134,7 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return the text and the name of a file that is sent in base64; ``None`` if it is no text."""
+    """Return text and name of a file that is sent in base64; ``None`` if it is not a text file."""
     file = part.get("file") if part["type"] == "file" else part
     if part["type"] not in ("file", "input_file") or not isinstance(file, Mapping):
         return None
@@ -239,7 +239,7 @@ def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place; a content that is no list is one part."""
+    """Yield the parts of a content, each with its place; one that is not a list is one part."""
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:

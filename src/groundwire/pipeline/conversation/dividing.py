@@ -64,7 +64,7 @@ from groundwire.pipeline.conversation.wording import (
 
 #: Characters after a paragraph in which a question such as "Is that true?" is looked for.
 _JUDGED_CHARS = 40
-#: How lines of JSON begin. They have colons, but these end no labels.
+#: Beginnings of lines of JSON. The colons in such lines do not end labels.
 _JSON = ('{"', '[{"', '["')
 #: Tags of these roles do not decide the role of the text between them, which is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
@@ -92,7 +92,7 @@ class _Walk:
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
         # Indexes of parts with drafts, and of parts with code. They are evidence only if the
-        # question is about what they say.
+        # question is about their content.
         self._drafts: list[int] = []
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
@@ -191,7 +191,7 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return where in the line a tag opens a block of evidence or a question.
+        """Return the position in the line of a tag that opens a block of evidence or a question.
 
         The tag must come after a colon, or be the last thing in the line. If there is no such tag,
         return the start of the next line.
@@ -404,7 +404,7 @@ class _Walk:
         return False
 
     def _read_evidence(self, start: int, end: int) -> None:
-        """Read a paragraph in a section of evidence: its sentences to the model are no evidence."""
+        """Read a paragraph in a section of evidence; sentences to the model are not evidence."""
         text = self._text[start:end]
         ranges = [(start + first, start + last) for first, last in sentences_of(text)]
         of_task = [False] * len(ranges)

@@ -80,7 +80,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 
 
 def is_labelled(text: str, names: Names) -> bool:
-    """Return whether a text begins with the label of a part that is no evidence."""
+    """Return whether a text begins with the label of a part that is not evidence."""
     start = len(text) - len(text.lstrip())
     line_end = text.find("\n", start)
     label = label_at(text, start, len(text) if line_end < 0 else line_end, names)
@@ -94,7 +94,7 @@ def level_of(text: str, label: Label) -> int:
 
 
 def introduction_before(text: str, label: int) -> int:
-    """Return where a label begins, or the line before it if this line ends with a colon."""
+    """Return the start of a label, or of the line before it if that line ends with a colon."""
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 
@@ -135,7 +135,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
             elif (
                 name
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
-                # In "I read this: ... Is it true?" the text is a claim to judge, no evidence.
+                # In "I read this: ... Is it true?" the text is a claim to judge, not evidence.
                 and not is_judged(
                     text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
                 )

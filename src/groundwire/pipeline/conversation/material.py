@@ -34,8 +34,8 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft`` tells whether the user may want the material changed. A configuration may be such a
-    draft, but a log is not.
+    ``is_draft``: whether the user may want the material changed, such as a configuration. Nobody
+    wants a log changed.
     """
 
     start: int
@@ -164,7 +164,7 @@ class PastedMaterial:
         if sum(len(line.value.split()) >= _MIN_PROSE for line in turns) * 2 < len(turns):
             return False
         if all(self._role_of(name) is not None for name in speakers):
-            # A chat with a model is no evidence, unless the user asks to summarize it, or similar.
+            # A chat with a model is evidence only if the user asks to summarize it, or similar.
             start, end = lines[0].start, lines[-1].end
             beside = self._text[max(0, start - _MAX_BESIDE) : start]
             beside += self._text[end : end + _MAX_BESIDE]

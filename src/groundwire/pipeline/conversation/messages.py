@@ -1,4 +1,4 @@
-"""Reads the messages of a request, in order: who says each, and what kinds of text it has."""
+"""Reads the messages of a request, in order: the author of each, and its texts by kind."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
@@ -62,13 +62,14 @@ def read_messages(
     Args:
         body: The body of the request.
         final_tools: Tools whose arguments are the final output. Replies to their calls, such as
-            validation errors, are no evidence.
+            validation errors, are not evidence.
 
     Returns:
         The messages, and the number of things in them that could not be read, by kind.
 
     Raises:
-        InvalidConversationError: If the messages are missing or no list, or one is no object.
+        InvalidConversationError: If the messages are missing or not a list, or one is not an
+            object.
     """
     skipped: Counter[Skipped] = Counter()
     tools: dict[str, str] = {}

@@ -57,14 +57,14 @@ class Conversation:
             short question may refer to it.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, even if the limits leave them out.
-        has_tools: Whether tools or functions are defined. The definitions are no evidence; only the
-            results of tools are.
+        has_tools: Whether tools or functions are defined. The definitions are not evidence; only
+            the results of tools are.
         unused: The number of sources that were not used because an origin with precedence had
             sources, by origin.
         skipped: The number of things that could not be read, by kind.
         reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
             ``dropped_over_cap``, as in the coverage of a detection.
-        dropped_chars: The number of characters of these sources.
+        dropped_chars: The number of characters of the sources that the limits left out.
         form: The form of the answer that the request asks for.
     """
 
@@ -140,8 +140,9 @@ def read_request(
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
-        InvalidConversationError: If the body is no object or has no list of messages, if a message
-            or the metadata is no object, or if the sources are neither a list nor a text.
+        InvalidConversationError: If the body is not an object or has no list of messages, if a
+            message or the metadata is not an object, or if the sources are neither a list nor a
+            text.
         InvalidTextError: If the question or a source has half a surrogate pair.
     """
     if not isinstance(body, Mapping):
@@ -157,7 +158,7 @@ def read_request(
     found = [named_sources]
     if metadata_only:
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
-            skipped[Skipped.PART] += skipped.pop(kind, 0)  # such a part is no evidence then
+            skipped[Skipped.PART] += skipped.pop(kind, 0)  # such a part is not evidence then
     else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
         results = _latest_turn_first(messages)
@@ -195,7 +196,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
-    """Return the sources that the caller names. Entries that are no texts are only counted."""
+    """Return the sources that the caller names. Entries that are not texts are only counted."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -263,7 +264,7 @@ def _asked_and_context(
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
         if message.is_assistant and i:
-            # Earlier answers of the model are no evidence. But an application may let the model
+            # Earlier answers of the model are not evidence. But an application may let the model
             # "say" evidence: before the user's first message, or where results were asked for.
             place = len(messages) - 1 - i
             if place < n_before_user:
@@ -322,7 +323,7 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
 
 
 def _with_ids(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
-    """Yield each piece with its id, which is changed if an earlier piece has it, unless empty."""
+    """Yield each piece with its id, changed if an earlier piece has the same id; empty ids stay."""
     taken: set[str] = set()
     n_seen: Counter[str] = Counter()
     for piece in pieces:

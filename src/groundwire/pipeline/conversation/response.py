@@ -31,8 +31,8 @@ class ToolCall:
         """Read a call, or a piece of a streamed call, in the form of any of the APIs.
 
         Returns:
-            The call; a piece may have an empty name or empty arguments. ``None`` if the value is no
-            call of a function or of a custom tool.
+            The call; a piece may have an empty name or empty arguments. ``None`` if the value is
+            not a call of a function or of a custom tool.
         """
         if not isinstance(call, Mapping):
             return None
@@ -124,8 +124,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
         One answer for each choice, in order; empty if there are no choices.
 
     Raises:
-        InvalidConversationError: If the body is no chat completion: it is no object, it has no list
-            of choices, or one of its choices or messages is no object.
+        InvalidConversationError: If the body is not a chat completion: it is not an object, it has
+            no list of choices, or one of its choices or messages is not an object.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -148,7 +148,7 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
 
 def _read_message(message: Mapping[str, object], index: int) -> Answer:
-    """Read one message. If it has text, this is the answer, whatever else the message has."""
+    """Read one message. If it has text, the text is the answer, whatever else the message has."""
     said = Said.of(message.get("content"))
     refusal = message.get("refusal")
     return answer_of(

@@ -35,7 +35,7 @@ class Role(StrEnum):
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
 #: Japanese kana and Chinese characters, which are written without spaces between words.
 _UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
-#: A word of a name, in any script. In Latin script, a capital letter begins another word.
+#: Matches a word of a name, in any script. In Latin script, a capital letter begins another word.
 _WORD = re.compile(rf"[A-ZÀ-Þ]?[a-zß-ÿ]+|[A-ZÀ-Þ]+|[{_UNSPACED}]+|[^\W\d_A-Za-zÀ-ÿ{_UNSPACED}]+")
 _MAX_NAME_WORDS = 10
 
@@ -166,7 +166,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether the word "history" means no chat history, as in "order history"."""
+        """Return whether the word "history" is about something else, as in "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

@@ -15,7 +15,7 @@ from groundwire.pipeline.conversation.wording import (
     points_back,
 )
 
-#: The least number of words that statements without any mark need to count as material. A question
+#: The least number of words that statements without any mark need to be material. A question
 #: that looks something up, such as "Which port is it?", needs only ``_FEW_WORDS`` of them.
 _MIN_WORDS = 20
 _FEW_WORDS = 8
@@ -26,12 +26,12 @@ def settle_asides(
 ) -> None:
     """Exclude from the evidence the questions and orders at the edges of a section that has ended.
 
-    These are the ones after the last statement of the section. In the first section of a prompt,
-    one at the beginning is excluded too.
+    Those after the last statement of the section are excluded. In the first section of evidence, a
+    question or order at the beginning is excluded too.
 
     Args:
         parts: All parts so far; changed in place.
-        asides: Indexes of the parts that ask or order.
+        asides: Indexes of the parts that may be questions or orders.
         section_start: Index of the first part of the section.
         first: Whether there is no evidence before the section.
     """
@@ -78,7 +78,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     If the user asks in the first paragraph, the material begins after this paragraph; if in the
     last one, the material ends before it. After an order about "the entry below", all other text is
     material. Questions and headings in the material become part of it. Nothing is changed if the
-    material speaks to the model, or if most of it is no evidence.
+    material speaks to the model, or if most of it is not evidence.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:

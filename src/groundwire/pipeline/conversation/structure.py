@@ -51,7 +51,7 @@ class Block:
         inner_end: End of the text between the marks.
         end: End of the closing mark.
         role: The role that the name of the block tells, or ``None``.
-        attributes: The attributes of the opening tag; empty if the marks are no tags.
+        attributes: The attributes of the opening tag; empty if the marks are not tags.
         is_tag: Whether the marks are tags: the text may then have blocks of its own.
         is_code: Whether the opening fence names a programming language.
     """
@@ -123,7 +123,7 @@ class Structure:
     def has_roles_within(self, block: Block) -> bool:
         """Return whether a block named as evidence contains other parts of the prompt as well.
 
-        It does if it has tags of evidence inside, and tags of a question or of instructions.
+        This is so if there are tags of evidence inside, and tags of a question or of instructions.
         """
         if block.role is not Role.INFORM:
             return False
@@ -178,7 +178,7 @@ class Structure:
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
         """Return the end of the rule on this line, and the block up to the next equal rule, if any.
 
-        Return ``None`` if the line is no rule. A rule is a line such as ``---``.
+        Return ``None`` if the line is not a rule. A rule is a line such as ``---``.
         """
         rule = self._rule_at.get(line_start)
         if rule is None:

@@ -44,7 +44,7 @@ _POINTS_BACK = re2.compile(
     r"|text|data|article)|\b(?:context|information|documents?|passages?|sources?|text|data|article)"
     r"(?: \w+){0,3} above\b)"
 )
-#: Phrases that ask whether something is true. The text before them is then a claim, no evidence.
+#: Phrases that ask whether something is true. The text before them is then a claim, not evidence.
 _JUDGES = re2.compile(
     r"(?i)\b(?:is|are|was|were) (?:this|that|it|he|she|they|these|those)"
     r"(?: claim| statement| sentence)? (?:really |actually )?"
@@ -76,8 +76,8 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: The most characters of a sentence that is divided at a clause, and the least characters of a line
-#: after which a sentence may go on in the next line.
+#: The largest length of a sentence that is divided at a clause, and the least length of a line
+#: after which a sentence may go on in the next line, in characters.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -170,7 +170,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
 
 
 def has_figure(words: list[str]) -> bool:
-    """Return whether a word begins with a digit and is no number of a list item, such as ``2.``."""
+    """Return whether a word begins with a digit and is not a list item's number, such as ``2.``."""
     return any(word[0].isdigit() and (len(word) > 3 or word[-1] not in ".)") for word in words)
 
 
@@ -321,7 +321,7 @@ def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
     """Count the sentences before the question with which a text ends.
 
     The question is the whole last line; if the text has only one line, its last sentence. If the
-    last sentence is no question, all sentences count.
+    last sentence is not a question, all sentences are counted.
 
     Args:
         text: The text.

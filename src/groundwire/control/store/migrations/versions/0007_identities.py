@@ -1,4 +1,4 @@
-"""Adds to accounts who their owner is at an OpenID Connect provider."""
+"""Adds the owner's identity at an OpenID Connect provider to accounts."""
 
 import sqlalchemy as sa
 from alembic import op
