@@ -1,4 +1,4 @@
-"""Checks the answers that the Python clients of OpenAI and Anthropic get: :func:`wrap`."""
+"""Checks the answers that the Python clients of OpenAI and Anthropic receive; see :func:`wrap`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ Data = Mapping[str, Any]
 
 
 class AnswerWithheldError(GroundwireError):
-    """A wrapped client got an answer that it withholds.
+    """A wrapped client withholds the answer that it received.
 
     Attributes:
         verdict: The verdict on the answer.
@@ -35,16 +35,16 @@ def wrap(
     on_verdict: Callable[[Verdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Client:
-    """Return a copy of a client that checks answers against what their requests give the model.
+    """Return a copy of a client that checks each answer against the evidence in its request.
 
     Chat completions, responses and messages are checked, whole or streamed. A response then has
     its :class:`Verdict` as the attribute ``groundwire``, and a stream has it after its last event.
-    Of several choices it is the worst verdict.
+    With several choices it is the worst of their verdicts.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
-        block: Whether an unsupported answer raises :class:`AnswerWithheldError`. The words of a
-            stream have left before.
+        block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
+            caller has read all words of a stream.
         block_unchecked: With ``block``, whether answers that could not be checked raise it too.
         on_verdict: Called with each verdict, before an error is raised.
         pipeline: The pipeline that checks; by default one with the default configuration.
@@ -103,7 +103,7 @@ def _checked(
         response._iterator = _watch(response, response._iterator, partial(judge, body))
     elif hasattr(response, "model_dump"):
         verdict = judge(body, read(_data(response)), response)
-        object.__setattr__(response, "groundwire", verdict)  # it is no field of the model
+        object.__setattr__(response, "groundwire", verdict)  # not a field of the Pydantic model
     elif block:
         raise TypeError(
             "A raw response cannot be checked, so it cannot be blocked. Do not use "
@@ -137,7 +137,7 @@ async def _awatch(
 
 
 class _Said:
-    """What a stream said so far."""
+    """The content of a stream so far, collected event by event."""
 
     def __init__(self) -> None:
         self._choices: dict[int, dict[str, Any]] = {}
@@ -145,11 +145,11 @@ class _Said:
 
     @property
     def completion(self) -> Data:
-        """The stream as a chat completion."""
+        """The content as a chat completion."""
         return self._whole or {"choices": list(self._choices.values())}
 
     def add(self, event: Data) -> None:
-        """Take an event of any of the three APIs."""
+        """Add an event of any of the three APIs."""
         for choice in event.get("choices") or ():
             delta = choice.get("delta") or {}
             self._add(choice["index"], delta, choice.get("finish_reason"))
@@ -180,9 +180,9 @@ def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
 
 
 def _request(body: dict[str, Any]) -> Data:
-    """Return a request with the format of its output where chat completions have it.
+    """Return a request with its output format under ``response_format``, as in chat completions.
 
-    Clients have values that stand for arguments which were not given: these are left out.
+    The clients' placeholders for arguments that were not given are left out.
     """
     given = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in body.items() if isinstance(value, given)}
@@ -220,7 +220,7 @@ def _of_message(message: Data) -> Data:
     return {"choices": [{"message": said, "finish_reason": message.get("stop_reason")}]}
 
 
-#: Path of an API → what makes a chat completion of its response.
+#: Path of an API → function that converts its response to a chat completion.
 _READERS: Mapping[str, Callable[[Data], Data]] = {
     "/chat/completions": lambda completion: completion,
     "/responses": _of_response,

@@ -18,21 +18,21 @@ except ImportError as error:
 class GroundednessMetric(BaseMetric):
     """Measures the share of the output's statements that the evidence of a test case supports.
 
-    The evidence is ``retrieval_context``, and the outputs of ``tools_called``. If an output could
-    not be checked, the metric has an error. If it claims nothing, the metric is skipped.
+    The evidence is ``retrieval_context`` and the outputs of ``tools_called``. If the actual output
+    could not be checked, the metric has an error; if it claims nothing, the metric is skipped.
     """
 
-    # DeepEval copies metrics: each argument is an attribute of the same name.
+    # DeepEval copies metrics, so each argument must be an attribute of the same name.
     def __init__(
         self,
         threshold: float = 1.0,
         skip_unchecked: bool = False,
         pipeline: Pipeline | None = None,
     ) -> None:
-        """Choose what succeeds.
+        """Set which test cases succeed.
 
         Args:
-            threshold: The least score with which a test case succeeds, in [0, 1].
+            threshold: A test case succeeds with this score or more; in [0, 1].
             skip_unchecked: Whether the metric is skipped for outputs that could not be checked. A
                 test case of which all metrics are skipped succeeds.
             pipeline: The pipeline that checks; by default one with the default configuration.

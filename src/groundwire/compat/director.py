@@ -30,7 +30,7 @@ class DirectorConfig:
             :data:`groundwire.engine.checkpoints.PINS`.
         span_token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
         span_min_tokens: An answer is hallucinated if at least this many word pieces are flagged.
-        span_max_length: The most word pieces of one pass, special tokens included; at least 16.
+        span_max_length: Limit on the word pieces of one pass, special tokens included; at least 16.
         span_device: Number of the CUDA device, or -1 for the CPU.
     """
 
@@ -54,7 +54,7 @@ class DirectorConfig:
 class HallucinatedSpan:
     """A run of flagged word pieces.
 
-    ``response[start:end] == text``, which may begin or end with white space. ``score`` is the
+    ``text`` is ``response[start:end]`` and may begin or end with white space. ``score`` is the
     highest P(hallucinated) of its word pieces, in [0, 1].
     """
 
@@ -134,8 +134,8 @@ class HallucinationSpanDetector:
             tokenizer: The tokenizer of the model. It is not used here, since models read text.
             token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
             min_tokens: A response is hallucinated if at least this many word pieces are flagged.
-            max_length: The most word pieces of one pass. It is not used here: the model has its
-                own.
+            max_length: Limit on the word pieces of one pass. It is not used here: the model has a
+                limit already.
 
         Raises:
             SettingError: (a ``ValueError``) If model or tokenizer is missing, or a number is
@@ -176,7 +176,7 @@ class HallucinationSpanDetector:
                 warning is given and the CPU is used.
             token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
             min_tokens: A response is hallucinated if at least this many word pieces are flagged.
-            max_length: The most word pieces of one pass; longer texts are read in windows.
+            max_length: Limit on the word pieces of one pass; longer texts are read in windows.
 
         Raises:
             UnpinnedModelError: (a ``ValueError``) If a hub model has no pinned revision.
@@ -226,7 +226,7 @@ class HallucinationSpanDetector:
 
 
 class ProductionGuard:
-    """A configuration, and the span detector that it describes: Director-AI's entry point."""
+    """Director-AI's entry point: a configuration, and the span detector that it describes."""
 
     def __init__(self, config: DirectorConfig | None = None) -> None:
         self.config = config or DirectorConfig()

@@ -22,8 +22,9 @@ def groundedness_metric(
 ) -> Callable[..., float | bool | Prediction]:
     """Return a metric: the share of a prediction's statements that the sources support.
 
-    Sources are looked for in the prediction, then in the example; the observations of ``ReAct`` are
-    sources too. A prediction that was not checked has the score 0, since DSPy has no word for it.
+    Sources are looked for in the prediction, then in the example; without any, the observations of
+    ``ReAct`` are the sources. A prediction that was not checked has the score 0, since DSPy has no
+    missing scores.
 
     Args:
         answer: The field of the answer; by default ``answer``, ``response`` or ``output``.
@@ -40,7 +41,7 @@ def groundedness_metric(
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> float | bool | Prediction:
-        """Return a score; whether it passes, for a bootstrap; or score and feedback, for GEPA."""
+        """Return the score; for a bootstrap, whether it passes; for GEPA, score and feedback."""
         del pred_trace
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)

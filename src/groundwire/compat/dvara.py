@@ -3,7 +3,7 @@
 Sentences of at least five words are compared with the sources; a sentence whose highest cosine is
 below 0.7 is ungrounded. Formulas that DVARA's documentation does not give are defined in
 ``docs/similarity.md``. As in DVARA, an answer in which nothing could be compared is
-"grounded"; :attr:`GroundingResult.detection` tells how much was read. For new code, use
+"grounded"; :attr:`GroundingResult.detection` says how much was read. For new code, use
 :class:`groundwire.Detector`.
 """
 
@@ -86,8 +86,8 @@ class GroundingDetector:
 
         Args:
             detector: The detector that checks answers.
-            max_sources: Only this many sources are used, the first ones; 0 or less: all.
-            max_source_length: Sources with more characters are left out; 0 or less: no limit.
+            max_sources: Only the first ``max_sources`` sources are used; 0 or less means all.
+            max_source_length: Sources with more characters are left out; 0 or less means no limit.
         """
         self.detector = detector
         self.max_sources, self.max_source_length = max_sources, max_source_length
@@ -141,7 +141,7 @@ class GroundingDetector:
 
 
 def _sureness(detection: Detection, doubts: Sequence[float]) -> float:
-    """Return the confidence of a detector that gives probabilities.
+    """Return the confidence in the result of a detector that gives probabilities.
 
     With spans, it is the highest P(not supported) of a span; without, P(supported) of the claim
     that is supported least.

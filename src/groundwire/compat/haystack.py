@@ -16,7 +16,7 @@ except ImportError as error:
 
 
 class _Component:
-    """What both components share: their checks, and how they are written to YAML."""
+    """Base class of both components, with their checks and their conversion to JSON data."""
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
         """Use a pipeline; by default one with the default configuration."""
@@ -38,7 +38,7 @@ class _Component:
 
 @component
 class GroundednessChecker(_Component):
-    """Divides replies into those that the documents support, those they do not, and the rest."""
+    """Divides replies into supported ones, unsupported ones, and ones that were not checked."""
 
     @component.output_types(
         passed=list[ChatMessage],

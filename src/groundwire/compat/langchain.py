@@ -16,16 +16,16 @@ try:
 except ImportError as error:
     raise MissingExtraError("The middleware for LangChain", "langchain") from error
 
-#: Key of a message's ``response_metadata`` under which its verdict is.
+#: Key of the verdict in a message's ``response_metadata``.
 METADATA = "groundwire"
 
 
 class GroundednessMiddleware(AgentMiddleware):
-    """Checks each final answer of an agent against what the model was given.
+    """Checks each final answer of an agent against the evidence that the model was given.
 
     Results of tools are evidence, and so is information in the system prompt and in messages. The
     answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
-    list, so that it sees what the others add to the request.
+    list, so that it sees the additions of the others to the request.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class GroundednessMiddleware(AgentMiddleware):
         withheld: str = WITHHELD,
         pipeline: Pipeline | None = None,
     ) -> None:
-        """Choose what is done about unsupported answers.
+        """Set what happens to unsupported answers.
 
         Args:
-            action: ``flag`` adds the verdict alone; ``block`` replaces the answer; ``retry`` asks
+            action: ``flag`` only adds the verdict; ``block`` replaces the answer; ``retry`` asks
                 the model again, with the reason, and replaces its last answer if that fails too.
             block_unchecked: Whether answers that could not be checked are replaced as well, unless
                 the action is ``flag``.
-            max_retries: How often the model is asked again.
+            max_retries: Highest number of times that the model is asked again.
             withheld: The text of a replaced answer.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
@@ -112,7 +112,7 @@ class GroundednessMiddleware(AgentMiddleware):
 
 
 def _answer_of(response: ModelResponse) -> AIMessage | None:
-    """Return the answer; ``None`` if the model calls tools, or says nothing."""
+    """Return the answer; ``None`` if the model calls tools, or writes no text."""
     for message in response.result:
         if isinstance(message, AIMessage) and not message.tool_calls and message.text.strip():
             return message

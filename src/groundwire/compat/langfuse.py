@@ -8,7 +8,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("Scores for Langfuse", "langfuse") from error
 
-#: Names of the two scores.
+#: Names of the two scores in Langfuse.
 STATUS, SCORE = "groundedness", "groundedness_score"
 
 
@@ -29,10 +29,10 @@ def record_scores(
 
     Args:
         verdict: The verdict.
-        trace_id: The trace; by default that of the current span.
-        observation_id: The observation; by default the current span, or the whole trace if a trace
-            is given.
-        score_id: The beginning of the scores' ids, so that writing them again replaces them.
+        trace_id: Id of the trace; by default that of the current span.
+        observation_id: Id of the observation; by default that of the current span, or none, which
+            means the whole trace, if a trace is given.
+        score_id: Prefix of the scores' ids; scores that are written again with it are replaced.
         with_reason: Whether the scores have the reason as their comment, which quotes the answer
             and its evidence.
         client: The client; by default that of ``langfuse.get_client``.

@@ -44,7 +44,7 @@ def groundedness_evaluator(
 
 
 def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verdict:
-    """Check the answer to messages of LangChain."""
+    """Check the answer to a list of LangChain messages."""
     try:
         body = {"messages": convert_to_openai_messages(messages)}
     except (ValueError, TypeError) as error:  # a content of a kind that LangChain does not know

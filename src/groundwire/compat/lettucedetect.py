@@ -69,7 +69,7 @@ class HallucinationDetector:
             model_path: Hub id or folder of a token classifier. ``None``, ``groundwire`` and
                 ``reader`` are the embedded reader.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            max_length: The most word pieces of one pass; a longer context is read in parts.
+            max_length: Limit on the word pieces of one pass; a longer context is read in parts.
             device: ``cpu``, ``cuda`` or ``cuda:N``, as a text or an object such as
                 ``torch.device``; ``None`` is the CPU.
             lang: ``en``. Prompts in other languages are not available.
@@ -105,7 +105,7 @@ class HallucinationDetector:
         """Judge an answer.
 
         Args:
-            context: One passage, or all passages, that the answer must be supported by.
+            context: The passages that must support the answer, or a single passage.
             answer: The text to judge. If it is blank, nothing is found.
             question: The question; ``None`` for a summary.
             output_format: ``spans`` or ``tokens``.
@@ -193,7 +193,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write the prompt in the form that the model was trained on; several if one is too long."""
+    """Write the prompt in the form that the model was trained on, or several if it is too long."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:

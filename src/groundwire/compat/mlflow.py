@@ -24,10 +24,10 @@ _RATINGS = {
 class Groundedness(Scorer):
     """Scores whether the evidence of a row supports its output: ``yes``, ``no`` or ``unknown``.
 
-    ``unknown`` means that it was not checked. The evidence is what the row names (``context``,
-    ``contexts``, ``documents``... in the outputs or the inputs), what retrievers and tools returned
-    in its trace, and the messages of its inputs. The output is a text, or has one as ``answer``,
-    ``response`` or ``output``.
+    ``unknown`` means that the output was not checked. The evidence is the sources of the row
+    (``context``, ``contexts``, ``documents``... in the outputs or the inputs) and the outputs of
+    retrievers and tools in its trace or, without any of these, the messages of its inputs. The
+    output is a text, or has one as ``answer``, ``response`` or ``output``.
 
     Attributes:
         pipeline: The pipeline that checks; by default one with the default configuration.
@@ -70,7 +70,7 @@ def _value(data: object, field: str) -> Any:  # noqa: ANN401
 
 
 def _returned(trace: Trace | None) -> Iterator[Any]:
-    """Yield what retrievers and tools returned in a trace."""
+    """Yield the outputs of retrievers and tools in a trace."""
     if trace is None:
         return
     for span_type in (SpanType.RETRIEVER, SpanType.TOOL):

@@ -22,18 +22,18 @@ except ImportError as error:
 
 
 class Groundedness(AgentHooks):
-    """Checks the final output of an agent against what its model was given.
+    """Checks the final output of an agent against the evidence that its model was given.
 
-    It is both the hooks of the agent, which note what the model was given, and an output guardrail,
-    :attr:`guardrail`. Without the hooks, the guardrail knows only the input of the run, and no
-    result of a tool. Subclass it to have hooks of your own beside.
+    An object of this class serves as the hooks of the agent, which record the input of its model;
+    its output guardrail is :attr:`guardrail`. Without the hooks, the guardrail knows only the input
+    of the run, and no results of tools. To add further hooks, write a subclass.
     """
 
     def __init__(self, *, block_unchecked: bool = False, pipeline: Pipeline | None = None) -> None:
-        """Choose what is done about outputs that could not be checked.
+        """Set what happens to outputs that could not be checked.
 
         Args:
-            block_unchecked: Whether they trip the wire too.
+            block_unchecked: Whether such outputs trigger the tripwire too.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
         self._checks, self._block_unchecked = Checks(pipeline), block_unchecked
@@ -51,14 +51,14 @@ class Groundedness(AgentHooks):
         system_prompt: str | None,
         input_items: Sequence[Any],
     ) -> None:
-        """Note what the model is given: instructions, messages and results of tools."""
+        """Record the input of the model: instructions, messages and results of tools."""
         del agent
         self._given[context] = {"instructions": system_prompt, "input": list(input_items)}
 
     async def on_llm_end(
         self, context: RunContextWrapper, agent: Agent, response: ModelResponse
     ) -> None:
-        """Note the results of tools that ran at the provider, such as a search in files."""
+        """Record the results of tools that ran at the provider, such as a search in files."""
         del agent
         items = [item for item in response.to_input_items() if item.get("type") != "message"]
         if context in self._given:

@@ -21,8 +21,8 @@ def record_evaluation(
 
     Args:
         verdict: The verdict. If the answer was not checked, the event has a label and no score.
-        response_id: The id of the response, if the current span is not that of its request.
-        with_reason: Whether the reason is written, which quotes the answer and its evidence.
+        response_id: Id of the response, to be given if the current span is not that of its request.
+        with_reason: Whether the event has the reason, which quotes the answer and its evidence.
     """
     checked = verdict.checked
     is_failure = checked.outcome is Outcome.UNAVAILABLE

@@ -29,7 +29,7 @@ def annotate_span(
     Args:
         verdict: The verdict.
         span_id: The span, 16 hexadecimal digits; by default the current one.
-        identifier: Tells several annotations of one span apart.
+        identifier: Distinguishes several annotations of one span.
         with_reason: Whether the annotation has the reason, which quotes the answer and its
             evidence.
         client: The client; by default one with the settings of the environment.

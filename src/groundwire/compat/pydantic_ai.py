@@ -28,7 +28,7 @@ def groundedness_validator(
     on_verdict: Callable[[Verdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Callable[[RunContext[Any], AnyOutput], Awaitable[AnyOutput]]:
-    """Return a function for ``agent.output_validator``, which checks outputs by what was given.
+    """Return a function for ``agent.output_validator`` that checks outputs against the evidence.
 
     If the evidence does not support an output, the model is asked again with the reason, as often
     as the agent retries outputs; then the run fails. Partial outputs of a stream are not checked.
@@ -56,9 +56,9 @@ def groundedness_validator(
 
 
 def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
-    """Yield what the model was given, as messages of a chat.
+    """Yield the input of the model as messages of a chat.
 
-    What the model said is left out: its last message is the answer, and no other is evidence.
+    Messages that it wrote are left out: the last one is the answer, and the others are no evidence.
     Errors that ask the model for another output are left out too, since they quote its outputs.
     """
     for message in messages:
@@ -81,7 +81,7 @@ def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
 
 
 def _content(content: object) -> str | list[dict[str, Any]]:
-    """Return a content as parts; one that is no text becomes a part that cannot be read."""
+    """Return the content of a message; a part that is no text becomes one that cannot be read."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else [content]

@@ -21,9 +21,9 @@ class Groundedness(Evaluator[Any, Any, Any]):
     get the label ``not checked`` under ``groundedness``.
 
     Attributes:
-        sources: The key of the sources in the output, the inputs or the metadata of a case, where
-            it is looked for in this order. By default the keys of a batch, such as ``context``.
-        answer: The key of the answer, if the output is a dictionary; by default ``answer``...
+        sources: Key of the sources in the output, the inputs or the metadata of a case,
+            which are searched in this order; by default a usual key, such as ``context``.
+        answer: Key of the answer, if the output is a dictionary; by default a usual key.
         pipeline: The pipeline that checks; by default one with the default configuration.
     """
 

@@ -37,7 +37,7 @@ class Groundedness(BaseMetric):
 
         Args:
             response: The response.
-            retrieved_contexts: The contexts that it has to rest on.
+            retrieved_contexts: The contexts that must support the response.
             user_input: The question.
         """
         verdict = await self._checks.aanswer(

@@ -15,12 +15,12 @@ from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.lazy import Lazy
 from groundwire.render.descriptions import OUTCOMES, describe_reasons
 
-#: The pipeline of all checks that are given none; it has the default configuration.
+#: The pipeline that checks use by default; it has the default configuration.
 _DEFAULT = Lazy(Pipeline.load)
 
 _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
 
-#: Text that stands in place of a withheld answer. It does not quote the answer.
+#: Text that replaces a withheld answer. It does not quote the answer.
 WITHHELD = "This answer was withheld, because the evidence does not support it."
 
 
@@ -30,7 +30,7 @@ class Verdict:
 
     Attributes:
         checked: The full result.
-        problem: Why the answer or its evidence could not be read; empty if both were read.
+        problem: Reason why the answer or its evidence could not be read; empty if both were read.
     """
 
     checked: Checked
@@ -38,7 +38,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """Whether all of the answer was checked and is supported; ``None``: it was not checked."""
+        """Whether the evidence supports all of the answer; ``None`` if the check cannot tell."""
         return _PASSED.get(self.checked.outcome)
 
     @property
@@ -100,13 +100,13 @@ class Verdict:
 
 
 def value_of(data: Mapping[str, Any], field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row under a key, or under one of its usual keys; ``None`` without it."""
+    """Return a field of a row by ``key``, by default one of its usual keys; ``None`` if missing."""
     found = find_key(data, ROW_KEYS[field] if key is None else [key])
     return None if found is None else data[found]
 
 
 class Checks:
-    """Checks answers for a framework; one value serves any number of threads."""
+    """Checks answers for a framework; one object serves any number of threads."""
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
         """Use a pipeline.
@@ -136,7 +136,7 @@ class Checks:
         """Check an answer that comes with its sources.
 
         Args:
-            answer: The answer; ``None`` counts as empty.
+            answer: The answer; ``None`` means an empty text.
             sources: Texts, or documents of LangChain, LlamaIndex or Haystack.
             question: The question; it is never evidence.
         """
@@ -148,7 +148,7 @@ class Checks:
         return Verdict(checked=pipeline.check(context, answer or ""))
 
     def chat(self, body: Mapping[str, Any], answer: object) -> Verdict:
-        """Check the answer to a chat request; its messages have the question and the evidence.
+        """Check the answer to a chat request; question and evidence are in its messages.
 
         Args:
             body: The request, as ``POST /v1/chat/completions`` or ``/v1/responses`` takes it.
@@ -185,7 +185,7 @@ class Checks:
         return Verdict(checked=checked or pipeline.check(context, ""))
 
     def unread(self, answer: str | None, error: Exception) -> Verdict:
-        """Return the verdict on an answer whose evidence cannot be read: it is not checked."""
+        """Return the verdict "not checked", since the answer or its evidence cannot be read."""
         pipeline = self.pipeline
         context = pipeline.unopened(type(error).__name__)
         return Verdict(checked=pipeline.check(context, answer or ""), problem=str(error))

@@ -98,7 +98,7 @@ class Brier:
 
     @property
     def skill(self) -> float:
-        """Brier skill score: 1 for perfect forecasts, 0 if they are as good as the base rate.
+        """Brier skill score: 1 for perfect forecasts, 0 for forecasts no better than the base rate.
 
         ``nan`` if the event happened always or never.
         """

@@ -50,7 +50,7 @@ class Columns:
         flagged: Whether the detector marked anything in the answer.
         failed: Whether the answer has no verdict: its check failed, or judged nothing.
         hallucinated: Whether the answer is hallucinated, by its label.
-        complete: Whether all sources could be reached and all of the answer was judged.
+        complete: Whether all evidence was indexed and all of the answer was judged.
         has_spans: Whether the labels say which characters are hallucinated.
         probability: The highest doubt about a claim of the answer, as in
             :attr:`.confusion.ComparedAnswer.probability`.

@@ -35,7 +35,7 @@ class ComparedAnswer:
         n_clean_claims: Number of claims in which people marked nothing.
         n_clean_passed: Number of those claims that were judged and in which the detector marked
             nothing either.
-        is_complete: Whether all sources could be reached and all of the answer was judged.
+        is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: Why the check failed; empty if it did not.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated. If not, the answer

@@ -38,7 +38,7 @@ class Evaluation:
 
     Attributes:
         header: The detector and the data.
-        counts: Numbers of rows, and of rows without a verdict or a label.
+        counts: Numbers of all rows, and of rows without a verdict or a label.
         scores: JSON data, with ratios in [0, 1] and ``None`` where undefined: the scores of all
             labelled answers, as :func:`.scores.scores_of` computes them; ``tasks``, the same scores
             for each task; ``labels``, the recall for each label of a gold span; ``calibration``,
@@ -101,7 +101,7 @@ class Evaluation:
 
         Args:
             wall_s: Seconds that the run took; ``None`` if results were read and nothing was run.
-                The times of all checks are summed instead.
+                Then the times of all checks are summed.
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
@@ -135,7 +135,7 @@ class Evaluation:
 
 
 class _Tally:
-    """Collects the numbers of rows from which scores are computed; texts are not kept."""
+    """Collects from rows the numbers that scores are computed from; texts are not kept."""
 
     def __init__(self) -> None:
         self.counts = RowCounts()

@@ -11,8 +11,8 @@ have no width. A share that is 0 or 1 therefore gets Wilson's interval, where ea
 something to count is one trial. Any other score gets no interval in this case.
 
 With few contexts, bootstrap intervals are too narrow as well. In simulations, 95 % intervals from
-two contexts held the true score in half of the cases, from five contexts in 80 to 85 %, from ten in
-about 90 %. Below :data:`MIN_CONTEXTS` contexts a score therefore gets no bootstrap interval.
+two contexts contained the true score in half of the cases, from five contexts in 80 to 85 %, from
+ten in about 90 %. Below :data:`MIN_CONTEXTS` contexts a score therefore gets no bootstrap interval.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -127,8 +127,8 @@ class Bootstrap:
         """Resample a score that is no function of sums over answers, such as AUROC.
 
         Args:
-            statistic: Takes how often each answer counts in a resample, shape ``(n_answers,)``,
-                and returns the score.
+            statistic: Takes the number of times that each answer is in a resample, shape
+                ``(n_answers,)``, and returns the score.
         """
         (found,) = self.of_weights_each(lambda rows: np.array([statistic(row) for row in rows]))
         return found
@@ -137,8 +137,8 @@ class Bootstrap:
         """Resample several scores that are no functions of sums, with the same draws for all.
 
         Args:
-            statistics: Each takes how often each answer counts in some resamples, shape
-                ``(r, n_answers)``, and returns the scores of these, shape ``(r,)``.
+            statistics: Each takes the numbers of times that each answer is in some resamples, shape
+                ``(r, n_answers)``, and returns the scores of these resamples, shape ``(r,)``.
         """
         drawn = [
             [statistic(weights) for statistic in statistics]
@@ -278,8 +278,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
 def difference(first: Replicates, second: Replicates) -> Replicates:
     """Subtract the second score from the first, resample by resample.
 
-    Both detectors find the same contexts hard, so the difference varies less than either score: its
-    interval may exclude 0 although the intervals of the two scores overlap.
+    The same contexts are hard for both detectors, so the difference varies less than either score:
+    its interval may exclude 0 although the intervals of the two scores overlap.
 
     Raises:
         ValueError: If the two scores were not resampled by the same plan.

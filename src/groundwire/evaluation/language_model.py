@@ -1,4 +1,4 @@
-"""A language model at an endpoint that speaks chat completions, called by the official client.
+"""A language model at an endpoint for chat completions, called by the official client.
 
 Error messages never quote the endpoint's own messages, which may contain the key or the sources.
 """
@@ -16,7 +16,7 @@ from groundwire.verify.verifier import FailureKind
 
 #: Environment variables that hold the key and the URL by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: Sent as the key to endpoints that need no key: the client refuses an empty one.
+#: Sent as the key to endpoints that need no key: the client refuses an empty key.
 NO_KEY = "none"
 
 #: Failures after which all further calls of a run would fail too.
@@ -97,8 +97,8 @@ class EndpointAddress:
 
         Raises:
             EndpointSettingError: If the URL is no URL or has a secret in it; if the key is missing
-                though the endpoint is on another machine, cannot stand in a header, or would travel
-                over plain HTTP to another machine.
+                though the endpoint is on another machine, cannot be sent in a header, or would
+                travel over plain HTTP to another machine.
         """
         given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
         key = "" if variable is None else environ.get(variable, "").strip()
@@ -161,7 +161,7 @@ class LanguageModel(ChatClient):
             content = self.create(body)
         except Exception as error:  # any error of the client means that there is no answer
             failure = call_failure(error, "endpoint")
-            # Some endpoints answer 403 to what a single request says.
+            # Some endpoints answer 403 because of the content of a single request.
             is_own = getattr(error, "status_code", None) == 403
             is_final = failure.error_type in _FINAL and not is_own
             raise GenerationError(str(failure), is_final=is_final) from error

@@ -40,8 +40,8 @@ class DetectorChoice:
 
     Attributes:
         model: Name, hub id or folder of the model. ``None`` is the embedded reader; ``similarity``
-            and ``similarity:hash`` are detectors that compare; ``ngram``, ``nli:MODEL`` and
-            ``judge:MODEL@URL`` are detectors of other projects.
+            and ``similarity:hash`` compare texts; ``ngram``, ``nli:MODEL`` and ``judge:MODEL@URL``
+            are detectors of other projects.
         revision: Commit of a hub model.
         operating_point: The threshold, as a name such as ``balanced`` or as a number.
         threads: Number of CPU threads; ``None`` for the detector's default.
@@ -58,8 +58,8 @@ class DetectorChoice:
 
 
 def load_detector(choice: DetectorChoice) -> AnyDetector:
-    """Load a detector: one of this project, or one of another project."""
-    # Imported here: numpy and the inference library come with it and take 200 ms, which --help
+    """Load a detector of this project or of another project."""
+    # Imported here: it imports numpy and the inference library, which takes 200 ms that --help
     # should not wait for.
     from groundwire.detector import CACHE_MB, Detector
     from groundwire.evaluation.adapters.names import parse
@@ -108,7 +108,7 @@ def load_pipeline(config: "Config") -> "Pipeline":
 
 
 def load_explainer(**options: Any) -> "Explainer":  # noqa: ANN401
-    """Load the explainer with these arguments of ``Explainer.load``."""
+    """Load the explainer; the options are the arguments of ``Explainer.load``."""
     from groundwire.explain import Explainer
 
     return Explainer.load(**options)

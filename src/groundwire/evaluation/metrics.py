@@ -149,7 +149,7 @@ class Ranking:
         A tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491).
 
         Args:
-            weights: How often each answer counts, shape ``(n,)``; by default once.
+            weights: Number of times that each answer counts, shape ``(n,)``; by default 1.
 
         Returns:
             The area, in [0, 1]; ``nan`` if all answers are hallucinated or none is.
@@ -163,7 +163,7 @@ class Ranking:
         (https://doi.org/10.1145/1143844.1143874).
 
         Args:
-            weights: How often each answer counts, shape ``(n,)``; by default once.
+            weights: Number of times that each answer counts, shape ``(n,)``; by default 1.
 
         Returns:
             The area, in [0, 1]; ``nan`` if no answer is hallucinated.

@@ -1,4 +1,4 @@
-"""Rows without a verdict: how many there are, why, and how scores count them."""
+"""Counts of rows without a verdict, the reasons, and how scores treat such rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: The most failed rows whose errors are kept; all failed rows are counted.
+#: Highest number of failed rows whose errors are kept; all failed rows are counted.
 MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"
@@ -23,7 +23,7 @@ class Without(NamedTuple):
         title: The reason as an entry of a list, such as "failed checks".
         one: The reason after the number 1, such as "check failed".
         many: The reason after any other number, such as "checks failed".
-        counts: How scores count such rows, in words.
+        counts: Description of how scores treat such rows.
     """
 
     key: str

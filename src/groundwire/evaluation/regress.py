@@ -165,7 +165,7 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what ``groundwire evaluate`` printed with ``--json``, or wrote with ``--output``.
+        """Read the output of ``groundwire evaluate --json``, or the file of its ``--output``.
 
         Raises:
             RegressError: If the file is neither.
@@ -261,7 +261,7 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """Find a score of :data:`METRICS` in an evaluation's JSON data; ``whose`` is for the message.
+    """Find a score of :data:`METRICS` in an evaluation's JSON data; ``whose`` is for the error.
 
     Raises:
         RegressError: If the score is missing or undefined.

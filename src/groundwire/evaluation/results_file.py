@@ -104,7 +104,7 @@ class RowWriter:
     """Appends rows to a file of results; each row is flushed at once."""
 
     def __init__(self, stream: IO[bytes], header: Header) -> None:
-        """Take the open file, and write the header if the file is empty."""
+        """Write to an open file, beginning with the header if the file is empty."""
         self._writer = Writer(stream)
         if stream.tell() == 0:
             self._writer.write(header.to_dict())

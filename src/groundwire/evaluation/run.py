@@ -106,7 +106,7 @@ def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterato
     Args:
         rows: The rows.
         n_rows: Size of a block. A block that has this many rows, or :data:`MAX_BLOCK_BYTES` of
-            text, goes on until its last context ends, but not beyond twice the size.
+            text, is extended until its last context ends, but not beyond twice the size.
     """
     block: list[AnyRow] = []
     n_bytes = 0

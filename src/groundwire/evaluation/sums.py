@@ -66,7 +66,7 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are the share of some answers, such as precision, which is a share of the flagged.
+#: Scores that are shares of a group of answers; precision is a share of the flagged answers.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 

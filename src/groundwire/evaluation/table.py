@@ -8,9 +8,9 @@ from groundwire.evaluation.no_verdict import WITHOUT
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
-#: The most failed rows that are shown.
+#: Highest number of failed rows that are shown.
 _MAX_FAILURES = 5
-#: The most characters of a task's name, or of an id, that are shown.
+#: Limit on the characters that are shown of a task's name or of an id.
 _MAX_NAME = 40
 
 _COLUMNS = (

@@ -15,7 +15,7 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: The most sources that a page shows; it gives only the number of the others.
+#: Highest number of sources that a page shows; of any others it gives only the number.
 MAX_SOURCES = 50
 #: Number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
     Attributes:
         text: The text; empty if it is left out.
-        number: Number of the evidence on the page, from 1; 0 for any other part.
+        number: Number of the piece of evidence on the page, from 1; 0 for any other part.
         claims: Numbers of the claims that were checked with the evidence, joined by spaces.
         n_left_out: Number of characters that are left out.
     """
@@ -122,7 +122,7 @@ def _evidence_of(detection: Detection) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Lay out the sources, those with evidence first; add the lines' numbers to ``numbers``."""
+    """Lay out the sources, those with evidence first; store each line's number in ``numbers``."""
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
         parts = tuple(_parts(source, lines, numbers))
@@ -150,7 +150,7 @@ def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -
 
 
 def _joined(lines: Iterable[_Line]) -> Iterator[tuple[int, list[_Line]]]:
-    """Group lines that overlap; yield the start and the lines of each group."""
+    """Group lines of evidence that overlap; yield the start and the lines of each group."""
     group: list[_Line] = []
     for line in lines:
         if group and line.start >= max(each.end for each in group):
@@ -194,7 +194,7 @@ def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator
 
 
 class _Stretch(NamedTuple):
-    """A stretch of the answer, with the numbers of its claim and its span; 0 if it has none."""
+    """A stretch of the answer, with the numbers of its claim and its span, each 0 if missing."""
 
     start: int
     end: int
@@ -258,7 +258,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; if this hides a marked letter, return it as plain text."""
+    """Divide the answer by its Markdown; keep it as plain text if that hides a marked letter."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: The most sources that the report lists; it gives only the number of the others.
+#: Highest number of sources that the report lists; of any others it gives only the number.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -65,7 +65,7 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         question="none" if question is None else f'"{one_line(excerpt(question, around=""))}"',
         gate=describe_gate(response.context.gate),
         answers=[(each, Markup(_text(each, color=color))) for each in response.answers],
-        # Markup, because control characters of other texts are written out.
+        # Markup, because the template escapes the control characters of any other text.
         paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         timings=_timings,
         short=_short,
@@ -89,7 +89,7 @@ def _timings(checked: "Checked") -> str:
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """Describe in half a sentence whether the gate asked for a check, or why it did not run."""
+    """Describe in a phrase whether the gate asked for a check, or why it did not run."""
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"
@@ -99,7 +99,7 @@ def describe_gate(gate: "GateReport") -> str:
 
 
 def describe_outcome(checked: "Checked") -> str:
-    """Explain the outcome of an answer without a detection."""
+    """Explain the outcome of an answer for which there is no detection."""
     if checked.outcome is Outcome.UNAVAILABLE:
         return f"{OUTCOMES[checked.outcome]} ({one_line(checked.reason or '')})"
     if checked.reason in _WITHOUT_TEXT:

@@ -20,7 +20,7 @@ from groundwire.text.screen import one_line
 if TYPE_CHECKING:
     from groundwire.verify.verifier import Doubt
 
-#: Names that the templates of all pages can use.
+#: Names of this module that all templates can use.
 __all__ = (
     "REASONS",
     "describe_claims",
@@ -63,7 +63,7 @@ REASONS = {
 
 
 def explain_outcome(detection: Detection) -> str:
-    """Explain the outcome of a detection in half a sentence."""
+    """Explain the outcome of a detection in a phrase."""
     return OUTCOMES[detection.outcome]
 
 
@@ -88,7 +88,7 @@ def describe_coverage(coverage: Coverage) -> str:
 
 
 def has_gap(coverage: Coverage) -> bool:
-    """Return whether anything was not read: a report then has a line on the coverage."""
+    """Return whether anything was left unread; if so, a report has a line on the coverage."""
     return bool(coverage.reasons) or not coverage.is_complete
 
 
@@ -145,7 +145,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-#: A stretch of a text whose words are marked.
+#: A marked stretch of a text: a span of an answer, or a doubt about words of a cited claim.
 MarkedStretch: TypeAlias = "Span | Doubt"
 AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def page(template: str, *, style: str = "", script: str = "", **values: Any) -> str:  # noqa: ANN401
     """Write a page that loads no other files.
 
-    Its Content-Security-Policy allows only its own style and script, named by their hashes.
+    Its Content-Security-Policy allows only its own style and script, identified by their hashes.
 
     Args:
         template: Name of a file in ``templates``; it extends ``page.html``.
@@ -36,12 +36,12 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a template, without a page's style and script; arguments as in :func:`page`."""
+    """Fill in a template without adding style or script; arguments are as in :func:`page`."""
     return _templates().get_template(template).render(**values)
 
 
 def render_text(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a template of plain text, whose name ends in ``.txt``, without a last line end."""
+    """Fill in a plain-text template, whose name ends in ``.txt``, and strip trailing line ends."""
     return render(template, **values).rstrip("\n")
 
 

@@ -1,8 +1,8 @@
 """Divides a Markdown text into HTML tags and pieces of text with their offsets in the source.
 
 Words are marked by their offsets in the answer, so each piece of text keeps its offsets. Links,
-images and HTML in the answer are shown as they were written: a page has no link, image or HTML of
-an answer.
+images and HTML in the answer are shown as source text, so that an answer cannot put any of them
+into a page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +75,7 @@ def _parser() -> "MarkdownIt":
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     unwanted = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
-    # Without "text_join", an escape or entity is a token that has its form in the source.
+    # Without "text_join", each escape or entity stays a token of its own, with its source text.
     return parser.disable([*unwanted, "text_join"])
 
 
@@ -132,7 +132,7 @@ def _tag(token: "Token") -> str:
 
 
 def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[int]:
-    """Return the source offsets of a block's characters, whose lines are ends of source lines."""
+    """Return the source offset of each character of a block, matching it line by line."""
     places: list[int] = []
     for number, part in enumerate(content.split("\n")):
         if number >= len(lines) or (at := lines[number].rfind(part)) < 0:
@@ -145,7 +145,7 @@ def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[i
 def _in_order(content: str, source: str, at: int) -> list[int]:
     """Return the source offset of each character of a table cell, searched from ``at`` on.
 
-    The offsets may have gaps: the parser has removed the backslash before a bar in a cell.
+    The offsets may have gaps, because the parser removes the backslash before a bar in a cell.
     """
     places = []
     for letter in content:

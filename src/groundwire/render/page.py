@@ -16,7 +16,7 @@ def to_html(
     Args:
         detection: The detection.
         question: The question; the page shows it above the answer.
-        sources: The sources that the answer was checked with, with the same ids; the page shows
+        sources: The sources that the answer was checked with, under the same ids; the page shows
             them beside the answer. Without sources it shows only the lines of evidence.
     """
     return page(

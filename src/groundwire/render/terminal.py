@@ -82,7 +82,7 @@ def to_terminal(
 
 
 def _coverage_lines(detection: Detection) -> Iterator[str]:
-    """Yield lines on the parts of the answer that claim nothing, and on what was not read."""
+    """Yield a line on parts of the answer that claim nothing, and lines on incomplete coverage."""
     if asides := describe_asides(detection):
         yield f"no claim  {asides}"
     if has_gap(detection.coverage):
@@ -114,7 +114,7 @@ def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> s
     written = []
     for text, span in pieces(answer, spans):
         if color and span:
-            # Line by line, so that the indent of the second line is not painted.
+            # Line by line, so that the indent of further lines is not painted.
             style = LABEL_STYLES.get(span.label, "1;4")
             written.append("\n".join(_paint(line, style) for line in visible(text).split("\n")))
         elif color:
@@ -132,7 +132,7 @@ def _span_lines(
     for span in spans:
         label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
         found = why.get((span.start, span.end))
-        # Without an explanation, severity follows from the label and would tell nothing more.
+        # Without an explanation, severity follows from the label and would add nothing.
         severity = "" if found is None else f"severity {found.severity}  "
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "

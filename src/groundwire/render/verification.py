@@ -1,4 +1,4 @@
-"""Terminal report of a verification of cited claims, and descriptions that its page uses too."""
+"""Terminal report of a verification of cited claims, and descriptions that its HTML page shares."""
 
 from collections import Counter
 from enum import StrEnum
@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: The most unverified claims that the report lists; it gives only the number of the others.
+#: Highest number of unverified claims that the report lists; of others it gives only the number.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -103,7 +103,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
 
 
 def describe_outcome(report: VerificationReport) -> str:
-    """Describe the outcome of a verification in half a sentence."""
+    """Describe the outcome of a verification in a phrase."""
     if report.error is not None:
         return f"not verified ({report.error_type}): {one_line(report.error)}"
     n_flagged = sum(each.flagged for each in report.details)
@@ -124,7 +124,7 @@ def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVer
 
 
 def describe_statuses(report: VerificationReport) -> list[str]:
-    """Describe each status of the flagged claims with its count, and the errors; a line each."""
+    """Describe each status of the flagged claims with its count, and the errors; one line each."""
     counts = Counter(each.status for each in report.details if each.flagged)
     lines = [f"{status} ({n:,}): {STATUSES[status]}" for status, n in counts.items()]
     errors = dict.fromkeys(each.error for each in report.details if each.error is not None)

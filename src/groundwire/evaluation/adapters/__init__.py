@@ -1,1 +1,1 @@
-"""Detectors of other projects behind this project's interface, so that the same code scores all."""
+"""Detectors of other projects with this project's interface, so that the same code scores them."""

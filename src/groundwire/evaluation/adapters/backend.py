@@ -70,7 +70,7 @@ class AdapterBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of work done, which these backends do not keep: an empty dictionary."""
+        """Counts of work done: empty, because these backends keep none."""
         return {}
 
     def open(

@@ -35,15 +35,15 @@ from groundwire.evaluation.language_model import (
 from groundwire.text.segment import Segment
 from groundwire.verify.prompts import Prompt
 
-#: Seconds that one attempt of a call may take, and how often a failed call is repeated.
+#: Time limit of one attempt of a call, in seconds, and most repetitions of a failed call.
 TIMEOUT_S, MAX_RETRIES = 120.0, 2
 #: Default number of calls at a time. It may exceed the number of cores: calls mostly wait.
 THREADS = 8
 
-#: How often a prompt is sent if replies are malformed: the second reply may differ from the first.
+#: Limit on the times that a prompt is sent while replies are malformed: the next may be right.
 _ATTEMPTS = 2
-#: The most characters that a token can have on average. If an endpoint counts so few tokens that
-#: they would be longer, it has read only a part of the prompt.
+#: Limit on the average length of a token, in characters. If an endpoint counts so few tokens that
+#: their average is longer, it has read only a part of the prompt.
 _MOST_CHARS_A_TOKEN = 12
 
 _LABELS = {
@@ -87,7 +87,7 @@ class LlmJudge(AdapterBackend):
 
     endpoint: LanguageModel
     model: str
-    # The error after which no further call can succeed, such as a refused key, once there is one.
+    # Empty, or the error after which no further call can succeed, such as a refused key.
     _final: list[GenerationError] = field(default_factory=list)
 
     def __post_init__(self) -> None:

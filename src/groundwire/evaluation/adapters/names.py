@@ -14,8 +14,8 @@ FORMS = {
 
 # A model may have an @ in its name, so an address is recognized by its scheme.
 _ADDRESS = re.compile("@(?P<scheme>https?)://", re.IGNORECASE)
-# Matches what looks like an address without a scheme. If such an address were taken for a part of
-# the model's name, the sources would be sent to the default endpoint, not to the one that is meant.
+# Matches text that looks like an address without a scheme. If it were read as a part of
+# the model's name, the sources would be sent to the default endpoint, not the intended one.
 _PERHAPS = re.compile(r"[/:]|localhost|\.[a-z]{2,}\.?$|^\d+(\.\d+){3}$", re.IGNORECASE)
 _JUDGE_FORM = (
     f"{FORMS['judge']}, with a URL that begins with http:// or https://, such as "
@@ -39,12 +39,12 @@ class AdapterName:
 
 
 def is_adapter(name: str) -> bool:
-    """Return whether a name, up to its first colon, is a kind of :data:`FORMS`."""
+    """Return whether the part of a detector's name before any colon is a kind of :data:`FORMS`."""
     return name.partition(":")[0] in FORMS
 
 
 def parse(name: str | None) -> AdapterName | None:
-    """Parse a name; ``None`` if it names a detector of this project, a folder or a hub model.
+    """Parse a detector's name; ``None`` for a detector of this project, a folder or a hub model.
 
     >>> parse("judge:gpt-4o@https://llm.example/v1")
     AdapterName(kind='judge', model='gpt-4o', url='https://llm.example/v1')

@@ -17,7 +17,7 @@ class NliJudge(AdapterBackend):
     """Backend that flags sentences that the sources do not entail, by 1 - P(entailment).
 
     Sources that are too long for one pass of the model are read in windows, so that nothing is cut
-    off. The window with the highest P(entailment) counts.
+    off. The result is that of the window with the highest P(entailment).
 
     Attributes:
         model: The NLI model.

@@ -75,7 +75,7 @@ def max_tokens_for(prompt: Prompt, *, thinks: bool = False) -> int:
     """Compute the limit of tokens for a reply.
 
     Args:
-        prompt: The prompt, whose number of claims sets the length of the reply.
+        prompt: The prompt; the more claims it has, the longer the reply may be.
         thinks: Whether to leave room for the model's thoughts before the reply.
     """
     return min(8192, 200 + 80 * prompt.n) + (_THINKING_TOKENS if thinks else 0)
@@ -91,7 +91,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 
     Raises:
         MalformedVerdictError: If the reply has not exactly one verdict for each claim, in order.
-            If verdicts are missing, the others may stand under wrong numbers, so all are refused.
+            If verdicts are missing, the others may have wrong numbers, so all are refused.
     """
     said = _without_thoughts(text.strip())
     fenced = _FENCE.fullmatch(said)
@@ -109,7 +109,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Remove thoughts before the reply, by their end tag: many templates omit the begin tag."""
+    """Remove the model's thoughts before the reply, by their end tag: the other may be missing."""
     if text.startswith(("{", "```")):
         return text  # the reply itself, without thoughts; a quote in it may contain the tag
     _, end, said = text.partition(_THOUGHT)

@@ -29,7 +29,7 @@ class FileCheck(JsonRecord):
     """Comparison of the numbers of answers in a benchmark's files with the numbers on record.
 
     Attributes:
-        counts: ``same``, ``different``, or ``unknown`` if the right numbers are not on record.
+        counts: Result: ``same``, ``different``, or ``unknown`` if no numbers are on record.
         differences: A phrase for each number that differs, such as "QA: 10 answers, and ...".
         source: Where the right numbers are from, such as "its paper".
     """
@@ -45,7 +45,8 @@ def check_counts(
     """Compare the numbers of answers that were read with the numbers on record.
 
     Args:
-        expected: The counts of the split, from :attr:`.registry.Bench.expected`; empty if unknown.
+        expected: The numbers on record for the split, from :attr:`.registry.Bench.expected`; empty
+            if unknown.
         total: The numbers of all answers that were read.
         tasks: Name of a task → the numbers of its answers that were read.
     """

@@ -25,7 +25,7 @@ def fetch(
         The folder of the files; its name is the commit of the dataset.
 
     Raises:
-        NoDataError: If the files are not on the hub, or the hub does not give them.
+        NoDataError: If the files are not on the hub, or the hub does not deliver them.
     """
     if not bench.hub:
         raise _no_data(bench, "they are not on the Hugging Face hub")
@@ -45,7 +45,7 @@ def fetch(
         return Path(folder)
     # OSError: LocalEntryNotFoundError and OfflineModeIsEnabled among others.
     except (HfHubHTTPError, OSError, ValueError) as error:
-        # Not shown: the hub's own message is long, and names internal addresses.
+        # The hub's own message is not shown: it is long, and names internal addresses.
         problem = (
             f"the hub did not give them ({type(error).__name__}): see the network, HF_ENDPOINT, "
             "HF_HUB_OFFLINE, and HF_TOKEN for one whose conditions are to be accepted"

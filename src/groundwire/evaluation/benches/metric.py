@@ -52,7 +52,7 @@ class Metric:
     Attributes:
         name: Name of the metric, such as ``F1, QA``. Published scores have the same names.
         statistic: The function that computes it.
-        task: The task whose answers count; empty for all tasks.
+        task: The task whose answers the metric uses; empty for all tasks.
         is_mean_of_tasks: Whether the metric is the unweighted mean of the tasks.
     """
 
@@ -79,7 +79,7 @@ class Metric:
 
     @property
     def needs_spans(self) -> bool:
-        """Whether the metric counts only answers whose hallucinated characters are known."""
+        """Whether the metric uses only answers whose hallucinated characters are known."""
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns, *, seed: int = SEED) -> BenchScore:
@@ -106,7 +106,7 @@ class Metric:
         """
         if self.needs_spans:
             return None
-        # The baseline has to count the same answers as the score of the detector.
+        # The baseline has to use the same answers as the score of the detector.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
@@ -170,7 +170,7 @@ def _accuracy(sums: Floats) -> Floats:
     return ratios(n - flagged - hallucinated + 2 * both, n)
 
 
-#: Name of a score, as names of metrics have it → function that computes it.
+#: Name of a score, as in :attr:`Metric.name` → function that computes it.
 STATISTICS: Mapping[str, Statistic] = {
     "F1": f1,
     "accuracy": accuracy,

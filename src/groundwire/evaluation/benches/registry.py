@@ -40,7 +40,7 @@ class Bench:
         expected: Split → the right numbers of answers and of hallucinated answers, as far as known:
             for all answers (``total``) and by task (``tasks``), with the ``source`` of the numbers.
         variants: Parts of a split that other systems were scored on. A part has a ``name``, and
-            leaves out the rows whose ``column`` has a value of ``drops``.
+            leaves out the rows whose ``column`` has a value in ``drops``.
         published: Scores of other systems, as published by the authors of the system or of the
             benchmark: the ``system``, ``scores`` by metric in per cent, the ``source``, and a
             ``note`` if the test set or the metric differs. This project did not run these systems.

@@ -1,4 +1,4 @@
-"""The result of a detector on a benchmark, and whether it is comparable with published results."""
+"""A detector's result on a benchmark, and any reasons not to compare it with published ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class BenchResult:
             path: The file.
             bench: The benchmark.
             split: Name of the split.
-            limit: Number of answers that were drawn; ``None`` if all were judged.
+            limit: Limit on the answers that were drawn; ``None`` if all were judged.
             tasks: The tasks that were judged; empty if all were.
             commit: Commit of the dataset on the hub; empty if the files are not from the hub.
 

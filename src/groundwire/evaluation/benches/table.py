@@ -31,14 +31,14 @@ def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
 
 
 def listed() -> str:
-    """List the benchmarks, with what the user needs to know about each."""
+    """Describe all benchmarks as text, for users who choose one."""
     return render_text("benches.txt", benches=BENCHES.values())
 
 
 def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
-    """Yield the rows of systems; a note of a row is added to the notes, and the row has its number.
+    """Yield the head of the table and a row for each system, and collect the notes on rows.
 
-    A note that several rows have stands there once.
+    Each note is added to ``notes`` once; a row shows the number of its note.
     """
     bench = result.bench
     names = [metric.name for metric in bench.metrics]

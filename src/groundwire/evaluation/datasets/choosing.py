@@ -27,8 +27,8 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
             memory.
         tasks: The tasks whose rows are chosen; by default all. An unreadable row is chosen as well
             if its task is unknown.
-        limit: Number of rows to choose; by default all. Whole contexts are drawn at random, with a
-            fixed seed; only the last one may be cut to fit.
+        limit: Highest number of rows to choose; by default all. Whole contexts are drawn at
+            random, with a fixed seed; only the last one may be cut to fit.
 
     Returns:
         A function that reads the chosen rows, in the order of the table.

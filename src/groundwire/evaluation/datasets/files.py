@@ -1,6 +1,6 @@
 """Tables of answers or questions, row by row.
 
-A row that cannot be read becomes a :class:`FailedRow`; reading goes on with the next row.
+A row that cannot be read becomes a :class:`FailedRow`; reading continues with the next row.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     Args:
         path: A file, or a folder whose files are read in the order of their names. If one of
             several files has no rows or cannot be read, there is one failed row for it.
-        mapping: The column of each field; by default found by the usual names.
+        mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Raises:
         DatasetError: If the table has no rows, or no file of it can be read.
@@ -186,7 +186,7 @@ def table_lines(
 ) -> Iterator[Line]:
     """Yield the raw rows of a file.
 
-    A column that the mapping names and only some rows have is null in the other rows.
+    If only some rows have a column that the mapping names, it is null in the other rows.
     """
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
@@ -218,7 +218,7 @@ def table_row(values: Values, columns: ColumnMapping, *, row: int) -> AnyRow:
 
 
 class RowReader(Generic[_Row]):
-    """Reads the rows of one table, and sees to it that no two rows have the same id."""
+    """Reads the rows of one table, and ensures that no two rows have the same id."""
 
     def __init__(
         self,
@@ -249,8 +249,8 @@ class RowReader(Generic[_Row]):
             content: Content of the row, for its fingerprint.
             values: Values of the row by column, or a text that says why it cannot be read.
         """
-        # The fingerprint covers the column mapping, with which the same content may mean another
-        # answer.
+        # The fingerprint covers the column mapping too: with another mapping, the same content may
+        # be another answer.
         digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
         known: Values = {} if isinstance(values, str) else values
         id_ = str(row)

@@ -40,7 +40,7 @@ class Known(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An answer with its sources, and labels that say what in it is hallucinated.
+    """An answer with its sources, and labels of its hallucinated parts.
 
     Attributes:
         id: Id of the answer, unique within the data.

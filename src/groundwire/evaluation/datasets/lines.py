@@ -35,7 +35,7 @@ _BATCH_ROWS = 256
 #: Longest field of a CSV, in characters. Python's default is too low for contexts.
 _MAX_FIELD_CHARS = 50_000_000
 
-#: Matches a lone surrogate, which stands for a byte that is no UTF-8: see :func:`_csv_text`.
+#: Matches a lone surrogate, which replaces a byte that is no UTF-8: see :func:`_csv_text`.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 

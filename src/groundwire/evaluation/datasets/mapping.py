@@ -71,7 +71,7 @@ _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 #: Values of further columns are kept in results if they have no more characters than this.
 _MAX_COLUMN_CHARS = 256
 
-#: The most characters of a text that a message shows.
+#: Limit on the characters of a text that a message shows.
 _SHOWN_CHARS = 40
 
 
@@ -143,7 +143,7 @@ class ColumnMapping:
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read why a row has no answer, if ``measure generate`` wrote the reason; else empty."""
+        """Read the reason that ``measure generate`` wrote if a row has no answer; else empty."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""

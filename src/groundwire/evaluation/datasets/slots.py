@@ -36,8 +36,8 @@ class MarkedAnswer:
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of words whose wrong part is not located: there is a mistake
-            with this label somewhere in them, or there may be one if it is :data:`DOUBTFUL`.
+        doubts: ``(start, end, label)`` of stretches with a mistake of this label somewhere in them;
+            with the label :data:`DOUBTFUL`, there may be one.
     """
 
     text: str

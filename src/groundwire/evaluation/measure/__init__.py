@@ -1,7 +1,7 @@
 """Measures how often language models hallucinate.
 
 ``questions.py`` draws a sample of the questions, and ``generate.py`` puts them to the models and
-writes a table of answers. A detector judges that table as ``groundwire evaluate`` judges any;
+writes a table of answers. A detector judges that table as in ``groundwire evaluate``;
 ``explained.py`` adds an explainer to the detector. ``verdicts.py`` reads the results, ``rates.py``
-computes the rates, ``compare.py`` compares two models, and ``table.py`` prints.
+computes the rates, ``compare.py`` compares two models, and ``table.py`` lays out tables.
 """

@@ -26,7 +26,8 @@ def compare(
     """Compare the rates of two models on the questions that both answered, as JSON data.
 
     A question of both models is a pair if it has the same id, words and sources, and each model has
-    an answer to it with a verdict. If a model has several answers to a question, their mean counts.
+    an answer to it with a verdict. If a model has several answers to a question, their mean is
+    compared.
 
     Args:
         before: The results file with the first model.

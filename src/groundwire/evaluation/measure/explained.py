@@ -1,4 +1,4 @@
-"""A detector with an explainer, which grades its spans and drops those that evidence entails."""
+"""A detector with an explainer, which grades spans and drops those that the evidence entails."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,6 @@
 """Puts questions to language models and writes a table of answers.
 
-Replies are saved in a file beside the table as they come, so that a run that continues after an
+Each reply is saved at once in a file beside the table, so that a run that continues after an
 interruption repeats no call.
 """
 
@@ -61,12 +61,12 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompting:
-    """Options of the requests.
+    """Models, prompt and options of the requests.
 
     Attributes:
         models: Names of the models at the endpoint.
         temperature: Sampling temperature; ``None`` for the endpoint's default.
-        max_tokens: The most tokens of an answer; ``None`` for the endpoint's default.
+        max_tokens: Limit on the tokens of an answer; ``None`` for the endpoint's default.
         seed: Seed of the sampling; ``None`` for the endpoint's default.
         system: The system prompt; empty for none.
     """
@@ -122,7 +122,7 @@ class Generated:
         n_asked: Number of calls of this run that gave an answer; other answers are from earlier
             runs.
         n_failed: Number of rows without an answer.
-        first_problem: Why the first of these rows has no answer; empty if there is none.
+        first_problem: Reason why the first such row has no answer; empty if all rows have one.
         n_cut: Number of answers that were cut off at the limit of tokens.
         tokens: Model → number of tokens that it read, number of tokens that it wrote.
     """

@@ -1,8 +1,8 @@
 """Rates of hallucinated answers and their severity, by model and category.
 
 A rate is the share of hallucinated answers among those with a verdict: hallucinated or grounded.
-Answers that were not fully checked have no verdict and are counted separately. Bounds say between
-which values the rate would be if all answers had a verdict.
+Answers that were not fully checked have no verdict and are counted separately. Bounds are the
+lowest and the highest rate that is possible if all answers had a verdict.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ class Prices:
     """Prices of tokens, in dollars per million.
 
     Attributes:
-        read: Model → price of tokens that it reads; the empty name stands for any other model.
+        read: Model → price of tokens that it reads; an empty name means any other model.
         written: Model → price of tokens that it writes.
     """
 
@@ -136,7 +136,7 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval
     too, as :meth:`.intervals.Replicates.interval` says.
 
     Args:
-        which: Whether each answer counts for the share.
+        which: Whether each answer is part of the share.
         contexts: The context of each answer, as a number.
 
     Returns:

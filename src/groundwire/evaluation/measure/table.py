@@ -51,8 +51,8 @@ def _shown(name: str) -> str:
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each group of them.
 
-    A group has the same model, the same category, both, or the same value of the column to group
-    by.
+    The answers of a group have the same model, the same category, both, or the same value in the
+    column to group by.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]

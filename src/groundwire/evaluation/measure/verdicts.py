@@ -1,4 +1,4 @@
-"""Reads the verdicts of a results file, reduced to what rates and comparisons need."""
+"""Reads the verdicts of a results file, reduced to the data for rates and comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
 
 Point = tuple[float, float]
 
-#: The most points of a curve: more could not be told apart on a screen.
+#: Limit on the points of a curve: more would look the same on a screen.
 MAX_POINTS = 300
 
 

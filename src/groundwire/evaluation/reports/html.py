@@ -24,7 +24,7 @@ _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
 def to_html(summary: Summary) -> str:
-    """Write the HTML page: scores, plots, and example rows, the worst of which come first."""
+    """Write the HTML page: scores, plots, and example rows, worst first."""
     scores, examples, detector = summary.scores, summary.examples, summary.header.detector
     part = files(__package__)
     return page(
@@ -103,7 +103,7 @@ def sentence(summary: Summary) -> str:
 
 
 def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
-    """Compute the confusion matrix: verdict → number of answers.
+    """Compute the confusion matrix: kind of row → number of answers.
 
     Hallucinated answers without a verdict count as false negatives; grounded answers without a
     verdict are not counted.

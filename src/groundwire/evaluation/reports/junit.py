@@ -21,7 +21,7 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
 
     Args:
         summary: The summary of the results.
-        results: The file of results, which is read twice more.
+        results: The file of results; it is read twice.
         stream: The stream to write to.
 
     Raises:

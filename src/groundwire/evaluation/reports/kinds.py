@@ -1,4 +1,4 @@
-"""Rows of a report, and the kinds into which verdict and label sort them."""
+"""Rows of a report and their kinds, which depend on verdict and label."""
 
 from dataclasses import dataclass
 from enum import StrEnum

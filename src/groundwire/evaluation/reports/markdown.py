@@ -22,11 +22,11 @@ from groundwire.text.screen import one_line, visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: The most characters of a comment on GitHub.
+#: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
-#: The most wrong rows, rows of a table, characters of an answer, and names of files that are shown.
+#: Limits on the shown wrong rows, rows of a table, characters of an answer, and names of files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
-#: The most characters of any other text of models and strangers, such as an id.
+#: Limit on the characters of any other text of models and strangers, such as an id.
 MAX_CODE = 400
 
 #: Number of characters that are kept on each side of a mark in an answer.
@@ -37,7 +37,7 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
-#: Ends a part of the report. No text of strangers can have it, since their punctuation is escaped.
+#: Ends a part of the report. No text of strangers can contain it: punctuation is escaped.
 _PART = "<!-- part -->\n"
 
 
@@ -107,7 +107,7 @@ def _left_out(n: int) -> str:
 
 
 def _cell(text: str) -> "Markup":
-    # Texts that do not need it are not written as code.
+    # A plain text needs no escape, so it is not written as code.
     return _markup(text) if _PLAIN.fullmatch(text) else code(text)
 
 

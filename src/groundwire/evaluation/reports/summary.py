@@ -15,7 +15,7 @@ from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: Default number of examples on a page; an example takes a few kilobytes.
+#: Default limit on the examples of a page; an example takes a few kilobytes.
 N_EXAMPLES = 300
 
 
@@ -29,7 +29,7 @@ class Summary:
         curves: Curves over all thresholds; ``None`` unless some answers are hallucinated and some
             are not.
         counts: Number of rows of each kind.
-        examples: The worst rows, the very worst first.
+        examples: The worst rows, in the order of :attr:`.kinds.ReportRow.rank`.
     """
 
     header: Header
@@ -49,7 +49,7 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
 
     Args:
         path: The file.
-        n_examples: The most examples to keep.
+        n_examples: Highest number of examples to keep.
 
     Raises:
         ResultsError: If the file is no file of results.
@@ -84,7 +84,7 @@ class _Reading:
         self.n_examples = n_examples
         self.counts: Counter[RowKind] = Counter()
         self.judged: list[ComparedAnswer] = []
-        # A heap with the least bad example on top, which is replaced when a worse one comes.
+        # A heap with the least bad of the kept examples on top; a worse example replaces it.
         self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
     def scores(self, path: Path) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table with a row for each label: its gold spans, and how many were touched."""
+    """Make the table of labels, with the numbers of their gold spans and of touched ones."""
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()

@@ -40,7 +40,7 @@ def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
 ) -> Iterator[tuple[str, Mark | None]]:
-    """Cut a text into pieces at the ends of two sets of ranges, and give each piece its mark.
+    """Cut a text where a range of either set begins or ends, and give each piece its mark.
 
     Ranges may overlap.
 

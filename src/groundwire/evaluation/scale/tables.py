@@ -37,7 +37,7 @@ def judge_batch(
         table: Labelled answers, with the columns that ``groundwire evaluate`` reads. A column
             ``row`` numbers the rows over all tables: results need these numbers. Without it the
             rows of this table are numbered from 1.
-        mapping: The column of each field; by default found by the usual names.
+        mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Returns:
         A table of the schema :data:`RESULTS` with a result for each row, in any order. The result

@@ -14,7 +14,7 @@ BATCH_ROWS = 64
 
 
 class WorkerError(GroundwireError):
-    """A worker died, or its detector or version is not that of the results, which are kept."""
+    """A worker died, or its detector or version is not that of the results; results are kept."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)

@@ -1,1 +1,1 @@
-"""Chooses a detector's threshold by labelled answers, with a guarantee or with an interval."""
+"""Chooses a detector's threshold by labelled answers; except for F1, with a guarantee."""

@@ -1,4 +1,4 @@
-"""Exact tails and bounds of the binomial distribution; a success is called a loss here."""
+"""Exact tails and bounds of the binomial distribution; the events counted are losses."""
 
 from math import ceil, log, log1p
 
@@ -8,7 +8,7 @@ from groundwire.evaluation.metrics import Floats
 
 
 def lower_tail(losses: int, n: int, rate: float) -> float:
-    """Compute P(at most this many losses) in ``n`` independent trials.
+    """Compute P(at most ``losses`` losses) in ``n`` independent trials.
 
     >>> round(lower_tail(0, 299, 0.01), 4), round(lower_tail(1, 2, 0.5), 2)
     (0.0495, 0.75)

@@ -14,7 +14,7 @@ drawn. Losses are then binomial, and the test is exact. (A test of the mean over
 context, with the bound of Hoeffding and Bentkus, would be valid too. But that bound is not exact,
 and in simulations it mostly allowed fewer losses.)
 
-The guarantee is thus about an answer that is drawn from a context that is drawn at random. The rate
+The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate
 over all answers differs from it if contexts with many answers are harder than those with few, and
 it cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
 the chosen threshold is one at which the rate over all labelled answers meets the target too. (Any
@@ -55,7 +55,7 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
-    """A threshold with its guarantee, or the reason why there is none, in numbers.
+    """A threshold with its guarantee, or numbers that show why there is none.
 
     Attributes:
         index: Index of the threshold; ``None`` if nothing can be guaranteed.
@@ -64,7 +64,7 @@ class Guarantee:
         n: Number of trials at the threshold; without a guarantee, at the first threshold tested.
         n_losses: Number of these trials that are losses: a grounded answer is flagged or, for
             recall, a hallucinated answer is not flagged.
-        n_available: The most trials at any threshold, counted like ``n_needed``.
+        n_available: Highest number of trials at any threshold, counted like ``n_needed``.
         answers_lost: Share of losses at that threshold over all answers that count, instead of one
             answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
         best: The best value of the target that these trials could guarantee; ``None`` if there are
@@ -99,7 +99,7 @@ def guarantee(
             :meth:`.sample.ThresholdCandidates.entries`.
         n_thresholds: Number of thresholds.
         target: The target; not ``f1``.
-        alpha: How often the guarantee may be wrong, in (0, 1).
+        alpha: Highest probability that the guarantee is wrong, in (0, 1).
         seed: Seed of the random draws.
     """
     assert target.value is not None
@@ -241,14 +241,14 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Add the contexts that choose the first threshold to the numbers of needed and available ones.
+    """Count the contexts that choose the first threshold in ``n_needed`` and ``n_available`` too.
 
     Args:
-        found: The guarantee, with numbers of the contexts that test.
+        found: The guarantee, with the numbers of contexts for the tests alone.
         n_flagged: Number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # Contexts that test are drawn at random, so this number is approximate. It must still be above
+    # Contexts for tests are drawn at random, so this number is approximate. It must still be above
     # the available number if, and only if, there were too few contexts for the tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
@@ -256,7 +256,7 @@ def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
 
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
-    """Find the threshold at which the target is easiest to meet: the one of the lowest p value."""
+    """Find the threshold at which the target is easiest to meet: that with the lowest p value."""
     if not len(trials):
         return 0
     pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)

@@ -18,7 +18,7 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: The most groups into which the values of a column may divide the answers. A column with more
+#: Limit on the groups into which the values of a column may divide the answers. A column with more
 #: values probably has ids or texts.
 MAX_GROUPS = 1000
 
@@ -30,7 +30,7 @@ THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]
 
 
 class SampleError(InputError):
-    """No threshold can be chosen by a results file, for instance because no answer has a label."""
+    """No threshold can be chosen from a results file, for example because no answer has a label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,8 +69,8 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # A float32 score may be a little below the threshold that it prints as. It counts as
-            # having reached it, as in spans.reduce_tokens.
+            # A float32 score may be a little below the threshold and be printed like it. It then
+            # counts as having reached the threshold, as in spans.reduce_tokens.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)

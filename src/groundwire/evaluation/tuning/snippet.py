@@ -19,8 +19,8 @@ TENANT = "tenant"
 def to_yaml(tuning: Tuning) -> str:
     """Write the lines: the threshold of the detector, and those of tenants if they were tuned.
 
-    Empty if there is no threshold, and for detectors of other projects, which a configuration
-    cannot name.
+    The text is empty if there is no threshold, and for detectors of other projects, which a
+    configuration cannot name.
     """
     settings = _detector(tuning) | _tenants(tuning)
     if not settings or is_adapter(tuning.header.detector.name):

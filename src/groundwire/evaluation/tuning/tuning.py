@@ -30,7 +30,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedCost:
-    """The cost of a threshold: which answers it flags, in counts and scores.
+    """The cost of a threshold: counts of the answers that it flags, and its scores.
 
     Attributes:
         counts: Counts of flagged and hallucinated answers.
@@ -42,7 +42,7 @@ class FlaggedCost:
 
     @classmethod
     def of(cls, sample: LabelledSample, flagged: Bools, *, seed: int) -> Self:
-        """Compute counts and scores of a sample whose answers are ``flagged`` or not."""
+        """Compute counts and scores of a sample; ``flagged`` says which answers are flagged."""
         so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
         bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
         sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
@@ -81,9 +81,9 @@ class Tuned:
             answers were judged at a higher one.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
-        crossed: For ``f1``, scores if each answer is judged at a threshold that other answers
+        crossed: For ``f1``, scores with each answer flagged at a threshold that other answers
             chose; ``None`` for other targets.
-        curve: Scores at every threshold.
+        curve: Scores at each threshold; thresholds that flag the same answers are one entry.
     """
 
     group: str
