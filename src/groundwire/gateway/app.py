@@ -215,5 +215,5 @@ async def _tell(request: Request, error: Exception) -> Response:
 async def _guarded(start: Coroutine[Any, Any, None], readiness: Readiness) -> None:
     try:
         await start
-    except Exception as error:  # noqa: BLE001 - the start has failed, whatever the error
+    except Exception as error:  # noqa: BLE001 - any error means that the start has failed
         readiness.fail(error)

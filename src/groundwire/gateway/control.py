@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 #: not ready.
 _FIRST_S = 5.0
 
-#: Seconds between two times at which counts of failed logins and of answers are stored.
+#: Seconds between two writes of the counts of failed logins and of answers.
 _TELLING_S = 5.0
 
 #: Messages for a database that was not read yet, and for a database that cannot be read.

@@ -14,7 +14,7 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of one upstream. This is short, as no model has to run for it.
+#: Seconds to wait for the list of one upstream. It is short, because no model has to run.
 TIMEOUT_S = 10.0
 
 #: The most bytes that the list of one upstream may have.

@@ -350,7 +350,7 @@ def _ending(server: Server) -> Iterator[None]:
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an uncaught error without its message, which may quote a user."""
+    """Log an uncaught error without its message, which may hold text of a user."""
     del loop
     error = context.get("exception")
     kind = type(error).__name__ if error is not None else "no exception"

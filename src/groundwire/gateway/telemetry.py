@@ -96,7 +96,7 @@ class Telemetry:
                 "http.route": endpoint_of(scope["path"]),
                 "groundwire.trace_id": TRACE_ID.get(),
             },
-            record_exception=False,  # the exception's message may quote a user
+            record_exception=False,  # the exception's message may hold text of a user
             set_status_on_exception=False,
         ) as span:
             yield span

@@ -268,7 +268,7 @@ class AnswerCheck:
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:
                         self._checks.on_review(self.index, review)
-        except Exception as error:  # noqa: BLE001 - the answer was not checked, whatever the error
+        except Exception as error:  # noqa: BLE001 - any error means that the answer was not checked
             self._fail(error)
 
     def _step(self, flow: Flow, text: str) -> Review | None:

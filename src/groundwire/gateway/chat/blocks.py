@@ -110,7 +110,7 @@ class BlockReader(ABC):
         n_unread: int = 0,
         **more: Any,  # noqa: ANN401 - arguments of `block_event`
     ) -> BlockEvent:
-        """Make an event, and count its unknown fields with text as unread."""
+        """Make an event, and count its unknown fields with text as unchecked."""
         n_unread += count_unread(data, self.known)
         return block_event(data, leaves, n_unread=n_unread, **more)
 

@@ -136,7 +136,7 @@ class Exchange:
             raise
 
     async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
-        """Return the response; if the client asks, its headers name the places of the evidence."""
+        """Return the response, with a header about the evidence if the client asks for it."""
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         headers = evidence_headers(context.conversation) if is_asked else []
         answer = self._check if context.path in DUE else self._pass

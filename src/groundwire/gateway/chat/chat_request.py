@@ -26,7 +26,7 @@ class ChatRequest:
         dialect: The API that the client uses.
         body: The body in the form that the pipeline reads.
         forwarded: The body for the upstream: the client's bytes, without ``grounding.*`` metadata
-            unless these are forwarded.
+            unless the gateway forwards these.
         model: The model that the request names; ``None`` if it names none.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
             ``None`` if it asks for none.

@@ -81,7 +81,7 @@ class ObservedStream:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the bytes as they arrive; if the upstream breaks off, its error is raised."""
+        """Yield the bytes as they arrive; raise the upstream's error if it breaks off."""
         async for data in self._reply.chunks():
             await self._read(data)  # read before sending, so that the last bytes are recorded too
             yield data

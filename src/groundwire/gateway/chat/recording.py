@@ -33,7 +33,7 @@ class StreamReport:
         answers: The results for the answers that were checked to their end or refused.
         summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
             other streams.
-        refusal: Why the rest of the stream was withheld; ``None`` if it was not.
+        refusal: The reason why the rest of the stream was withheld; ``None`` if it was sent.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes to the last bytes for the client; ``None``
@@ -79,7 +79,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Return whether a request that needs an audit record may go on; count a refused one."""
+        """Return whether a request that needs an audit record may go on; count a refusal if not."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False

@@ -1,4 +1,4 @@
-"""Pages about budgets: the share of right answers that a tenant's policy may and does block."""
+"""Pages about budgets, which limit the share of right answers that a tenant's policy blocks."""
 
 import asyncio
 import time

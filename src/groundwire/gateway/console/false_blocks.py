@@ -169,7 +169,7 @@ class FalseBlocks:
         return nan if answer.facts.worst is None else answer.facts.worst
 
     def kept_by(self, budget: float) -> float | None:
-        """Return the threshold that finds the most and keeps a budget with 95 % confidence.
+        """Return the threshold with the most findings that keeps a budget with 95 % confidence.
 
         The result is ``None`` if there are too few labels, or no threshold keeps the budget.
         """

@@ -295,7 +295,7 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
         is_safe = bool(parts.hostname) and is_encrypted(parts.geturl(), plain_host=None)
     except ValueError:
         is_safe = False
-    # A provider elsewhere must not make this machine ask services of its own, on plain HTTP.
+    # A remote provider must not make this machine send requests to local services.
     is_plain_allowed = urlsplit(str(about["issuer"])).scheme == "http"
     if not is_safe or not (is_plain_allowed or parts.scheme == "https"):
         raise _unavailable(f"its {name} is no URL with https://")

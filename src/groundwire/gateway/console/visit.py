@@ -56,7 +56,7 @@ class Person:
 
     @property
     def is_admin(self) -> bool:
-        """Whether the person has the role admin, and may change things."""
+        """Whether the person has the role admin, which may change tenants and accounts."""
         return self.may(AccountRole.ADMIN)
 
 
@@ -224,7 +224,7 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    if site is None:  # as in old browsers, and over plain HTTP from another machine
+    if site is None:  # not sent by old browsers, and over plain HTTP from another machine
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
         raise Problem(

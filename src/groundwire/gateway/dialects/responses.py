@@ -336,8 +336,8 @@ class _Reader(BlockReader):
     def _parts_rest(self, index: int, content: object) -> tuple[str, str, bool]:
         """Return the new text and refusal in a message, and whether all its parts are plain.
 
-        A part is plain if it is a text without annotations, unknown fields, and log probabilities
-        of another text.
+        A part is plain if it is a text without annotations, unknown fields or log probabilities of
+        another text.
         """
         rest, refusal, is_plain = "", "", True
         if not isinstance(content, (list, type(None))):

@@ -22,7 +22,7 @@ class CodingError(GroundwireError):
 
     Attributes:
         coding: The declared coding.
-        problem: What is wrong with the body.
+        problem: The fault of the body, in words.
     """
 
     def __init__(self, coding: str, problem: str) -> None:

@@ -100,7 +100,7 @@ class UpstreamRequest:
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
             return ("x-api-key",)
-        return ("x-api-key", "authorization")  # other servers of this API accept one or the other
+        return ("x-api-key", "authorization")  # other servers of this API accept one of the two
 
 
 def _as_utf8(value: str) -> str:

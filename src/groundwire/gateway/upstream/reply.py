@@ -9,7 +9,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: Seconds between two looks at the connection for errors, while no bytes arrive.
+#: Seconds between two checks of the connection for errors, while no bytes arrive.
 _LOOK_S = 1.0
 
 

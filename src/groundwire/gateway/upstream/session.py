@@ -10,7 +10,7 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: A failure can be due to a closed connection only if it comes within this many seconds.
+#: A failed request counts as sent on a closed connection only if it failed within these seconds.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
