@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import NoReturn, cast
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from groundwire.detection import evidence
 from groundwire.detection.evidence import SELECTED_PIECES
 from groundwire.detection.passages import PASSAGE_PIECES
 from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
+from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader, n_threads
@@ -574,3 +576,19 @@ def load(manifest: Manifest, like: Reader) -> Reader:
 def test_threads_are_as_asked_or_one_for_each_processor() -> None:
     assert n_threads(3) == 3
     assert n_threads(None) >= 1
+
+
+class BrokenCross:
+    """A cross-encoder that fails."""
+
+    def read(self, *_: object) -> NoReturn:
+        raise RuntimeError("secret text")
+
+
+def test_a_text_that_cannot_be_read_without_evidence_stays_a_claim(
+    reader: Reader, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = replace(reader, cross=cast("CrossEncoder", BrokenCross()), knows_remarks=True)
+    assert broken.claims_nothing("Good luck with your project!") is False
+    assert "RuntimeError" in caplog.text
+    assert "secret" not in caplog.text

@@ -196,7 +196,11 @@ class Reader:
 
         Call it only if the reader knows remarks.
         """
-        return self.open((), None, threshold=1.0, tenant="").is_remark(text)
+        try:
+            return self.open((), None, threshold=1.0, tenant="").is_remark(text)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the text stays a claim
+            log.warning("A claim could not be read without evidence: %s", type(error).__name__)
+            return False
 
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]

@@ -8,7 +8,7 @@ however the answer is cut into deltas.
 
 ``finder`` keeps the state of an answer, and finds lists of sources and plain code; ``phrases``
 reads titles, intros and remarks; ``shape`` reads the marks and the place of a segment;
-``known_words`` searches the sources.
+``known_words`` searches the sources. ``remarks`` says what may be a remark, which a model decides.
 """
 
 from groundwire.detection.asides.finder import AsideFinder
