@@ -254,9 +254,8 @@ def test_filters_hold_for_what_rules_find() -> None:
 
 
 def test_a_doubted_part_in_which_the_model_finds_no_claim_is_an_aside() -> None:
-    remarks = ("Please stay red and happy!", "It has 3 red lifts.", "It is red.")
-    judge = FixedJudge(doubtful={"red": 0.9}, remarks=remarks)
-    answer = "Please stay red and happy! It has 3 red lifts. It is red or blue."
+    judge = FixedJudge(doubtful={"red": 0.9}, remarks=("Please stay red and happy!",))
+    answer = "Please stay red and happy! It has 3 red lifts."
     with Detector(judge).stream(sources=[TOWER]) as stream:
         for character in answer:
             stream.feed(character)
@@ -265,8 +264,7 @@ def test_a_doubted_part_in_which_the_model_finds_no_claim_is_an_aside() -> None:
     assert [(aside.text, aside.kind) for aside in detection.asides] == [
         ("Please stay red and happy!", AsideKind.REMARK)
     ]
-    # A number makes a claim of any text, and the last text is no remark.
-    assert [(span.start, span.text) for span in detection.spans] == [(36, "red"), (53, "red")]
+    assert [(span.start, span.text) for span in detection.spans] == [(36, "red")]
 
 
 def test_a_conflict_with_the_evidence_is_no_remark() -> None:

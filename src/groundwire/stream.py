@@ -272,7 +272,7 @@ class Stream:
         claims = []
         for segment, found in zip(ready, scores, strict=True):
             n_flagged, claim = self._n_flagged, self._claim(segment, found)
-            if self._is_remark(segment, claim, found):
+            if _is_remark(claim, found):
                 self._n_flagged = n_flagged
                 self._add_aside(segment, AsideKind.REMARK)
             else:
@@ -281,18 +281,6 @@ class Stream:
         self._claims += claims
         self._is_broken = False
         return claims
-
-    def _is_remark(self, segment: Segment, claim: Claim, scores: ClaimScores) -> bool:
-        """Return whether a part that would be flagged or called unrelated claims nothing at all."""
-        is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
-        kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
-        return (
-            is_doubted
-            and not kinds
-            and scores.is_remark is not None
-            and self._finder.may_be_remark(segment, self.text)
-            and scores.is_remark()
-        )
 
     def _count(self, claim: Claim, n_unread: int) -> None:
         n_visible = sum(map(len, claim.text.split()))
@@ -458,3 +446,10 @@ def _without_spans(claim: Claim) -> Claim:
 def _rounded(probability: float) -> float:
     # Float32 has at most six reliable decimals here, and JSON would print more.
     return round(float(probability), 6)
+
+
+def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
+    """Return whether a part that would be flagged or called unrelated claims nothing at all."""
+    is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
+    kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
+    return is_doubted and not kinds and scores.is_remark is not None and scores.is_remark()

@@ -1,5 +1,6 @@
 """Counts of answers in the store: those of several processes add up, and none is lost."""
 
+import asyncio
 import time
 from pathlib import Path
 
@@ -94,3 +95,16 @@ async def test_counts_wait_while_the_database_is_away(tmp_path: Path) -> None:
     async with store:
         await activity.write()
         assert [each.n for each in await activity.totals(0)] == [1]
+
+
+async def test_counts_are_not_lost_if_a_write_is_cancelled(store: Store) -> None:
+    activity = Activity(store)
+    activity.answered(checked(), model="a")
+    async with store.writing():  # so that the write has to wait
+        writing = asyncio.create_task(activity.write())
+        await asyncio.sleep(0.05)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+    await activity.write()
+    assert [each.n for each in await activity.totals(0)] == [1]

@@ -95,7 +95,7 @@ def test_a_hub_out_of_reach_says_what_to_do(
     assert not isinstance(caught.value, UnpinnedModelError)
 
 
-def test_only_files_without_code_are_fetched_and_weights_only_without_a_graph(
+def test_only_files_without_code_are_fetched_and_weights_only_for_an_export(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "snapshot"
@@ -119,11 +119,14 @@ def test_only_files_without_code_are_fetched_and_weights_only_without_a_graph(
     for unwanted in ("modeling.py", "pytorch_model.bin", "model.pt", "x.pkl", "model.safetensors"):
         assert not any(fnmatch(unwanted, pattern) for pattern in patterns)
 
-    shutil.rmtree(source / "onnx")
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"'\.\[train\]"):
-        load_checkpoint("someone/some-model", revision=COMMIT, cache_dir=tmp_path)
-    assert [patterns for _, patterns in asked[2:]] == [["*.safetensors"]]
+    for missing in ("tokenizer.json", "onnx"):
+        (source / missing).rename(tmp_path / missing)
+        asked.clear()
+        with pytest.raises(MissingExtraError, match=r"'\.\[train\]"):
+            load_checkpoint("someone/some-model", revision=COMMIT, cache_dir=tmp_path)
+        assert [patterns for _, patterns in asked[1:]] == [["*.safetensors"]], missing
+        (tmp_path / missing).rename(source / missing)
 
 
 def test_a_folder_is_known_by_the_hash_of_its_files(tmp_path: Path) -> None:

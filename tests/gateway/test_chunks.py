@@ -215,7 +215,9 @@ def test_what_is_about_no_answer_leaves_without_what_nobody_has_read() -> None:
 
 
 def test_what_is_held_is_counted_and_what_has_left_is_not() -> None:
-    stream = held(chunk({"content": "One. Two."}), chunk({"reasoning_content": "Hm."}))
+    before = {**HEAD, "choices": [], "prompt_filter_results": []}
+    stream = held(before, chunk({"content": "One. Two."}), chunk({"reasoning_content": "Hm."}))
+    stream.front()
     assert stream.n_held == 12
     stream.answer(0).clear(4)
     assert stream.n_held == 8

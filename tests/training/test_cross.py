@@ -15,9 +15,10 @@ import torch
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.architecture import MPNET
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
-from groundwire.engine.models import Manifest
+from groundwire.engine.models import Manifest, find_model
 from groundwire.engine.runtime import open_session
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import InputError, ModelError
 from groundwire_training import loop
 from groundwire_training.cross import (
     CrossExample,
@@ -27,11 +28,12 @@ from groundwire_training.cross import (
     sampled,
     train,
 )
+from groundwire_training.cross_run import CrossRun, first_model
 from groundwire_training.data import IGNORED
+from groundwire_training.export import read_cross
 from groundwire_training.loop import Loader
-from groundwire_training.lora import add_adapters, merged
 from groundwire_training.package import package_cross
-from groundwire_training.recipe import Lora, Recipe
+from groundwire_training.recipe import Recipe
 from groundwire_training.report import Logged
 from groundwire_training.sets import LabelledContext
 from tests.training.test_loop import write_records
@@ -68,6 +70,13 @@ def small_model(seed: int = 0) -> CrossModel:
         model.feat.weight[-1] = 0
         assert model.near is not None
         torch.nn.init.normal_(model.near)
+    return model
+
+
+def in_bfloat16(model: CrossModel) -> CrossModel:
+    for part in model.layers.modules():
+        if isinstance(part, torch.nn.Linear):
+            part.bfloat16()
     return model
 
 
@@ -150,6 +159,10 @@ def test_the_graph_says_what_the_model_says(
         np.testing.assert_allclose(
             rounded.run(["logits"], inputs)[0], pieces[0, 1:end].numpy(), atol=0.2
         )
+    for kind, tolerance in (("fp32", 1e-6), ("int8", 0.03)):
+        for name, tensor in read_cross(tmp_path / kind, SIZES).items():
+            assert torch.allclose(tensor, model.state_dict()[name], atol=tolerance), name
+        assert read_cross(tmp_path / kind, SIZES).keys() == model.state_dict().keys()
     manifest = Manifest.read(tmp_path / "int8")
     assert manifest.name == "reader-base"
     assert {CROSS_GRAPH, CROSS_WORDS} <= set(manifest.files)
@@ -171,8 +184,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(
     loader: Loader, tmp_path: Path
 ) -> None:
     def run(name: str, report: Logged) -> dict[str, torch.Tensor]:
-        model = small_model()
-        add_adapters(model, Lora(rank=4, alpha=8, dropout=0.0))
+        model = in_bfloat16(small_model())
         (tmp_path / name).mkdir(exist_ok=True)
         train(
             RECIPE,
@@ -184,7 +196,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(
             curve_contexts=1,
             report=report,
         )
-        return merged(model)
+        return model.state_dict()
 
     whole = run("whole", Logged())
     with pytest.raises(KeyboardInterrupt):
@@ -193,22 +205,42 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
-def test_only_adapters_heads_and_small_tables_learn(loader: Loader, tmp_path: Path) -> None:
-    model = small_model()
-    add_adapters(model, Lora(rank=4, alpha=8, dropout=0.0))
+def test_all_weights_but_two_tables_learn_even_by_steps_that_bfloat16_cannot_tell(
+    loader: Loader, tmp_path: Path
+) -> None:
+    model = in_bfloat16(small_model())
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     train(
-        RECIPE,
+        replace(RECIPE, steps=40, rate=1e-5),
         loader,
         model,
         tmp_path,
         resume=False,
-        checkpoint_every=4,
+        checkpoint_every=40,
         curve_contexts=1,
         report=Logged(),
     )
-    changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
-    assert changed
-    assert all(
-        ".lora_" in n or n.startswith(("head", "sentence_head", "feat", "role")) for n in changed
-    )
+    after = model.state_dict()
+    changed = {name for name in after if not torch.equal(after[name], before[name])}
+    matrices = {f"layers.0.{name}.weight" for name in ("q", "k", "v", "o", "f1", "f2")}
+    assert matrices | {"pos.weight", "head.weight", "layers.0.ln1.bias"} <= changed
+    assert {"word.weight", "near"} <= after.keys() - changed
+
+
+def test_training_goes_on_from_a_model_folder(tmp_path: Path) -> None:
+    model = small_model()
+    package_cross(model.state_dict(), SIZES, tmp_path / "model", version="1", knows_remarks=False)
+    run = CrossRun(data=tmp_path, out=tmp_path / "out", recipe=RECIPE, start=tmp_path / "model")
+    begun = first_model(run)
+    assert begun.sizes == SIZES
+    assert torch.allclose(begun.head.weight, model.head.weight)
+    assert begun.typed_layers()[0].q.weight.dtype == torch.bfloat16
+
+
+def test_a_model_without_a_cross_encoder_cannot_be_trained_further(tmp_path: Path) -> None:
+    small = find_model().folder
+    run = CrossRun(data=tmp_path, out=tmp_path / "out", recipe=RECIPE, start=small)
+    with pytest.raises(ModelError, match=f"it has no {CROSS_GRAPH}"):
+        first_model(run)
+    with pytest.raises(InputError, match="--base, a pretrained encoder, or --start"):
+        first_model(replace(run, start=None))

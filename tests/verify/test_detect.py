@@ -230,22 +230,20 @@ def test_an_answer_that_claims_nothing_is_not_verified(answer: str) -> None:
 
 
 class Discerning(ScriptedVerifier):
-    """Finds no claim in a text with "worries" or "luck"."""
+    """Finds no claim in a text with "worries"."""
 
     def claims_nothing(self, text: str) -> bool:
-        return "worries" in text or "luck" in text
+        return "worries" in text
 
 
 def test_what_the_verifier_finds_no_claim_in_is_an_aside() -> None:
     judge = Discerning(with_evidence(0.97, 0.05))
-    answer = "No worries, you are not alone. The sky is blue [S0]. Good luck with the 3 tests!"
+    answer = "No worries, you are not alone. The sky is blue [S0]."
     report = detect_hallucination(answer, SPANS, verifier=judge).to_dict()
     assert report["summary"]["asides"] == [
         {"kind": "remark", "text": "No worries, you are not alone."}
     ]
-    # A text with a number is a claim, whatever the verifier finds.
-    texts = [detail["claim"] for detail in report["details"]]
-    assert texts == ["The sky is blue.", "Good luck with the 3 tests!"]
+    assert [detail["claim"] for detail in report["details"]] == ["The sky is blue."]
 
 
 def test_an_answer_of_remarks_alone_is_not_verified() -> None:

@@ -85,7 +85,7 @@ def _content(content: object) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else [content]
+    unreadable = {"type": "image_url", "image_url": {}}
     return [
-        {"type": "text", "text": part} if isinstance(part, str) else {"type": "image_url"}
-        for part in parts
+        {"type": "text", "text": part} if isinstance(part, str) else unreadable for part in parts
     ]

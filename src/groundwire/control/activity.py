@@ -4,6 +4,7 @@ The audit trail has no event for a grounded answer, so shares and trends cannot 
 All processes add their counts to the same rows.
 """
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -124,7 +125,7 @@ class Activity:
                 if self._rolled_up_at != _slot():
                     for table in self._counts:
                         await self._roll_up(connection, table)
-        except StoreError:
+        except (StoreError, asyncio.CancelledError):
             for table, found in counts.items():
                 self._counts[table].update(found)
             raise

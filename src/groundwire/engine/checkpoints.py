@@ -281,7 +281,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; its weights only if it has no ONNX graph."""
+    """Fetch the files of a hub model; its weights only if it has to be exported."""
     # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -296,7 +296,8 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
     try:
         # "onnx/model.onnx*" matches the graph's external data too.
         folder = fetch(*_TEXT_FILES, *(f"{graph}*" for graph in _GRAPHS))
-        if not any((folder / graph).is_file() for graph in _GRAPHS):
+        has_graph = any((folder / graph).is_file() for graph in _GRAPHS)
+        if not (has_graph and (folder / "tokenizer.json").is_file()):
             fetch(_WEIGHTS)
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
         raise ModelError(

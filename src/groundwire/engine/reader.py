@@ -14,6 +14,7 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.detection.asides.remarks import least_odds
 from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
 from groundwire.detection.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
 from groundwire.detection.example import Source
@@ -341,11 +342,14 @@ class ReaderSession:
         Without evidence, the cross-encoder scores every claim as unsupported, but a remark as
         supported, because a remark needs no evidence.
         """
+        least = least_odds(text)
+        if least is None:
+            return False
         segment = Segment(start=0, end=len(text), citations=())
         parts = parts_of(text, segment, self._reader.pieces)
         return bool(parts) and all(
-            (scores := self._cross_encoder_scores(part, ())).support > 0
-            and scores.doubt < _REMARK_DOUBT
+            (scores := self._cross_encoder_scores(part, ())).support > least
+            and scores.doubt < _REMARK_DOUBT - least
             for part in parts
         )
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundwire.config.tree import Verify
-from groundwire.detection.asides.known_words import KnownWords
-from groundwire.detection.asides.remarks import may_be_remark
 from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
 from groundwire.errors import MissingExtraError, ModelError, SettingError
@@ -111,13 +109,8 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
     claims_nothing = getattr(judge, "claims_nothing", None)
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()
-    known = KnownWords((f"{span.title or ''}\n{span.text}" for span in job.spans), "")
     remarks = {
-        claim.idx
-        for claim in job.scored
-        if not claim.has_citations
-        and may_be_remark(claim.text, known)
-        and claims_nothing(claim.text)
+        claim.idx for claim in job.scored if not claim.has_citations and claims_nothing(claim.text)
     }
     if len(remarks) == len(job.claims):
         raise NotVerifiedError("no_claims", NO_CLAIMS)

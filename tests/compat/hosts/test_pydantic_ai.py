@@ -94,8 +94,12 @@ def test_unchecked_outputs_can_be_refused() -> None:
         run(made)
 
 
-def test_evidence_that_is_an_image_is_not_read() -> None:
-    made, statuses = agent(scripted(CALL, RIGHT), [TOWER, ImageUrl("https://example.org/a.png")])
+IMAGE = ImageUrl("https://example.org/a.png")
+
+
+@pytest.mark.parametrize("result", [[TOWER, IMAGE], IMAGE])
+def test_evidence_that_is_an_image_is_not_read(result: object) -> None:
+    made, statuses = agent(scripted(CALL, RIGHT), result)
     assert (run(made).output, statuses) == (RIGHT, ["not checked"])
 
 

@@ -267,20 +267,18 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     "--base",
     type=WEIGHTS,
     metavar="FILE",
-    required=True,
-    help="model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2.",
+    help="model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2, to begin with.",
 )
 @click.option(
     "--start",
-    type=WEIGHTS,
-    metavar="FILE",
-    help="The adapters.safetensors of an earlier run, to train further.",
+    type=FilePath(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The model folder of a cross-encoder, to train further in place of a base.",
 )
 @layers_option
 @checkpoint_option(20, "; every third is scored on validation")
 @curve_option
 @version_option
-@options_of(Lora, prefix="lora-")
 @options_of(Recipe)
 def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
     """Train a cross-encoder, which reads each claim with its closest lines.
@@ -293,7 +291,6 @@ def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
 
     run = CrossRun(
         recipe=recipe_of(Recipe, options),
-        lora=recipe_of(Lora, options, prefix="lora_"),
         **{name: value for name, value in options.items() if name in _names(CrossRun)},
     )
     with progress() as report:

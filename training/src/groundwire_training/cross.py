@@ -275,11 +275,62 @@ def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
     )
 
 
+def _examples_of_step(loader: Loader, step: int) -> list[CrossExample]:
+    rng = random.Random(f"{loader.recipe.seed} cross {step}")
+    return [
+        e
+        for record in loader.records(step)
+        for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), rng)
+    ]
+
+
 def _learn(model: CrossModel, recipe: Recipe, n: int, batch: Batch) -> float:
     """Add a batch's share of the gradients of a step of ``n`` claims; return its share of loss."""
     loss = loss_of(model, batch, recipe) / n
     loss.backward()  # type: ignore[no-untyped-call]
     return float(loss.detach())
+
+
+class FloatCopies:
+    """Copies in float32 of a model's bfloat16 weights, for its optimizer.
+
+    A step changes a weight by less than bfloat16 can tell from no change.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        """Make the copies, and let the optimizer change them in place of the weights."""
+        self._pairs: list[tuple[Tensor, Tensor]] = []
+        for group in optimizer.param_groups:
+            group["params"] = [self._copied(weight) for weight in group["params"]]
+
+    def _copied(self, weight: Tensor) -> Tensor:
+        if weight.dtype != torch.bfloat16:
+            return weight
+        copy = weight.detach().float()
+        self._pairs.append((weight, copy))
+        return copy
+
+    def take_gradients(self) -> None:
+        """Move the gradients of the weights to their copies."""
+        for weight, copy in self._pairs:
+            copy.grad = weight.grad.float() if weight.grad is not None else None
+            weight.grad = None
+
+    @torch.no_grad()
+    def give_weights(self) -> None:
+        """Write the copies into the weights."""
+        for weight, copy in self._pairs:
+            weight.copy_(copy)
+
+    def state(self) -> list[Tensor]:
+        """Return the copies, for a checkpoint."""
+        return [copy for _, copy in self._pairs]
+
+    def restore(self, state: Sequence[Tensor]) -> None:
+        """Take the copies of a checkpoint, and write them into the weights."""
+        for (_, copy), saved in zip(self._pairs, state, strict=True):
+            copy.copy_(saved)
+        self.give_weights()
 
 
 def train(
@@ -300,11 +351,14 @@ def train(
     faster than matrix products that share all cores, since a batch of claims is small.
     """
     optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
+    copies = FloatCopies(optimizer)
+    learning = [weight for group in optimizer.param_groups for weight in group["params"]]
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"
     if resume and state.exists():
         saved = torch.load(state, weights_only=True)
         model.load_state_dict(saved["model"], strict=False)
+        copies.restore(saved["copies"])
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
         first = saved["step"]
@@ -322,20 +376,19 @@ def train(
     model.train()
     report.begin(first, recipe.steps)
     n_pieces, started = 0, time.perf_counter()
+    pool = ThreadPoolExecutor(threads)
+    coming = pool.submit(_examples_of_step, loader, first)
     for step in range(first, recipe.steps):
-        rng = random.Random(f"{recipe.seed} cross {step}")
         torch.manual_seed(recipe.seed * 1_000_003 + step)
-        examples = [
-            e
-            for record in loader.records(step)
-            for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), rng)
-        ]
-        with ThreadPoolExecutor(threads) as pool:
-            learn = partial(_learn, model, recipe, len(examples))
-            total = sum(pool.map(learn, batches(examples)))
+        examples = coming.result()
+        coming = pool.submit(_examples_of_step, loader, step + 1)
+        learn = partial(_learn, model, recipe, len(examples))
+        total = sum(pool.map(learn, batches(examples)))
         n_pieces += sum(len(e.ids) for e in examples)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        copies.take_gradients()
+        torch.nn.utils.clip_grad_norm_(learning, 1.0)
         optimizer.step()
+        copies.give_weights()
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
         number = step + 1
@@ -347,6 +400,7 @@ def train(
         if number % checkpoint_every == 0 or number == recipe.steps:
             saved = {
                 "model": trained_part(model),
+                "copies": copies.state(),
                 "optimizer": optimizer.state_dict(),
                 "schedule": schedule.state_dict(),
                 "step": number,

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from groundwire.detection.evidence import WordWeights
-from groundwire.engine.models import find_model
+from groundwire.engine.architecture import Architecture
+from groundwire.engine.cross_encoder import CROSS_GRAPH
+from groundwire.engine.models import Manifest, find_model
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import ModelError
+from groundwire.errors import InputError, ModelError
 from groundwire_training import calibrate
 from groundwire_training.bases import read_base
 from groundwire_training.cross import CrossModel, train
-from groundwire_training.loop import Loader, trained_part
-from groundwire_training.lora import add_adapters, merged
+from groundwire_training.export import read_cross
+from groundwire_training.loop import Loader
 from groundwire_training.package import package_cross
-from groundwire_training.recipe import Lora, Recipe, begin_run
+from groundwire_training.recipe import Recipe, begin_run
 from groundwire_training.report import Report
 
-_STATE, _ADAPTERS, _MODEL = "state.pt", "adapters.safetensors", "model"
+_STATE, _MODEL = "state.pt", "model"
 #: Beginnings of the names of head weights, which are not taken from the base: it has other heads.
 _HEADS = ("head.", "sentence_head.")
 
@@ -34,11 +35,9 @@ class CrossRun:
         data: A folder of sets, or a file of labelled answers.
         out: Folder for recipe, checkpoints, and the model folder ``model``.
         recipe: The numbers of the training.
-        base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2.
+        base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2, to begin with.
         layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
-        lora: Adapters to train. Heads and small tables are trained too.
-        start: ``adapters.safetensors`` of an earlier run with the same base, layers and adapters,
-            to train further.
+        start: The model folder of a cross-encoder, to train further in place of a base.
         threads: CPU threads; ``None`` is one for each core.
         checkpoint_every: Steps between two checkpoints.
         curve_contexts: Validation contexts of each kind that are scored during training; ``None``
@@ -50,8 +49,7 @@ class CrossRun:
     data: Path
     out: Path
     recipe: Recipe
-    base: Path
-    lora: Lora
+    base: Path | None = None
     layers: int | None = None
     start: Path | None = None
     threads: int | None = None
@@ -68,8 +66,9 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         The model folder, ``out / "model"``.
 
     Raises:
-        InputError: If the data cannot be used, or ``out`` has another run.
-        ModelError: If the base cannot be used.
+        InputError: If the data cannot be used, ``out`` has another run, or there is neither
+            ``base`` nor ``start``.
+        ModelError: If the base, or the model to start from, cannot be used.
     """
     begin_run(run.out, numbers_of(run), is_begun=(run.out / _STATE).exists(), resume=run.resume)
     tables = find_model().folder
@@ -89,12 +88,10 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         report=report,
         threads=run.threads or os.cpu_count() or 1,
     )
-    learned = {name: t.half().contiguous() for name, t in trained_part(model).items()}
-    save_file(learned, run.out / _ADAPTERS)
     folder = run.out / _MODEL
     report.say("Exporting in int8.")
     package_cross(
-        merged(model),
+        model.state_dict(),
         model.sizes,
         folder,
         version=run.version,
@@ -117,40 +114,42 @@ def train_cross(run: CrossRun, report: Report) -> Path:
 
 
 def first_model(run: CrossRun) -> CrossModel:
-    """Make the model for the first step: the base in bfloat16, and adapters.
+    """Make the model for the first step, with the matrices of its layers in bfloat16.
 
     Raises:
-        ModelError: If the base is another model, or ``start`` has adapters of other sizes.
+        ModelError: If the base or the model to start from is another one.
     """
     torch.manual_seed(run.recipe.seed)
-    try:
-        base = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
-    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
-        raise ModelError(
-            f"Training cannot start from {run.base}: {str(error).splitlines()[0]} --base takes the "
-            "model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2."
-        ) from error
-    model = CrossModel(base.sizes, dropout=run.recipe.dropout)
-    known = {n: t for n, t in base.state_dict().items() if not n.startswith(_HEADS)}
-    model.load_state_dict(known, strict=False)
-    add_adapters(model, run.lora)
-    for name, part in model.named_parameters():
-        if ".base_layer." in name:  # frozen weights: in float32, each pass would cast them anew
-            part.data = part.data.bfloat16()
     if run.start:
-        learned = load_file(run.start)
-        unknown = model.load_state_dict(
-            {name: tensor.float() for name, tensor in learned.items()}, strict=False
-        ).unexpected_keys
-        if unknown:
+        manifest = Manifest.read(run.start)
+        if CROSS_GRAPH not in manifest.files:
             raise ModelError(
-                f"{run.start} has {len(unknown)} tensors that this model does not have, such as "
-                f"{unknown[0]}. Give the --layers and --lora-rank of the run that wrote it."
+                f"Training cannot start from {run.start}: it has no {CROSS_GRAPH}. --start takes "
+                "the model folder of a cross-encoder, which an earlier run wrote."
             )
+        sizes = Architecture.from_manifest(manifest.raw)
+        weights = read_cross(run.start, sizes)
+    elif run.base:
+        try:
+            base = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
+        except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+            raise ModelError(
+                f"Training cannot start from {run.base}: {str(error).splitlines()[0]} --base takes "
+                "the model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2."
+            ) from error
+        sizes = base.sizes
+        weights = {n: t for n, t in base.state_dict().items() if not n.startswith(_HEADS)}
+    else:
+        raise InputError("Training needs --base, a pretrained encoder, or --start.")
+    model = CrossModel(sizes, dropout=run.recipe.dropout)
+    model.load_state_dict(weights, strict=False)
+    for part in model.layers.modules():
+        if isinstance(part, torch.nn.Linear):  # in float32, each pass would cast its weights anew
+            part.bfloat16()
     return model
 
 
 def numbers_of(run: CrossRun) -> dict[str, object]:
     """Return the settings that a resumed run must not change; it may change the number of steps."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
-    return {**numbers, "lora": asdict(run.lora), "layers": run.layers}
+    return {**numbers, "layers": run.layers}

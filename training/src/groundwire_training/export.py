@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
@@ -177,6 +178,42 @@ def export_cross(
     path = folder / CROSS_GRAPH
     path.write_bytes(model.SerializeToString())
     onnx.checker.check_model(str(path))
+
+
+def read_cross(folder: Path, sizes: Architecture) -> dict[str, Tensor]:
+    """Read the weights of an exported cross-encoder; those in int8 come back rounded.
+
+    Args:
+        folder: Its model folder.
+        sizes: Its sizes, which the manifest has.
+
+    Returns:
+        The state of a :class:`groundwire_training.cross.CrossModel` with these sizes.
+    """
+    model = onnx.load(str(folder / CROSS_GRAPH))
+    g = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+
+    def matrix(name: str) -> NDArray[np.float32]:
+        array = g[f"{name}.weight"].T.astype(np.float32)
+        return array * g[f"{name}.scales"][:, None] if f"{name}.scales" in g else array
+
+    w = {name: array for name, array in g.items() if name.startswith(("layers.", "ln."))}
+    w |= {f"{name}.weight": g[name] for name in ("pos", "role", "feat")}
+    w["word.weight"] = g["word"] * g["word_scales"] if "word_scales" in g else g["word"]
+    for name in ("head", "sentence_head"):
+        w |= {f"{name}.weight": matrix(name), f"{name}.bias": g[f"{name}.bias"]}
+    if sizes.has_relative_bias:
+        w["near"] = g["near"].T
+    scale = np.float32(sizes.head_width**0.5)  # of the query: see _layer
+    for i in range(sizes.layers):
+        for name in ("o", "f1", "f2"):
+            w[f"layers.{i}.{name}.weight"] = matrix(f"{name}_{i}")
+        matrices = np.split(matrix(f"qkv_{i}"), 3)
+        biases = np.split(g[f"qkv_{i}.bias"], 3)
+        for name, rows, bias in zip("qkv", matrices, biases, strict=True):
+            by = scale if name == "q" else np.float32(1)
+            w |= {f"layers.{i}.{name}.weight": rows * by, f"layers.{i}.{name}.bias": bias * by}
+    return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in w.items()}
 
 
 def build_encoder(

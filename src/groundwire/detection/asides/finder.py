@@ -13,7 +13,6 @@ from groundwire.detection.asides.known_words import (
     words_in,
 )
 from groundwire.detection.asides.phrases import MAX_TITLE_WORDS, Phrases, is_name
-from groundwire.detection.asides.remarks import may_be_remark
 from groundwire.detection.asides.shape import BOLD, MARKS, Shape
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.values import AsideKind
@@ -93,11 +92,6 @@ class AsideFinder:
         share a word with the sources.
         """
         return self._known.lacks(words_of(claim))
-
-    def may_be_remark(self, segment: Segment, answer: str) -> bool:
-        """Return whether a segment may claim nothing, by its form (:func:`.may_be_remark`)."""
-        text = _without(answer[segment.start : segment.end], segment)
-        return may_be_remark(text, self._known)
 
     def writes_out(self, figure: str) -> bool:
         """Return whether a source spells out a number in words of another language than English."""

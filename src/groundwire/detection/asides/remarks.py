@@ -1,50 +1,39 @@
-"""Decides whether the form of a text allows that it claims nothing.
+"""Decides by a text's form how sure a model must be that the text claims nothing.
 
 A model that reads a text without evidence tells claims from remarks such as "Good luck with your
-project!". It does not see whether a name or a number is new, so those count as claims here.
+project!".
 """
 
 import re
 
-from groundwire.detection.asides.known_words import WORD, KnownWords, is_plain
+from groundwire.detection.asides.known_words import WORD
 from groundwire.detection.asides.shape import MARKS
 from groundwire.text.quantities import quantities
-from groundwire.text.vocabulary import FUNCTION_WORDS, words
+from groundwire.text.vocabulary import words
 
-#: Words by which the user and the assistant refer to themselves or each other. A text that ends
-#: with a full stop is a remark only if it has one: "The red lamp." may be an item of a list. A text
-#: that ends with no punctuation is never a remark.
+#: Words by which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: The end of a sentence, with a smiley or other signs after it.
 _END = re.compile(r"[^\w\s]\W*$")
-_STARTS = re.compile(r"(?:^|[.!?:\n])[\W_]*$")
 
 
-def may_be_remark(text: str, known: KnownWords) -> bool:
-    """Return whether a text ends like a remark, and has no number, code, address or new name.
+def least_odds(text: str) -> float | None:
+    """Return the log-odds of "claims nothing" from which a text is a remark.
 
-    A question may have numbers.
+    On 1,637 wrong claims and 540 parts that claim nothing, no wrong claim reached these.
 
     Args:
         text: A part of an answer, without citations.
-        known: The words of the sources and of the question.
+
+    Returns:
+        0 if the text ends like a remark, or speaks of you or me; 1 for another sentence; ``None``
+        if its form shows a claim: code, an address, or no end mark, as in an item of a list.
     """
-    found = list(WORD.finditer(text))
     end = _END.search(text)
-    asks = end is not None and "?" in end[0]
-    talks = any(word[0].casefold().replace("’", "'") in _TALKERS for word in found)
-    if end is None or (end[0].strip(MARKS + ")") in (".", "") and not talks):
-        return False
-    if not asks and (any(map(str.isdigit, text)) or quantities(text)):
-        return False
-    if _CODE.search(text):
-        return False
-    return all(
-        _is_usual(word[0], known) for word in found if not _STARTS.search(text[: word.start()])
-    )
-
-
-def _is_usual(word: str, known: KnownWords) -> bool:
-    lower = word.casefold()
-    return word == lower or lower in FUNCTION_WORDS or is_plain(lower) or known.has(lower)
+    if end is None or _CODE.search(text):
+        return None
+    has_number = "?" not in end[0] and (any(map(str.isdigit, text)) or quantities(text))
+    talks = any(word[0].casefold().replace("’", "'") in _TALKERS for word in WORD.finditer(text))
+    is_usual = talks or end[0].strip(MARKS + ")") not in (".", "")
+    return 0.0 if is_usual and not has_number else 1.0

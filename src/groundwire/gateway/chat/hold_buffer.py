@@ -279,6 +279,7 @@ class HeldStream:
     def front(self) -> list[bytes]:
         """Take the events before all answers, such as filter results for the prompt."""
         front, self._front = self._front, []
+        self._n_bytes -= sum(map(len, front))
         return front
 
     def tail(self, *, is_done: bool) -> list[bytes]:

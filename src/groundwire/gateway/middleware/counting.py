@@ -67,7 +67,7 @@ class Counting:
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """Log a request with its endpoint's label; its path may hold text of the client."""
     path, state = scope["path"], scope.get("state", {})
-    is_admin = path.startswith("/v1/admin/")
+    is_admin = path.startswith(("/v1/admin/", "/console"))
     fields = {
         "method": scope["method"],
         "endpoint": admin_endpoint_of(path) if is_admin else endpoint_of(path),
