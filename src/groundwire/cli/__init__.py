@@ -93,7 +93,7 @@ class Commands(LazyGroup):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # as click declares it
     ) -> click.Context:
-        """Parse the command line. The options ``--help`` and ``--version`` print here."""
+        """Parse the command line, and show failures, also of printing ``--help``."""
         with _failures_told():
             return super().make_context(info_name, args, parent, **extra)
 

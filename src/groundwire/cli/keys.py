@@ -1,7 +1,7 @@
 """``groundwire keys``: makes, lists and revokes keys in the database itself.
 
-It needs no running gateway; running gateways notice its changes within a second. So somebody who
-has lost the last admin key can make another.
+It needs no running gateway, so somebody who has lost the last admin key can make another. Running
+gateways soon notice its changes (``store.poll_s``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence

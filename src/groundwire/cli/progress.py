@@ -88,7 +88,8 @@ def bar(*texts: str) -> Iterator["Progress"]:
 def lines() -> Callable[..., None]:
     """Return a function that prints a line, and skips lines that follow too soon.
 
-    Two lines are at least :data:`LINE_EVERY_S` seconds apart; the last line is always printed.
+    Two lines are at least :data:`LINE_EVERY_S` seconds apart; a line with ``is_last`` is always
+    printed.
     """
     last = time.monotonic()
 

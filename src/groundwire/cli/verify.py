@@ -207,7 +207,7 @@ def page_of(report: "VerificationReport", spans: list[object]) -> str:
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings in effect. Options win over environment variables, these over a file."""
+    """Return the settings: options win over environment variables, and these over a file."""
     # Environment variables of endpoints are read only if an option or setting chooses an endpoint.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})

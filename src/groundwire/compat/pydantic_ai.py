@@ -58,7 +58,7 @@ def groundedness_validator(
 def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
     """Yield the input of the model as messages of a chat.
 
-    Messages that it wrote are left out: the last one is the answer, and the others are no evidence.
+    The model's own messages are left out: the last is the answer, and the others are no evidence.
     Errors that ask the model for another output are left out too, since they quote its outputs.
     """
     for message in messages:
@@ -81,7 +81,7 @@ def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
 
 
 def _content(content: object) -> str | list[dict[str, Any]]:
-    """Return the content of a message; a part that is no text becomes one that cannot be read."""
+    """Return the content of a message; what is not text becomes an image part without data."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else [content]

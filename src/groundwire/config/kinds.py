@@ -118,7 +118,7 @@ class Kind:
     def read(self, raw: object) -> Any:  # noqa: ANN401 - the type depends on the kind
         """Read a value.
 
-        The text ``null`` also means ``None``, since an environment variable can only be a text.
+        If ``None`` is valid, ``null`` and ``~`` mean it: environment variables are texts.
 
         Raises:
             KindError: If the value is wrong.
@@ -132,7 +132,7 @@ class Kind:
             if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
                 raise KindError(self.legal)
             return self._adapter.validate_python(raw)
-        except UnicodeEncodeError:  # pydantic cannot read half of a surrogate pair
+        except UnicodeEncodeError:  # pydantic cannot read lone surrogates
             raise KindError(self.legal) from None
         except ValidationError as error:
             causes = [each.get("ctx", {}).get("error") for each in error.errors()]

@@ -155,8 +155,8 @@ class Accounts:
 
         Args:
             name: The name to sign in with.
-            role: The new role; ``None`` leaves the role, and makes a new account a viewer.
-            password: The new password; ``None`` leaves the password. A new account needs one.
+            role: The new role; ``None`` keeps the role, and makes a new account a viewer.
+            password: The new password; ``None`` keeps the password. A new account needs one.
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of a session of the account that does not end.
@@ -301,7 +301,7 @@ def new_password() -> str:
 
 
 def read_name(raw: str) -> str:
-    """Validate the name of an account, and return it in small letters.
+    """Validate the name of an account, and return it in lower case.
 
     Raises:
         InvalidAccountError: If the name is not valid.

@@ -21,7 +21,7 @@ from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import activity, check_times
 from groundwire.pipeline import Checked
 
-#: Seconds of the stretch of time that one row stands for: an hour.
+#: Seconds of the stretch of time that a new row stands for: an hour.
 SLOT_S = 3600
 
 #: Seconds for which rows are kept.
@@ -233,7 +233,7 @@ def _slot() -> int:
 
 
 def _range_of(ms: float) -> int:
-    """Return the number of the range that a time falls into."""
+    """Return the number of the range that a duration falls into."""
     return max(0, ceil(log(max(ms, _SHORTEST_MS) / _SHORTEST_MS, _GROWTH)))
 
 
@@ -245,11 +245,11 @@ def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
 
 
 def _quantile(counts: Mapping[int, int], n_below: float) -> float:
-    """Return a quantile: the middle of the range in which it falls.
+    """Return a quantile: the geometric middle of the range in which it falls.
 
     Args:
-        counts: Number of a range → number of times in it, in ascending order of the ranges.
-        n_below: The number of times up to the quantile.
+        counts: Number of a range → how many durations are in it, in ascending order.
+        n_below: The number of durations up to the quantile.
     """
     below = accumulate(counts.values())
     place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)

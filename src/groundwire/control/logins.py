@@ -36,8 +36,8 @@ class Logins:
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
         """Note the use of a key; return whether it makes an event.
 
-        The use makes an event unless the key was used from the same address, with an event, in the
-        last :data:`LOGIN_S` seconds.
+        It makes one unless a use from the same address made one in the last :data:`LOGIN_S`
+        seconds.
         """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:

@@ -72,7 +72,8 @@ def create_app(
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
         on_failure: Called with the error if models cannot be loaded after the app has started.
-        telemetry: Makes traces, and is closed by the app; ``None``: made by the configuration.
+        telemetry: Makes traces, and is closed by the app; ``None``: it is made if the configuration
+            enables traces.
 
     Raises:
         ConfigError: If no key is configured, there is no database to hold keys, and this is not

@@ -249,7 +249,7 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change tenants or keys, apply the change in this process, and record it.
+        """Change the database, such as a tenant or key; apply the change here, and record it.
 
         If the database or the audit log fails after the change, the change is applied or recorded
         later.
@@ -302,7 +302,7 @@ class ControlPlane:
             self.audit.add(login(key_id, role, address, trace_id=trace_id))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
-        """Count a request without a valid admin key.
+        """Count a failed login: a request without a valid admin key, or a failed sign-in.
 
         The failure is recorded at once, or later in one event with others from the same address.
         """

@@ -20,7 +20,7 @@ AZURE = re.compile(rb"\A/openai/(?:(?:v1|deployments/[A-Za-z0-9._-]+)/)?")
 _TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
 
 #: First path segments of endpoints that return no text of a model, but numbers, pictures, files or
-#: settings. All other endpoints are assumed to return text.
+#: settings. For exceptions and other endpoints see :attr:`RequestTarget.gives_text`.
 _NO_TEXT = frozenset(
     {
         *("embed", "embeddings", "moderations", "pooling", "rerank", "score", "classify"),

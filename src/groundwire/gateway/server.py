@@ -28,8 +28,8 @@ MAX_HEAD_BYTES = 65_536
 #: Number of bytes in a head that belong neither to the request target nor to a header.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open. Clients close unused connections earlier, so that
-#: no client sends a request on a connection that was just closed.
+#: Seconds that an unused connection is kept open: longer than clients keep theirs, so that none
+#: sends a request on a connection that was just closed.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.

@@ -45,7 +45,7 @@ class Backend:
 
     @property
     def usual(self) -> dict[str, Any]:
-        """Name of each argument of a verification → its value by the configuration."""
+        """Name of each argument of a verification → its configured value."""
         return arguments_of(self.config.verify)
 
     @property

@@ -56,7 +56,7 @@ def _plain(node: Any, parts: Mapping[str, Any], *, is_input: bool) -> Any:  # no
         if not (name == "$ref" or (name == "title" and isinstance(value, str)) or value is True)
     }
     if isinstance(found.get("items"), dict):
-        found["items"].pop("description", None)  # the docstring of the model of the items
+        found["items"].pop("description", None)  # a docstring, which is not for agents
     if not is_input or found.get("default", "") is None:
         found.pop("default", None)
     branches = [each for each in found.get("anyOf", ()) if each != _NULL]

@@ -16,7 +16,7 @@ from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
-#: A word at the end of a text that may be incomplete: "tow", or "1," of "1,234".
+#: A last word that may be incomplete: "tow" of "tower", "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 _MAX_WORD = 64
 #: Matches a text that ends where a claim may end. The detector needs the next word to decide.
@@ -61,7 +61,7 @@ class Review:
             claim is judged. Text outside of claims, such as a list marker, belongs to the next one.
         clear_to: The number of characters that may be shown: those before the first finding that
             may still be taken back; if the action is to block, those before the first claim for
-            which the policy requires to block. The number never decreases, unless the check fails.
+            which the policy requires blocking. The number never decreases, unless the check fails.
     """
 
     checked: Checked

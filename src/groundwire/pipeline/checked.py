@@ -71,7 +71,7 @@ class Checked:
         """The number of characters, from the beginning of the answer, that may be shown.
 
         All characters, unless the action is ``block``. Then only those before the first claim for
-        which the policy requires blocking; none if the policy blocks partial checks too.
+        which the policy requires blocking; none if it blocks partly checked answers too.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)

@@ -215,7 +215,7 @@ class Pipeline:
 
         Raises:
             InvalidConversationError: If the body is not a chat request.
-            InvalidTextError: If the question or the evidence has half a surrogate pair.
+            InvalidTextError: If the question or the evidence has a lone surrogate.
         """
         timings: dict[str, float] = {}
         own = self._own(tenant, overrides)

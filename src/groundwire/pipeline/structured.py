@@ -73,7 +73,7 @@ class Statement:
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
         raw_value: The range of the value in the raw answer, without quotes.
-        raw_end: End of the leaf in the raw answer, behind a closing quote.
+        raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf.
         decoded: The decoded characters of the value, if it is a string in the document.
         base: Offset of the JSON document in the raw answer.
@@ -298,8 +298,8 @@ def _as_written(value: str) -> str:
 def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     """Return whether evidence could support a leaf.
 
-    Ids, grades and labels are no claims: the model makes them up itself. A leaf without a value of
-    its own is a claim if its key states something.
+    Ids, grades and labels are no claims: the model makes them up itself. But ``true``, ``null``,
+    blanks and labels are claims if a key on the path to them states something.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()

@@ -195,11 +195,11 @@ def login(actor: str, role: StrEnum, address: str, *, trace_id: str) -> AuditEve
 
 
 def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
-    """Build the event of requests to the admin plane with a wrong key.
+    """Build the event of failed logins to the admin plane.
 
     Args:
         address: The address of the client.
-        n_times: The number of such requests since the last event about the address.
+        n_times: The number of failures since the last event about the address.
         trace_id: The id of the request, if the event is about a single request.
     """
     return AuditEvent(

@@ -1,6 +1,6 @@
 """Builds the detail of an event: all findings about an answer, for people who review it later.
 
-Its shape is ``groundwire/schemas/audit_detail.schema.json``. Offsets are those in the original
+Its shape is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the original
 answer and sources, although the texts in the detail may be cut or redacted. ``answer.redactions``
 lists the ranges of the answer that are redacted.
 """

@@ -55,7 +55,7 @@ class StreamSummary:
         delivered_chars: Characters of text that went to the client, over all choices.
         withheld_chars: Characters of the upstream's text that did not go to the client.
         code: The code of the refusal, if the stream was refused.
-        scan_incomplete: Whether some text was too long to be judged.
+        scan_incomplete: Whether some text was too long to be judged, or could not be read.
         scan_failed: Whether the check failed.
         truncated: Whether the upstream broke off before the end of the stream.
     """
@@ -87,8 +87,8 @@ def response_events(
         trace_id: The id of the request.
         keeping: The settings for how much of the answers' texts is kept.
         model: The model that the client named, already redacted; empty: no model.
-        origin: The first fields of each payload, which tell where the answers come from:
-            :data:`STREAMED` for a stream, none for another response.
+        origin: Fields of each payload that tell where the answers come from, such as
+            :data:`STREAMED`; none for a response of the upstream that was not streamed.
     """
     events = []
     is_streamed = origin == STREAMED

@@ -225,7 +225,7 @@ class AuditLog:
         try:
             started_at = datetime.now(UTC)
             heads = await self._tried(sink.heads)
-            # The chain's first record comes before the events that arrived while heads were read.
+            # The first record must not be dated after events that came while heads were read.
             await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
             while batch := await self._next():
                 await self._write_batch(sink, batch)

@@ -198,7 +198,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: object, max_chars: int) -> str:
-    """Return a text cut, and with NUL and half surrogate pairs replaced, so that it can be stored.
+    """Return a text that can be stored: cut, and with NUL and lone surrogates replaced.
 
     A text that a client chose must not keep the trail from being written.
 

@@ -137,7 +137,7 @@ def ips(text: str) -> Iterator[Range]:
 def folded(text: str) -> str:
     """Replace digits, blanks and dashes of all scripts by ASCII ones; the length does not change.
 
-    Half a surrogate pair, which RE2 cannot read, becomes a replacement character.
+    A lone surrogate, which RE2 cannot read, becomes a replacement character.
     """
     return text if text.isascii() else text.translate(_FOLD)
 

@@ -62,7 +62,7 @@ class StoreSink:
             rows = [HeadRow.read(row) for row in found.mappings()]
         genuine = [row.head for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
-            # A row that somebody has changed must not be named, as this would confirm the change.
+            # A changed row must not be returned: the new chain would sign it, and so confirm it.
             log.error(
                 "%d chains of the audit trail have an end that none of our keys has signed: run "
                 "groundwire audit verify",

@@ -25,7 +25,7 @@ class TamperKind(StrEnum):
     CUT = "cut"  # records are missing at the end of a chain
     REMOVED = "removed"  # a whole chain is missing
     MISPLACED = "misplaced"  # a record is there twice, or in a wrong place
-    COLUMN = "column"  # a column has another value than the record
+    COLUMN = "column"  # a column has another value than the record's signed line
     DETAIL = "detail"  # a detail differs from the signed one, or is missing
     HEAD = "head"  # the row with the end of a chain differs from the signed one
     UNSIGNED = "unsigned"  # a line that is in no chain

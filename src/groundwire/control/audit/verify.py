@@ -83,7 +83,7 @@ class TrailVerifier:
         self._n_findings = self._n_gaps = self.n_records = 0
 
     def learn(self, record: AuditRecord) -> None:
-        """Add the statements about the trail of a record whose type is in :data:`TELLING`."""
+        """Add what a record states about the trail; its type is in :data:`TELLING`."""
         self._claims.learn(record)
 
     def feed(self, records: Iterable[AuditRecord]) -> None:

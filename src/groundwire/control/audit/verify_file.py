@@ -55,7 +55,7 @@ def verify_files(
 
 
 def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
-    """Return the record in a line, or the kind of tampering; ``None`` if a crash cut the line."""
+    """Return the record in a line, or the kind of tampering; ``None`` if it is not JSON."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):

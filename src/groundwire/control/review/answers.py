@@ -13,7 +13,7 @@ from groundwire.detection.values import Label, Score
 
 #: The most findings of an answer that people are asked to judge.
 MAX_FINDINGS = 90
-#: Parts of a detail that people do not need to judge the answer.
+#: Parts of a detail that are not needed to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 
 
@@ -51,7 +51,7 @@ def _distance_of(detail: Mapping[str, Any]) -> float | None:
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
-    """Return the facts about the check of an answer that labels keep.
+    """Return the facts about a check, which are kept with the labels of the answer.
 
     Args:
         record: The event that recorded the answer, with a detail that has a distance (see

@@ -79,7 +79,7 @@ async def migrate(
     """Bring an empty database, or one of an earlier revision, to a revision.
 
     Args:
-        address: The address of the database; the file of SQLite exists.
+        address: The address of the database; an SQLite file must exist.
         timeout_s: The most seconds to connect.
         revision: The revision to reach.
         scripts: The package in which Alembic finds the migrations.

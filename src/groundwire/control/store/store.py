@@ -136,7 +136,7 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """Begin a transaction that only reads; it sees the database as it was when it began.
+        """Begin a transaction that only reads; it sees the database as it was at its first query.
 
         Raises:
             StoreError: If the database fails.

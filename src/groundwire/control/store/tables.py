@@ -121,8 +121,8 @@ labels = Table(
     Index(None, "tenant", "event_id"),
 )
 
-#: Numbers of answers with the same hour (``slot``, in seconds since 1970), tenant, model, outcome
-#: and action.
+#: Numbers of answers with the same stretch of time, tenant, model, outcome and action. ``slot`` is
+#: the beginning of the stretch, in seconds since 1970.
 activity = Table(
     "activity",
     metadata,
@@ -134,8 +134,9 @@ activity = Table(
     Column("n", BigInteger, nullable=False),
 )
 
-#: How often a stage of a check took a time in a range of milliseconds, within an hour (``slot``).
-#: ``range`` is the number of the range; see :mod:`groundwire.control.activity`.
+#: How often a stage of a check took a time in a range of milliseconds, within the stretch of time
+#: that begins at ``slot``. ``range`` is the number of the range; see
+#: :mod:`groundwire.control.activity`.
 check_times = Table(
     "check_times",
     metadata,

@@ -1,4 +1,4 @@
-"""Tenants and their keys: stored in the database, and known to all processes within a second.
+"""Tenants and their keys: stored in the database, and soon known to all processes.
 
 ``record`` defines their values, ``legal`` validates them, ``configured`` reads the configuration.
 ``registry`` and ``stored_keys`` read and change the database in a ``transaction``. ``directory``

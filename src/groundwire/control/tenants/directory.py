@@ -123,8 +123,8 @@ class Directory(Mapping[str, Overrides]):
             self.uses.setdefault(key_id, moment)
 
     def _active(self, key: bytes) -> KeyRecord | None:
-        # This lookup reveals no key by its time: a client that sends keys cannot choose their
-        # hashes, and a hash reveals nothing about its key.
+        # The time of this lookup reveals no key: no client can choose the hash of a key it sends,
+        # and a hash reveals nothing about its key.
         found, moment = self._state.keys.get(key_hash(key)), self._clock()
         if found is None or found.status_at(moment) is not KeyStatus.ACTIVE:
             return None

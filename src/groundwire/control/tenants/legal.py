@@ -22,7 +22,7 @@ _ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digi
 #: Matches the id of a key.
 KEY_ID = re.compile(r"[0-9a-f]{12}")
 
-#: Matches a character that not every database can store: NUL, or half a surrogate pair.
+#: Matches a character that not every database can store: NUL, or a lone surrogate.
 _NOT_KEPT = re.compile("[\0\ud800-\udfff]")
 
 

@@ -167,6 +167,7 @@ class Registry(StoredKeys):
 
         Raises:
             ConfigError: If a field or a value is not valid; the message lists valid ones.
+            InvalidTenantError: If the metadata is not valid.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """

@@ -1,4 +1,4 @@
-"""Keeps a directory up to date: asks the database for changes, several times a second."""
+"""Keeps a directory up to date: asks the database for changes every ``store.poll_s`` seconds."""
 
 import asyncio
 import logging
@@ -85,7 +85,7 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Ask for changes now, for instance after a change of this process. Never raises.
+        """Look for changes now, for instance after one by this process. Never raises.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.

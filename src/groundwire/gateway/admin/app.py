@@ -1,7 +1,8 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
 The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
-opens and closes them. It relays no chats, and its requests need an admin key.
+opens and closes the control plane. It relays no chats. Except on open paths, its requests need an
+admin key.
 """
 
 import asyncio
@@ -86,7 +87,7 @@ class Uncached:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, and add the headers to its response."""
+        """Serve a request, and add ``no-store`` and ``nosniff`` to the headers of its response."""
 
         async def send_uncached(message: Message) -> None:
             if message["type"] == "http.response.start":

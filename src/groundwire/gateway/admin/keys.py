@@ -1,4 +1,4 @@
-"""The endpoints for keys of tenants and of the admin plane. Each key is shown once, when made."""
+"""The endpoints for keys of tenants and of the admin plane; a secret is shown once, when made."""
 
 from collections.abc import Sequence
 

@@ -50,8 +50,9 @@ BODY = (408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
-    """A route of the admin plane. It has a time limit, and refuses unknown query parameters.
+    """A route of the admin plane. It refuses unknown query parameters.
 
+    It has a time limit, unless its operation is one of :data:`UNBOUNDED`.
     A body is read strictly as JSON, as in :class:`.NativeRoute`.
     """
 

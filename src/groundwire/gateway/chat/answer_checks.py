@@ -212,7 +212,7 @@ class AnswerCheck:
             self._wake.set()
 
     async def finish(self, answer: Answer | None = None) -> Checked:
-        """Check the rest of the answer, and return the result, again the same on a second call.
+        """Check the rest of the answer, and return the result; later calls return the same one.
 
         Args:
             answer: The whole answer, whose text has been fed; ``None`` if it came in parts.

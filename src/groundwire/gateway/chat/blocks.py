@@ -405,7 +405,7 @@ class HeldBlocks(ABC):
         return out
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the event that ends a stream in which the upstream sent an error."""
+        """Return the upstream's error as the event that ends the stream."""
         assert isinstance(chunk, BlockEvent)
         return [self._write(chunk.known, is_ours=True)]
 

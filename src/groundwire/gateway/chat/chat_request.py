@@ -101,7 +101,7 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(fields)
     except (msgspec.DecodeError, UnicodeDecodeError):
         # msgspec refuses some JSON that the standard library and maybe the upstream can read, such
-        # as half a surrogate pair.
+        # as lone surrogates.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
 

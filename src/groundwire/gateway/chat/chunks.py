@@ -102,7 +102,8 @@ class Chunk:
 
     Attributes:
         data: The whole chunk, as JSON data.
-        parts: One part for each answer that the chunk is about; empty if it has only usage.
+        parts: One part for each answer that the chunk is about; empty if it is about none, for
+            instance if it has only usage.
         is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
         is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
             the event can be sent unchanged.

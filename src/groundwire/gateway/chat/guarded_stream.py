@@ -96,8 +96,8 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off and text is not withheld. If its bytes
-                cannot be read, one of the errors in ``UNREADABLE`` is raised likewise.
+            UpstreamBrokenError: If the upstream breaks off and text is sent before its check; else
+                a refusal ends the stream. Unreadable bytes raise one of ``UNREADABLE`` likewise.
         """
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
@@ -212,7 +212,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Send the text of an answer that may be sent by now."""
+        """Send what may be sent by now of an answer's text."""
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))

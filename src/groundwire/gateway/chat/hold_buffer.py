@@ -249,7 +249,7 @@ class HeldStream:
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Hold back a chunk: each part with its answer, a chunk without parts with the response."""
+        """Hold a chunk: each part in its answer; without parts, before or after all answers."""
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self._withholds else head)
         usage = chunk.data.get("usage")

@@ -1,8 +1,8 @@
 """Makes the marks with the result of a check for the client: headers and a JSON extension.
 
-All functions are pure, and take :class:`groundwire.Checked` values. The ``x-vsr-*`` headers are
+All functions are pure; most take :class:`groundwire.Checked` values. The ``x-vsr-*`` headers are
 HaluGate's, exactly as it documents them, and are set where the action is ``header``. The
-``x-groundwire-*`` headers are Groundwire's own, for outcomes for which HaluGate has no header.
+``x-groundwire-*`` headers are Groundwire's own; HaluGate has no headers for what they say.
 """
 
 import json

@@ -36,8 +36,8 @@ async def open_context(
         overrides: The tenant's own settings.
 
     Raises:
-        InputError: If the request is not a conversation. Also if its text is invalid (half a
-            surrogate pair) and the policy blocks unchecked answers.
+        InputError: If the request is not a conversation. Also if its text is invalid (a lone
+            surrogate) and the policy blocks unchecked answers.
         Problem: 503, if the request could not be read and the policy blocks unchecked answers.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s

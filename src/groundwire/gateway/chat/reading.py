@@ -29,8 +29,8 @@ class ReadEvent:
         chunk: The chunk in the event; ``None`` for a comment, for the event that ends the stream,
             and for an event that cannot be read.
         is_end: Whether the event ends the stream.
-        is_unreadable: Whether the event has data that are not a chunk, or a line that is not
-            defined in the standard of server-sent events.
+        is_unreadable: Whether the event has data that are not a chunk, or has no data and a line
+            that the standard of server-sent events does not define.
     """
 
     event: ServerSentEvent

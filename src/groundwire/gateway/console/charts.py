@@ -12,7 +12,7 @@ _ROW = 24
 
 
 class Box(NamedTuple):
-    """A bar of a chart; its CSS class is ``is-`` with ``look``, and ``title`` is its tooltip."""
+    """A bar of a chart; its CSS class is ``is-`` and then ``look``; ``title`` is its tooltip."""
 
     x: float
     y: float

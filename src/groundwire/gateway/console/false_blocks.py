@@ -65,7 +65,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtThreshold:
-    """The labelled answers that a threshold blocks.
+    """The shares of labelled answers that a threshold blocks.
 
     Attributes:
         threshold: The threshold.
@@ -143,7 +143,7 @@ class FalseBlocks:
 
     @property
     def now(self) -> AtThreshold:
-        """The labelled answers that the threshold in use blocks."""
+        """The shares of labelled answers that the threshold in use blocks."""
         return self.at(self.detector.threshold)
 
     def at(self, threshold: float) -> AtThreshold:
@@ -163,7 +163,7 @@ class FalseBlocks:
         return worst >= threshold
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return the score that a threshold is compared with; ``nan`` is never blocked."""
+        """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if self.detector.score is Score.SIMILARITY else inf
         return nan if answer.facts.worst is None else answer.facts.worst

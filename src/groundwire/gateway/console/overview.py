@@ -126,7 +126,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -> list[Tally]:
-    """Add up counts with the same key; keys with the most hallucinated answers come first."""
+    """Add up counts by key; return the ``_MAX_ROWS`` keys with the most hallucinated answers."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(key(each), []).append(each)

@@ -71,7 +71,7 @@ class Effect:
 
 
 def replayable(records: Sequence[FoundRecord]) -> list[FoundRecord]:
-    """Select up to :data:`MAX_ANSWERS` replayable answers of each kind: texts kept in full.
+    """Select up to :data:`MAX_ANSWERS` answers of each kind: those that are text, kept in full.
 
     Answers with findings and answers drawn at random alternate, so that both are replayed even if
     the time runs out.

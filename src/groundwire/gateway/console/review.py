@@ -161,7 +161,7 @@ def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place, with ``#2`` or more if they occur in the answer before it."""
+    """Return the words at a place; if it is their second in the answer, with ``#2``, and so on."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
@@ -203,7 +203,7 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each stretch that the check missed; add unknown words to ``problems``."""
+    """Yield a mark for each stretch listed as missed; add those not found to ``problems``."""
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:
         problems["missed"] = f"At most {_MAX_MISSED} stretches, please."

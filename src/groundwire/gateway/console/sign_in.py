@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name and lifetime of the cookie for the time at the provider. Its value is a secret, and the path
-#: of the page to show after the sign-in.
+#: Name and lifetime in seconds of the cookie that lasts while a person signs in at the provider. It
+#: holds a secret, and the path of the page to show after the sign-in.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 
@@ -90,7 +90,7 @@ async def _arrive(request: Request) -> Response:
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
     secret, _, after = request.cookies.get(_AWAY, "").partition(".")
-    secret = secret[:64]  # the throttle keeps it
+    secret = secret[:64]  # limits the memory of the throttle, which keeps it
     try:
         if visit.own.throttle.is_over(secret, address):
             raise Problem(

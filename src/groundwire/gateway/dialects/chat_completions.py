@@ -15,7 +15,7 @@ from groundwire.pipeline.conversation import Answer, read_response
 
 
 class ChatCompletions:
-    """Reads and writes ``POST /v1/chat/completions``."""
+    """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
 

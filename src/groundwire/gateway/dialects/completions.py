@@ -14,7 +14,7 @@ _OBJECT = "text_completion"
 
 
 class Completions(ChatCompletions):
-    """Reads and writes ``POST /v1/completions``."""
+    """The dialect of ``POST /v1/completions``."""
 
     path = "completions"
 

@@ -1,4 +1,4 @@
-"""Holds back a stream of OpenAI's Responses API until its text has been checked."""
+"""The buffer that holds back a stream of OpenAI's Responses API."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -59,7 +59,7 @@ _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta"
 
 
 class Messages:
-    """Reads and writes ``POST /v1/messages``."""
+    """The dialect of ``POST /v1/messages``."""
 
     path = "messages"
 

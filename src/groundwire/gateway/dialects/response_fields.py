@@ -65,7 +65,8 @@ _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Types of events about items other than messages, and about parts of a message without text.
+#: Matches the types of events that add no text of an answer: those about items other than messages,
+#: refusals and annotations.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"

@@ -42,7 +42,7 @@ from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, 
 
 
 class Responses:
-    """Reads and writes ``POST /v1/responses``."""
+    """The dialect of ``POST /v1/responses``."""
 
     path = "responses"
 

@@ -16,7 +16,7 @@ class Caller:
     """The tenant that sent a request, and the key that it used.
 
     Attributes:
-        tenant: Id of the tenant whose key was sent.
+        tenant: Id of the tenant whose key was sent; the default tenant if no key is needed.
         key_id: Id of the key; ``None`` if no key is needed.
         passes_authorization: Whether the :data:`CREDENTIALS` in the request go to the upstream.
         overrides: The tenant's own settings when the request came. They hold for the whole

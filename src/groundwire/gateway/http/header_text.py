@@ -21,7 +21,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
 
     Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is. Other
     characters, ``%``, ``;``, ``,`` and spaces at the ends of a text are percent-encoded as UTF-8;
-    half a surrogate pair becomes U+FFFD. A value longer than ``max_bytes`` is cut between two
+    a lone surrogate becomes U+FFFD. A value longer than ``max_bytes`` is cut between two
     characters and then ends with ``...``; no other value ends so.
 
     Args:

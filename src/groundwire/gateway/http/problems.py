@@ -247,7 +247,7 @@ def _short(text: str) -> str:
 
 
 class _Json(JSONResponse):
-    """A JSON response that escapes half a surrogate pair; Starlette's response would fail."""
+    """A JSON response that escapes lone surrogates; Starlette's response would fail."""
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
         import json

@@ -1,4 +1,4 @@
-"""Refusals: errors that are sent in place of a withheld answer, with DVARA's envelope and codes.
+"""Refusals: errors that replace a withheld answer or refuse a request; some codes are DVARA's.
 
 A refusal never quotes the answer: naming the unsupported claims would deliver them.
 """

@@ -135,6 +135,6 @@ def encode(chunk: Mapping[str, Any]) -> bytes:
     try:
         said = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))
         text = (said if said.isascii() else said.translate(_OTHER_LINE_ENDS)).encode()
-    except UnicodeEncodeError:  # half a surrogate pair: UTF-8 cannot have it, but an escape can
+    except UnicodeEncodeError:  # a lone surrogate: UTF-8 cannot encode it, but an escape can
         text = json.dumps(chunk, separators=(",", ":")).encode()
     return b"data: " + text + b"\n\n"

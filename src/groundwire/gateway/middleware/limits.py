@@ -119,8 +119,8 @@ def parse_json(
         object_pairs_hook: Makes a dictionary of the pairs of an object, as for :func:`json.loads`.
 
     Raises:
-        Problem: If the body is not valid JSON. ``NaN``, ``Infinity`` and numbers of thousands of
-            digits are refused too.
+        Problem: If the body is not valid JSON, or nested too deeply. ``NaN``, ``Infinity`` and
+            integers of thousands of digits are refused too.
     """
     try:
         text = body.decode("utf-8-sig")

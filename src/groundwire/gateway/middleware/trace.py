@@ -57,7 +57,7 @@ class Tracing:
 
 
 def alone(error: Exception) -> Exception:
-    """Return an error without groups of one error, in which some framework versions wrap it."""
+    """Unwrap an error from groups of one error, in which some framework versions wrap it."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

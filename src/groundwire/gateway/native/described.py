@@ -28,10 +28,10 @@ _ERRORS = {
 
 
 def errors(*more: int) -> dict[int | str, dict[str, Any]]:
-    """Return the descriptions of the errors that any request can have, and of more errors.
+    """Describe the errors that any request can get, and those with the status codes ``more``.
 
     Args:
-        more: Status codes of the other errors.
+        more: Status codes of further errors.
     """
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}

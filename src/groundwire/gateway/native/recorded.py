@@ -39,7 +39,7 @@ class Result:
     Attributes:
         context: The context of the request.
         answers: The checked answers of the request, which are counted and recorded.
-        json: The body of the response; empty if the check failed.
+        json: The body of the response; empty if the check failed, or its caller writes the body.
         outcome: The worst outcome of the answers; ``None`` if the check failed.
         failure: The error because of which the check failed, or ``None``.
     """

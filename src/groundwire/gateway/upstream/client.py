@@ -1,4 +1,4 @@
-"""Sends a request to an upstream, and to the next one if it fails."""
+"""Sends a request to an upstream, and to the next upstream if that one fails."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class Tracer(Protocol):
     def asking(
         self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs
     ) -> AbstractContextManager[object]:
-        """Make a span that lasts until the response begins.
+        """Make a trace span that lasts until the response begins.
 
         Headers that continue its trace are added to ``headers``.
         """

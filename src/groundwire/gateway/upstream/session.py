@@ -1,4 +1,4 @@
-"""The HTTP session to upstreams: keeps connections; does not decompress or follow redirects."""
+"""The HTTP session to upstreams: keeps connections, and does not decompress bodies."""
 
 import time
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ _MAX_LINE_BYTES = 65_536
 def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.ClientSession:
     """Return an HTTP session that changes nothing about requests and responses.
 
-    Bodies stay compressed, redirects are returned like other responses, and no cookies are kept.
+    Bodies stay compressed, no headers such as User-Agent are added, and no cookies are kept.
     """
     timeout = aiohttp.ClientTimeout(
         total=None,

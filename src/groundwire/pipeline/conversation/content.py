@@ -52,9 +52,9 @@ class Skipped(StrEnum):
     """Kinds of content of a request that a check does not read."""
 
     MESSAGE = "message"  # a message with an unknown role, or an item of an unknown type
-    PART = "part"  # a part of a message with sound, or of an unknown type
+    PART = "part"  # a part with sound, or of an unknown type, in a message
     DOCUMENT = "document"  # an image, file or document without text in a message: unread evidence
-    RESULT_PART = "result_part"  # a part of a tool result without text: unread evidence
+    RESULT_PART = "result_part"  # a part without text in a tool result: unread evidence
     SOURCE = "source"  # a source or document that the request lists, of a wrong type
 
 

@@ -20,8 +20,8 @@ from groundwire.pipeline.conversation.wording import (
 from groundwire.text.cues import common_words, plain, words
 
 #: Characters that are replaced by spaces while a text is divided: tokens of chat templates, and
-#: halves of surrogate pairs, which are not valid text. The question and the sources are taken from
-#: the unchanged text; a question or source with half a surrogate pair is refused later.
+#: lone surrogates, which are not valid text. The question and the sources are taken from the
+#: unchanged text; a question or source with a lone surrogate is refused later.
 _NOISE = re.compile(
     "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
@@ -85,7 +85,7 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence of an assistant's message that is only evidence, in named parts.
+    """Return the evidence in an assistant's message that has only evidence, in named parts.
 
     An application puts such a message before the user's first one; no model writes such an answer.
     """

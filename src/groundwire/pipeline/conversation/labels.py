@@ -25,8 +25,8 @@ class Label:
 
     Attributes:
         start: Offset of the label.
-        value: Offset of the text behind the label.
-        role: The role that the label gives to the text behind it.
+        value: Offset of the text after the label.
+        role: The role that the label gives to the text after it.
         name: The words of the label.
         is_heading: Whether the label stands alone on its line, as a heading does.
     """
@@ -47,7 +47,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 
     Args:
         text: The prompt.
-        start: Start of the line, behind its indentation.
+        start: Start of the line, after its indentation.
         end: End of the line.
         names: Tells the roles of parts by their names.
     """

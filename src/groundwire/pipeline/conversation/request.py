@@ -113,7 +113,7 @@ class Conversation:
 
         Raises:
             EmptyAnswerError: If the answer has no visible text, for example if it only calls tools.
-            InvalidTextError: If the answer has half a surrogate pair.
+            InvalidTextError: If the answer has a lone surrogate.
         """
         text = answer if isinstance(answer, str) else answer.text
         return Example.of(sources=self.sources, answer=text, question=self.question)
@@ -143,7 +143,7 @@ def read_request(
         InvalidConversationError: If the body is not an object or has no list of messages, if a
             message or the metadata is not an object, or if the sources are neither a list nor a
             text.
-        InvalidTextError: If the question or a source has half a surrogate pair.
+        InvalidTextError: If the question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):
         problem = f"its type is {type(body).__name__}"
@@ -309,7 +309,7 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
     """Make sources of pieces, each with an id of its own: a second ``call_1`` is ``call_1#2``.
 
     Raises:
-        InvalidTextError: If a text has half a surrogate pair.
+        InvalidTextError: If a text has a lone surrogate.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
     sources = []

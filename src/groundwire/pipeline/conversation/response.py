@@ -163,7 +163,7 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
-    """Yield the calls of tools in a message, in ``tool_calls`` or the older ``function_call``."""
+    """Yield the tool calls in a message, in ``tool_calls`` or the older ``function_call``."""
     calls = message.get("tool_calls")
     legacy = {"function": message.get("function_call")}
     for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:

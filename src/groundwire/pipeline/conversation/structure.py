@@ -222,7 +222,7 @@ def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:
-    """Return the first span at or behind a position, or ``None``."""
+    """Return the first span at or after a position, or ``None``."""
     i = bisect_left(spans, (position, 0))
     return spans[i] if i < len(spans) else None
 
