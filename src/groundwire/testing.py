@@ -67,7 +67,7 @@ def assert_grounded(
     allow: "Iterable[Outcome | str]" = (),
     detector: Detects | None = None,
 ) -> "Detection":
-    """Fail unless all of an answer was checked, and its sources support it.
+    """Fail unless all of an answer was checked and its sources support it, or it claims nothing.
 
     Args:
         answer: The answer of the LLM.
@@ -83,8 +83,8 @@ def assert_grounded(
         The detection.
 
     Raises:
-        AssertionError: If the answer is not grounded; the message has the marked words, the
-            evidence and the unchecked parts.
+        AssertionError: If the outcome is not ``grounded``, ``skipped`` or allowed; the message has
+            the marked words, the evidence and the unchecked parts.
         SettingError: If ``allow`` names another outcome.
         GroundwireError: If there is nothing to check, or the check fails.
     """

@@ -1,4 +1,4 @@
-"""Models with their graphs, tokenizers and caches. No other package imports inference libraries."""
+"""Models with their graphs, tokenizers and caches. No other package runs inference."""
 
 import os
 

@@ -79,7 +79,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key; if it is not in the cache, compute it and keep it."""
+        """Return the cached value of a key, or compute and keep it; wait for a thread that does."""
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)

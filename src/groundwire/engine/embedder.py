@@ -32,7 +32,7 @@ _DIMENSION = 384
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1; safe to share between threads."""
+    """Turns texts into unit vectors; safe to share between threads."""
 
     @property
     def revision(self) -> str:
@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a row for each text: a vector of length 1, or zeros for an empty text."""
+        """Return a row for each text: a unit vector, or zeros for a text without words."""
         ...
 
     def reads(self, text: str) -> bool:
@@ -123,7 +123,7 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths in characters of the parts of a word that are counted. A mark at each end of the word
+#: Lengths, in characters, of the parts into which words are cut. The mark at each end of a word
 #: counts as a character.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.

@@ -118,7 +118,7 @@ class Manifest:
 
     @property
     def revision(self) -> str:
-        """Short hash over the hashes of the files, which identifies the model."""
+        """Short hash of the names and hashes of the files; it identifies the model."""
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]
