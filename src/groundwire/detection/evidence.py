@@ -22,12 +22,12 @@ from groundwire.detection.values import EvidenceRef, Reason
 #: claim that the first look finds unsupported gets a second look, with passages that rank lower.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
-#: look, and in the second. A passage with a lower score says nothing about the claim. The share is
+#: look, and in the second. A passage with a lower score is seldom about the claim. The share is
 #: higher in the second look, because that look can only remove a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: A source is read if its best passage has at least this share of the best score of all passages.
-#: Texts on the subject of the claim have this share, and a text on another subject with some of the
-#: same words does not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
+#: Texts on the claim's subject mostly reach it; texts on another subject with some of the same
+#: words mostly do not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
@@ -76,7 +76,7 @@ class Selection:
     """The passages that a claim is read with, as indices into :attr:`Evidence.passages`.
 
     Attributes:
-        first: The best-ranked passages, about 1,024 word pieces in all, ascending.
+        first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
         second: The passages of the second look: the best one, and those that rank after ``first``,
             ascending; empty if no passage that ranks after ``first`` is good enough.
     """

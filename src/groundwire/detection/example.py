@@ -24,7 +24,7 @@ class Source:
     Attributes:
         text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages are
             recognised; character offsets always count in this text.
-        id: Names the source in results. If it is empty, the source gets its position, ``S0``,
+        id: Name of the source in results. If it is empty, the source gets its position, ``S0``,
             ``S1``..., or a number beyond all positions if another source was given that id.
         title: The subject of the text, if its own words do not name it. It helps to find and to
             read the source, and is not evidence itself.
@@ -50,7 +50,7 @@ class Source:
                 before its text, a line each.
 
         Raises:
-            InvalidSourceError: If the value is of no accepted kind.
+            InvalidSourceError: If the value is of no accepted kind, or has parts that are not JSON.
         """
         if isinstance(value, cls):
             return value
@@ -236,8 +236,8 @@ def require_text(text: object, where: str) -> None:
     """Refuse a value that is not valid text.
 
     Raises:
-        InvalidTextError: If the value is not a ``str``, or has half a surrogate pair, which cannot
-            be written as UTF-8.
+        InvalidTextError: If the value is not a ``str``, or has a lone surrogate, which cannot be
+            written as UTF-8.
     """
     if not isinstance(text, str):
         raise InvalidTextError(where, None, f"its type is {type(text).__name__}")

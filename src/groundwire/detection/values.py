@@ -38,7 +38,7 @@ class Reason(StrEnum):
     """The reason why something was not checked, or not read in full.
 
     Only a program with limits, such as the gateway, sets ``dropped_long``, ``dropped_over_cap`` and
-    ``answer_over_limit``. A detector reads all text that it is given, or raises an error.
+    ``answer_over_limit``. A detector leaves out no source or answer because of its length.
     """
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
@@ -76,7 +76,7 @@ class Score(StrEnum):
     SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
 
 
-#: Reasons for missing parts that have no characters to count.
+#: Reasons for missing parts that the counts of characters do not show.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
 #: Names of thresholds. A detector may lack some of them.
@@ -322,7 +322,7 @@ class Coverage:
         read_chars: Of these, characters that were judged.
         no_claim_chars: Visible characters of the answer's asides, which claim nothing and are not
             part of ``answer_chars``.
-        reasons: Reason → how many passages, sources or claims were left out for it.
+        reasons: Reason → how often it applied, to a source, a claim, the question or the answer.
     """
 
     offered_chars: int

@@ -16,7 +16,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the path of a field that name its place in the data, not its subject.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
-#: Words that nearly every English text has, and that other languages lack.
+#: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
 #: Characters before and after a sentence that are no part of it.
 _OUTER = " \t\r\n."

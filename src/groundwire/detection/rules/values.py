@@ -113,7 +113,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Return whether the evidence has a day or month, in full or as its first three letters."""
+    """Return whether the evidence has this day or month, in full or by its first three letters."""
     return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
 
 
