@@ -113,9 +113,9 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Return whether a text spells a number in words of another language than English.
+    """Return whether a text spells out a number in words of a language other than English.
 
-    ``figure`` is the number in digits. It must be 2 to 20, or a ten up to 100.
+    ``figure`` is the number in digits. Only 2 to 20, and the tens up to 100, are found.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True
