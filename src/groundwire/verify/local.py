@@ -5,8 +5,8 @@ without earlier messages. Spans are cut into passages, and a passage is read onc
 there are more passages than are read at a time, the reader first selects those that bear most on
 the claim, and in a second look the next ones.
 
-*With evidence*, P(YES) is calibrated for answers with few unsupported claims (how few, the map's
-``provenance`` says). *Without evidence*, the claim is read alone. The model does not know
+*With evidence*, P(YES) is calibrated for answers with few unsupported claims (the ``provenance`` of
+the map says how few). *Without evidence*, the claim is read alone. The model does not know
 the world, so P(YES) then does not show whether the claim is true, but how much it needs evidence:
 it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its mean is fitted to
 be low, because no claim follows from nothing.
