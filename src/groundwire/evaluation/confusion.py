@@ -102,7 +102,7 @@ class ComparedAnswer:
 
 
 def detection_in(row: JudgedRow) -> Detection | None:
-    """Read the detection of a row; ``None`` if the row has none because its check failed.
+    """Read the detection of a row; ``None`` if the row was not read or its check raised an error.
 
     Raises:
         KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError mean

@@ -76,7 +76,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
         ResultsError: If the file has no results, results from other data, or two results with the
             same row number.
         DifferentDetectorError: If another detector made the results.
-        WrittenError: If the content is gzip and the name does not say so, or the other way round.
+        WrittenError: If the file is compressed with gzip.
     """
     found: dict[int, str] = {}
 

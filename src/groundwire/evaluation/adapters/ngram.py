@@ -19,7 +19,8 @@ from groundwire.text.segment import Segment
 
 #: Number of words in an n-gram.
 N = 2
-#: A claim is flagged if a smaller share of its n-grams is in the sources. The value is a guess.
+#: A claim is flagged if the share of its n-grams that occur in the sources is below this. The value
+#: is a guess.
 THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")

@@ -39,7 +39,10 @@ _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
 
 
 class MalformedVerdictError(Exception):
-    """A reply does not have the form that the prompt asks for. The message quotes nothing of it."""
+    """A reply does not have the form that the prompt asks for.
+
+    The message quotes at most single words of the reply.
+    """
 
 
 class CutVerdictError(MalformedVerdictError):

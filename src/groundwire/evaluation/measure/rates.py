@@ -171,7 +171,7 @@ def _share(
 def _against(path: Path, first: str, second: str) -> dict[str, Any]:
     try:
         return compare(path, path, first=first, second=second)
-    except CompareError as error:  # no answer of one of the two models has a verdict
+    except CompareError as error:  # no question has a verdict for both models
         return {"first": first, "second": second, "problem": str(error)}
 
 
