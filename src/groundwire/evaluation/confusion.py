@@ -105,8 +105,8 @@ def detection_in(row: JudgedRow) -> Detection | None:
     """Read the detection of a row; ``None`` if the row was not read or its check raised an error.
 
     Raises:
-        KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError mean
-            the same.
+        KeyError: If the row's data are not a detection; TypeError, ValueError and AttributeError
+            mean the same.
     """
     return None if row.detection is None else detection_of(row.detection, row.answer)
 
@@ -117,7 +117,7 @@ def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
 
 
 def is_judged(detection: Detection) -> bool:
-    """Return whether at least one claim was judged; if not, the detection is no verdict.
+    """Return whether at least one claim was judged; if not, the detection is not a verdict.
 
     A claim that is unchecked for the reason "unrelated" counts as judged: its words were compared
     with those of the evidence, and none occurs there.

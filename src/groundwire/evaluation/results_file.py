@@ -26,7 +26,7 @@ def read_header(path: Path) -> Header:
     """Read the header of results, or make one for the output of ``groundwire check --batch``.
 
     Raises:
-        ResultsError: If the first line is no header.
+        ResultsError: If the first line is not a header.
     """
     with open_lines(path) as lines:
         first = next(iter(lines), b"")
@@ -45,7 +45,7 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
     results too, although it has no header and its rows have no labels.
 
     Raises:
-        ResultsError: If a line is no row of results.
+        ResultsError: If a line is not a row of results.
     """
     with open_lines(path) as lines:
         is_of_batch = False

@@ -59,7 +59,8 @@ class _Piece:
     kind: NonEvidence | None
 
 
-# A prefix alone makes no question: "Q3: Revenue rose" and "Task 3: completed" are statements.
+# A prefix alone does not make a question: "Q3: Revenue rose" and "Task 3: completed" are
+# statements.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )

@@ -139,7 +139,7 @@ class LocalVerifier:
             cache_mb: Size of the cache of spans that were read, in megabytes of 1,000,000 bytes.
 
         Raises:
-            ModelError: If the model is no reader, or has no map for claims.
+            ModelError: If the model is not a reader, or has no map for claims.
             CorruptModelError: If the hash of a file is not the one in the manifest.
             SettingError: If a setting is outside its range.
         """

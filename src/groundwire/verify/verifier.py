@@ -48,7 +48,7 @@ class EvidenceText:
         sid: Id of the span.
         text: The part of the span that is evidence, without questions, instructions and headings;
             empty if there is none, or if the span was taken away.
-        shown: The text for prompts: a mark replaces each sentence that is no evidence, except for
+        shown: The text for prompts: a mark replaces each sentence that is not evidence, except for
             denials, and the placeholder replaces a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
     """

@@ -96,7 +96,7 @@ class AdapterReading:
 
     Attributes:
         sources: The sources.
-        question: The question, which is no evidence.
+        question: The question, which is not evidence.
         is_incremental: Whether claims are judged while the answer is still being written.
         evidence: The indexed sources.
         attended: Indices of the passages of evidence that were read.

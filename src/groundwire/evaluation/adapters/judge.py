@@ -111,8 +111,8 @@ class LlmJudge(AdapterBackend):
             timeout_s: Time limit of each attempt, in seconds.
 
         Raises:
-            EndpointSettingError: If the URL is no URL, if it would send the key unencrypted, or if
-                there is no key and the endpoint is on another machine.
+            EndpointSettingError: If the URL is not valid, if it would send the key unencrypted, or
+                if there is no key and the endpoint is on another machine.
             MissingExtraError: If the official client is not installed.
         """
         address = EndpointAddress.of(url, environ, option="judge:MODEL@URL")

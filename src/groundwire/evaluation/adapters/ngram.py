@@ -67,7 +67,7 @@ class NgramJudge(AdapterBackend):
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": THRESHOLD})
 
     def judge(self, reading: AdapterReading, answer: str, segment: Segment) -> ClaimScores:
-        """Compare one claim with the sources; the question is ignored, as it is no evidence."""
+        """Compare one claim with the sources; the question is ignored, as it is not evidence."""
         texts = (source.text for source in reading.sources)
         share = overlap(without_emphasis(without_citations(answer, segment)), texts)
         if share is None:

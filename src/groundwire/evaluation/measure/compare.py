@@ -37,7 +37,7 @@ def compare(
             one file with exactly two models, both names may be left out.
 
     Raises:
-        ResultsError: If a file is no results file.
+        ResultsError: If a file is not a results file.
         CompareError: If the answers were judged by different detectors, a model is missing, or
             there is no pair.
     """

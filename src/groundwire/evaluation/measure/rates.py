@@ -42,7 +42,7 @@ class Prices:
         """Read prices from texts such as ``2.5`` or ``model=2.5``, as options give them.
 
         Raises:
-            SettingError: If a text is no price.
+            SettingError: If a text is not a price.
         """
         return cls(read=_prices("price-in", read), written=_prices("price-out", written))
 
@@ -63,7 +63,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
         prices: Prices of tokens; without them costs are unknown.
 
     Raises:
-        ResultsError: If the file is no results file.
+        ResultsError: If the file is not a results file.
         NoColumnError: If no row has the column ``by``.
     """
     read = read_verdicts(path, by=by)

@@ -25,7 +25,7 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
         stream: The stream to write to.
 
     Raises:
-        ResultsError: If ``results`` is no file of results.
+        ResultsError: If ``results`` is not a file of results.
     """
     has_labels, n = bool(summary.scores["example"]), Counter[str]()
     seconds = 0.0

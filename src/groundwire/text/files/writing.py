@@ -31,7 +31,7 @@ class WrittenError(InputError):
 
 
 def not_results(path: Path, line: int, problem: str) -> WrittenError:
-    """Make the error for an output file with a line that is no result."""
+    """Make the error for an output file with a line that is not a result."""
     text = (
         f"this is no result ({problem}), so the file cannot be continued. Name another --output, "
         "or replace this one with --force."
