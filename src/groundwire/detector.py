@@ -335,8 +335,8 @@ class Detector:
         """Check whether the sources support an answer.
 
         Args:
-            sources: Sources of the answer: texts, :class:`Source` values, mappings with the key
-                ``text``, or JSON data. Order and repetition have no effect.
+            sources: Sources of the answer, of any kind that :meth:`Source.of` accepts, such as
+                texts and documents. Order and repetition have no effect.
             answer: The text to check.
             question: The user's question. It helps to find evidence, and is not evidence itself.
             operating_point: Name or threshold to use instead of the detector's operating point.

@@ -170,7 +170,7 @@ class ModelError(GroundwireError):
 
 
 class UnknownModelError(ModelError):
-    """There is no model, and no folder, of the requested name."""
+    """There is neither a model nor a folder with the requested name."""
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         super().__init__(model, known)

@@ -64,7 +64,7 @@ class WordWeights:
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
         """Embed a text: the weighted mean of its word pieces, shape ``(128,)``.
 
-        The length of this vector is 1, or 0 if no word piece has a weight.
+        The result is a unit vector, or zeros if no word piece has a weight.
         """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
@@ -285,7 +285,7 @@ class Query:
     ) -> "Query":
         """Make the query of a claim.
 
-        The question and the claim before show what an "it" in the claim refers to. They have a
+        The question and the claim before may show what an "it" in the claim refers to. They have a
         lower weight than the claim.
 
         Args:
@@ -332,7 +332,9 @@ class LexicalIndex:
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return each passage's BM25 score, divided by the total weight of the query: about 0 to 1.
+        """Return each passage's BM25 score, divided by the total weight of the query.
+
+        The score is about 1 for a passage of mean length that has every word piece once.
 
         Args:
             ids: Distinct word pieces of the query.

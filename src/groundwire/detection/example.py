@@ -46,8 +46,8 @@ class Source:
                 Any other mapping or list is taken as JSON data and written out (offsets then count
                 in :attr:`text`).
             index: Position of the source among the sources, for the error message.
-            metadata: Names of metadata of a document that are evidence as well. They are written
-                before its text, a line each.
+            metadata: Names of metadata fields of a document that are evidence as well. Each is
+                written on a line of its own before the text of the document.
 
         Raises:
             InvalidSourceError: If the value is of no accepted kind, or has parts that are not JSON.

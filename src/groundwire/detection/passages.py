@@ -1,4 +1,4 @@
-"""Cuts sources into passages, the pieces that the model reads at a time.
+"""Cuts sources into passages, each of which the model reads in one pass.
 
 A passage ends at the end of a sentence, a field or a row, unless that alone is too long. It begins
 with a breadcrumb: the title of its source and the headings above it. It depends only on the text
@@ -67,7 +67,7 @@ class PassageLine:
 
 @dataclass(frozen=True, eq=False)  # no slots: derived values are cached beside the fields
 class Passage:
-    """A piece of a source that the model reads at a time.
+    """A piece of a source that the model reads in one pass.
 
     Attributes:
         key: Hash of the content, 16 bytes.

@@ -1,7 +1,7 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
 There are two. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no
-language: it counts words and parts of words, so only texts with the same words are near each other.
+language: it counts words and parts of words, so only texts that share some are near each other.
 """
 
 import re
@@ -25,7 +25,7 @@ from groundwire.engine.sentence import ClaimPart, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
 
-#: Word pieces that the encoder reads at a time, without [CLS] and [SEP].
+#: The most word pieces that the encoder reads at a time, without [CLS] and [SEP].
 WINDOW_PIECES = 254
 GRAPH = "minilm.onnx"
 _DIMENSION = 384
@@ -113,7 +113,7 @@ class NeuralEmbedder:
         return np.asarray(total / np.sqrt(total @ total), np.float32)
 
     def reads(self, text: str) -> bool:
-        """Return whether a text is in Latin script (:func:`.writing_system.is_readable`)."""
+        """Return whether a text is mostly in Latin script (:func:`.writing_system.is_readable`)."""
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:

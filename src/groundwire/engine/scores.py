@@ -211,9 +211,9 @@ class ClaimScores:
 def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that both a rule and the model find wrong, in [0, 1].
 
-    The two together are surer than the model alone: of words that the model gives 0.73 and that a
-    rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count in the
-    validation answers (docs/conflicts.md).
+    The two together are more reliable than the model alone: of words that the model gives 0.73 and
+    that a rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count
+    in the validation answers (docs/conflicts.md).
 
     Args:
         doubt: The model's highest P(not supported) of these words.

@@ -18,7 +18,7 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import ModelError
 
-#: Word pieces that two neighbouring windows share.
+#: The most word pieces that two neighbouring windows share.
 OVERLAP = 64
 #: The least share of a window for a context that does not fit as a whole. An answer that does not
 #: fit beside it is cut into windows as well.

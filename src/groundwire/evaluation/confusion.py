@@ -26,7 +26,7 @@ class ComparedAnswer:
         is_hallucinated: Whether the answer is hallucinated, by its label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest P(not supported) of a claim, in [0, 1]; 0 if no claim was judged.
-            For a detector of similarities, 1 minus the lowest similarity of a claim: this is no
+            For a detector of similarities, 1 minus the lowest similarity of a claim: this is not a
             probability, but it sorts answers by doubt as well.
         characters: Numbers of characters that the detector marked, that people marked, and that
             both marked. A character with several marks counts once.

@@ -1,4 +1,4 @@
-"""Comparison of scores with a baseline, by which a CI pipeline can fail.
+"""Compares scores with a baseline, so that a CI pipeline can fail.
 
 If a score is missing, or the data or labels of the two sides differ, the comparison is an error,
 never a pass.

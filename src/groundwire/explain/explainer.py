@@ -202,7 +202,7 @@ class Explainer:
 
         Returns:
             A detection of the remaining spans with their explanations. Errors of the model are not
-            raised: spans that it cannot judge stay marked, and the result has the reason.
+            raised: spans that the model cannot judge stay marked, and the result has the reason.
         """
         started = perf_counter()
         marked = [claim for claim in detection.claims if claim.spans]

@@ -37,7 +37,7 @@ _PERSIAN = frozenset("پچژگ")
 #: Codes of all languages that :func:`identify` can return.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
-#: Characters at the beginning of a text that are read: enough to identify its language.
+#: Number of characters that are read at the beginning of a text: enough to identify its language.
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -86,7 +86,7 @@ def identify(text: str) -> str | None:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text in Latin letters is in another language than English; false in doubt.
+    """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
     Foreign names do not make a text foreign: only common words within sentences count, each once.
 

@@ -18,7 +18,7 @@ from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 #: Limit on the bytes of a reply. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
-#: The two names that the limit on the tokens of a reply has; a model may accept only one of them.
+#: The two names of the limit on a reply's tokens; a model may accept only one of them.
 _LIMITS = ("max_tokens", "max_completion_tokens")
 #: (Base URL, model) → name of the limit that the model accepts, if it refused the other name.
 _taken: dict[tuple[str, str], str] = {}

@@ -1,7 +1,7 @@
 """The verifier ``openai``: any endpoint with chat completions and logprobs, asked for one letter.
 
-Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it: a key in the
-environment alone sends nothing anywhere.
+Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it; a key in the
+environment alone does not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

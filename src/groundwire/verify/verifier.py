@@ -82,8 +82,8 @@ class CallCost:
         completion_tokens: Tokens written.
         is_cached: Whether the answer came from the cache, or from an equal question.
         is_grouped: Whether the answer came from a call about several claims.
-        fell_back: Whether the answer of a shared call could not be read, so that a call for this
-            claim alone was made.
+        fell_back: Whether a shared call was refused or its answer could not be read, so that a call
+            for this claim alone was made.
     """
 
     calls: float = 0.0

@@ -146,7 +146,7 @@ def is_negation(lower: str) -> bool:
 
 
 def has_negation(words: Sequence[Word]) -> bool:
-    """Return whether a negation is among the words; the "not" of "not only" is none."""
+    """Return whether a negation is among the words; the "not" of "not only" does not count."""
     return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
 
 

@@ -137,7 +137,7 @@ class Basis:
 
 
 def is_field(reading: str) -> bool:
-    """Return whether a line is a field or a row, and no sentence."""
+    """Return whether a line is a field or a row, and not a sentence."""
     return _FIELD.match(reading) is not None
 
 

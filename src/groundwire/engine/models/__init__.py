@@ -138,7 +138,7 @@ def list_models(root: Path | None = None) -> list[Manifest]:
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
-    """Find the model of a name, in a folder of models or by default among the installed models.
+    """Find a model by its name, in a folder of models or by default among the installed models.
 
     Raises:
         UnknownModelError: If there is no such model; the message lists the models that there are.

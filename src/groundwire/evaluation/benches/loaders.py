@@ -1,4 +1,4 @@
-"""Readers of the benchmarks whose files are not simply tables with one answer a row.
+"""Readers of the benchmarks whose files are not simply tables with one answer per row.
 
 Each reader converts a record into rows with the columns of labelled answers, and decides which
 answers count as hallucinated. The other benchmarks need only a mapping of their columns.

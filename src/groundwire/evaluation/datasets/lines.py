@@ -126,7 +126,7 @@ def json_lines(path: Path) -> Iterator[Line]:
     Blank lines are skipped. For an array, numbers of rows take the place of numbers of lines.
 
     Raises:
-        DatasetError: If the file is one object over several lines, a broken array, or no UTF-8.
+        DatasetError: If the file is one object over several lines, a broken array, or not UTF-8.
     """
     number = 0
     with open_lines(path) as lines:

@@ -71,7 +71,7 @@ def to_json(data: object, *, indent: int | None = None) -> str:
     """Write data as JSON in ASCII.
 
     ASCII text cannot hide anything on a terminal. It also has no U+2028 and U+0085, which some
-    readers of JSON Lines take for the end of a line.
+    readers of JSON Lines treat as the end of a line.
     """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
