@@ -179,10 +179,10 @@ class Detector:
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            CorruptModelError: If a file does not have the hash of its manifest.
+            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             ModelError: If the model is not a token classifier, or cannot be fetched or opened.
-            MissingExtraError: If the model has no ONNX graph and the ``train`` extra is not
-                installed.
+            MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
+                ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
         if threads is not None:
@@ -250,7 +250,7 @@ class Detector:
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
-            CorruptModelError: If a file does not have the hash of its manifest.
+            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
             DetectionError: If this detector is closed.
         """
@@ -335,8 +335,8 @@ class Detector:
         """Check whether the sources support an answer.
 
         Args:
-            sources: Sources of the answer: texts, :class:`Source` values, mappings with the key
-                ``text``, or JSON data. Order and repetition have no effect.
+            sources: Sources of the answer, of any kind that :meth:`Source.of` accepts, such as
+                texts and documents. Order and repetition have no effect.
             answer: The text to check.
             question: The user's question. It helps to find evidence, and is not evidence itself.
             operating_point: Name or threshold to use instead of the detector's operating point.
@@ -553,7 +553,7 @@ def _embedded(
     """Check the files of an embedded detector, or of a reader in a folder, and load its backend.
 
     Raises:
-        CorruptModelError: If a file does not have the hash of its manifest.
+        CorruptModelError: If a file is missing, or does not have the hash in its manifest.
     """
     verify(manifest or find_model())
     if manifest is not None:

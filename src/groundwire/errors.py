@@ -6,7 +6,7 @@
     ├── InputError (ValueError)          an input cannot be checked
     │   ├── EmptyAnswerError             the answer has no visible text
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
-    │   ├── InvalidSourceError           a source has an unknown type, or two have one id
+    │   ├── InvalidSourceError           a source cannot be read, or two texts have one id
     │   ├── InvalidConversationError     a chat request or response has an invalid shape
     │   ├── LimitExceededError           an input exceeds the limit of a named setting
     │   └── DatasetError                 a file of labelled answers has an invalid line or format
@@ -53,7 +53,7 @@ class EmptyAnswerError(InputError):
 
 
 class InvalidTextError(InputError):
-    """A text is not a ``str``, or has half a surrogate pair.
+    """A text is not a ``str``, or has a lone surrogate.
 
     ``position`` is the index of the surrogate; ``None`` if the text is not a ``str``.
     """
@@ -75,7 +75,7 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source has a type that cannot be read, or the same id as another source.
+    """A source cannot be read, or has the id of a source with another text.
 
     ``index`` is the position of the source; ``None`` if the sources as a whole are invalid.
     """
@@ -121,7 +121,10 @@ class LimitExceededError(InputError):
 
 
 class DatasetError(InputError):
-    """A file of labelled answers does not follow its format; ``line`` counts from 1."""
+    """A file of labelled answers does not follow its format.
+
+    ``line`` counts from 1; ``None`` if the problem is about the whole file.
+    """
 
     def __init__(
         self,
@@ -167,7 +170,7 @@ class ModelError(GroundwireError):
 
 
 class UnknownModelError(ModelError):
-    """There is no model, and no folder, of the requested name."""
+    """There is neither a model nor a folder with the requested name."""
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         super().__init__(model, known)

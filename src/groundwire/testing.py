@@ -3,8 +3,8 @@
 >>> from groundwire.testing import assert_grounded
 >>> detection = assert_grounded("It is 330 m tall.", ["The tower is 330 m tall."])
 
-pytest offers the function as the fixture ``grounded``; other test runners call it. The detector is
-loaded at the first call, once for a process.
+pytest offers the function as the fixture ``grounded``; with other test runners, call it directly.
+The detector is loaded at the first call, once for a process.
 """
 
 from collections.abc import Iterable
@@ -67,11 +67,11 @@ def assert_grounded(
     allow: "Iterable[Outcome | str]" = (),
     detector: Detects | None = None,
 ) -> "Detection":
-    """Fail unless all of an answer was checked, and its sources support it.
+    """Fail unless all of an answer was checked and its sources support it, or it claims nothing.
 
     Args:
         answer: The answer of the LLM.
-        sources: The texts that it has to rest on.
+        sources: The texts that the answer must rest on.
         question: The question; it is never evidence.
         operating_point: A name or a threshold; by default the one of
             ``--groundwire-operating-point``, or else the detector's own.
@@ -83,8 +83,8 @@ def assert_grounded(
         The detection.
 
     Raises:
-        AssertionError: If the answer is not grounded; the message has the marked words, the
-            evidence and the unchecked parts.
+        AssertionError: If the outcome is not ``grounded``, ``skipped`` or allowed; the message has
+            the marked words, the evidence and the unchecked parts.
         SettingError: If ``allow`` names another outcome.
         GroundwireError: If there is nothing to check, or the check fails.
     """

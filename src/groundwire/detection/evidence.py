@@ -22,12 +22,12 @@ from groundwire.detection.values import EvidenceRef, Reason
 #: claim that the first look finds unsupported gets a second look, with passages that rank lower.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
-#: look, and in the second. A passage with a lower score says nothing about the claim. The share is
+#: look, and in the second. A passage with a lower score is seldom about the claim. The share is
 #: higher in the second look, because that look can only remove a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: A source is read if its best passage has at least this share of the best score of all passages.
-#: Texts on the subject of the claim have this share, and a text on another subject with some of the
-#: same words does not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
+#: Texts on the claim's subject mostly reach it; texts on another subject with some of the same
+#: words mostly do not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
@@ -64,7 +64,7 @@ class WordWeights:
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
         """Embed a text: the weighted mean of its word pieces, shape ``(128,)``.
 
-        The length of this vector is 1, or 0 if no word piece has a weight.
+        The result is a unit vector, or zeros if no word piece has a weight.
         """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
@@ -76,7 +76,7 @@ class Selection:
     """The passages that a claim is read with, as indices into :attr:`Evidence.passages`.
 
     Attributes:
-        first: The best-ranked passages, about 1,024 word pieces in all, ascending.
+        first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
         second: The passages of the second look: the best one, and those that rank after ``first``,
             ascending; empty if no passage that ranks after ``first`` is good enough.
     """
@@ -285,7 +285,7 @@ class Query:
     ) -> "Query":
         """Make the query of a claim.
 
-        The question and the claim before show what an "it" in the claim refers to. They have a
+        The question and the claim before may show what an "it" in the claim refers to. They have a
         lower weight than the claim.
 
         Args:
@@ -332,7 +332,9 @@ class LexicalIndex:
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return each passage's BM25 score, divided by the total weight of the query: about 0 to 1.
+        """Return each passage's BM25 score, divided by the total weight of the query.
+
+        The score is about 1 for a passage of mean length that has every word piece once.
 
         Args:
             ids: Distinct word pieces of the query.

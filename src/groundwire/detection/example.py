@@ -24,7 +24,7 @@ class Source:
     Attributes:
         text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages are
             recognised; character offsets always count in this text.
-        id: Names the source in results. If it is empty, the source gets its position, ``S0``,
+        id: Name of the source in results. If it is empty, the source gets its position, ``S0``,
             ``S1``..., or a number beyond all positions if another source was given that id.
         title: The subject of the text, if its own words do not name it. It helps to find and to
             read the source, and is not evidence itself.
@@ -46,11 +46,11 @@ class Source:
                 Any other mapping or list is taken as JSON data and written out (offsets then count
                 in :attr:`text`).
             index: Position of the source among the sources, for the error message.
-            metadata: Names of metadata of a document that are evidence as well. They are written
-                before its text, a line each.
+            metadata: Names of metadata fields of a document that are evidence as well. Each is
+                written on a line of its own before the text of the document.
 
         Raises:
-            InvalidSourceError: If the value is of no accepted kind.
+            InvalidSourceError: If the value is of no accepted kind, or has parts that are not JSON.
         """
         if isinstance(value, cls):
             return value
@@ -236,8 +236,8 @@ def require_text(text: object, where: str) -> None:
     """Refuse a value that is not valid text.
 
     Raises:
-        InvalidTextError: If the value is not a ``str``, or has half a surrogate pair, which cannot
-            be written as UTF-8.
+        InvalidTextError: If the value is not a ``str``, or has a lone surrogate, which cannot be
+            written as UTF-8.
     """
     if not isinstance(text, str):
         raise InvalidTextError(where, None, f"its type is {type(text).__name__}")

@@ -1,7 +1,8 @@
-"""Cuts sources into passages, the pieces that the model reads at a time.
+"""Cuts sources into passages, each of which the model reads in one pass.
 
-A passage ends at the end of a sentence, a field or a row. It begins with a breadcrumb: the title of
-its source and the headings above it. It depends only on the text and the title of its source.
+A passage ends at the end of a sentence, a field or a row, unless that alone is too long. It begins
+with a breadcrumb: the title of its source and the headings above it. It depends only on the text
+and the title of its source.
 """
 
 import re
@@ -19,9 +20,9 @@ from groundwire.text.lines import Line, lines_of
 from groundwire.text.quantities import QuantityIndex, quantities
 from groundwire.text.writing_system import is_readable
 
-#: Most word pieces of a passage, breadcrumb included. With [CLS] and [SEP] these are 256.
+#: The most word pieces of a passage, breadcrumb included. With [CLS] and [SEP] these are 256.
 PASSAGE_PIECES = 254
-#: Most word pieces of a breadcrumb.
+#: The most word pieces of a breadcrumb.
 BREADCRUMB_PIECES = 40
 # Values of yes-or-no fields → their codes: 1 yes, 2 no, 4 nothing.
 _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
@@ -66,7 +67,7 @@ class PassageLine:
 
 @dataclass(frozen=True, eq=False)  # no slots: derived values are cached beside the fields
 class Passage:
-    """A piece of a source that the model reads at a time.
+    """A piece of a source that the model reads in one pass.
 
     Attributes:
         key: Hash of the content, 16 bytes.
@@ -163,7 +164,7 @@ class CutSource:
 def cut_source(
     source: Source, pieces: WordPieces, *, reads: Callable[[str], bool] = is_readable
 ) -> CutSource:
-    """Cut a source into passages of at most 254 word pieces, with one line of overlap.
+    """Cut a source into passages of at most 254 word pieces, with at most one line of overlap.
 
     Args:
         source: The source to cut.
@@ -183,8 +184,9 @@ def cut_source(
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
     """Pack lines into passages.
 
-    A passage begins with the last line of the passage before, if that line is short. A line that is
-    longer than a passage is cut.
+    A passage has lines of one group and heading. It begins with the last line of the passage
+    before, if that line is short and of the same group and heading. A line that is longer than a
+    passage is cut.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

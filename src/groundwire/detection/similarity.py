@@ -31,7 +31,7 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
     """Find the source that a claim is nearest to.
 
     Args:
-        claim: A vector of length 1 (or 0, for a text without words), shape ``(d,)``.
+        claim: A unit vector (or zeros, for a text without words), shape ``(d,)``.
         sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:

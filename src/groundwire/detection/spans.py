@@ -140,7 +140,7 @@ def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
 def whole_words(
     spans: Iterable[FlaggedSpan], text: str, *, start: int = 0, end: int | None = None
 ) -> tuple[FlaggedSpan, ...]:
-    """Widen spans of ``text`` to whole words and numbers, and join spans that then touch.
+    """Widen spans to whole words and numbers, and join spans with only white space between them.
 
     A word piece alone may mean nothing to a reader, such as "000" of "21,000".
 

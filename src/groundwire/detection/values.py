@@ -38,7 +38,7 @@ class Reason(StrEnum):
     """The reason why something was not checked, or not read in full.
 
     Only a program with limits, such as the gateway, sets ``dropped_long``, ``dropped_over_cap`` and
-    ``answer_over_limit``. A detector reads all text that it is given, or raises an error.
+    ``answer_over_limit``. A detector leaves out no source or answer because of its length.
     """
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
@@ -76,7 +76,7 @@ class Score(StrEnum):
     SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
 
 
-#: Reasons for missing parts that have no characters to count.
+#: Reasons for missing parts that the counts of characters do not show.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
 #: Names of thresholds. A detector may lack some of them.
@@ -92,7 +92,7 @@ _SUM_TOLERANCE = 1e-3
 class FrozenMapping(Mapping[K, V], Generic[K, V]):
     """A mapping that cannot be changed, equal to a ``dict`` of the same items, and hashable.
 
-    It has a copy of the items, so the mapping that it was made of may change. Unlike a
+    It has a copy of the items, so the mapping that it was made from may change. Unlike a
     :class:`types.MappingProxyType` it can be pickled and copied.
     """
 
@@ -184,7 +184,7 @@ class Entailment(JsonRecord):
         neutral: P(the evidence does not say whether the claim is true).
         contradiction: P(the evidence says otherwise).
         is_calibrated: Whether the probabilities are calibrated: of a hundred claims with an
-            ``entailment`` of 0.7, about seventy are entailed. Most models are too sure.
+            ``entailment`` of 0.7, about seventy are entailed. Most models are overconfident.
     """
 
     entailment: float
@@ -318,11 +318,12 @@ class Coverage:
             with them.
         attended_chars: Of these, characters that at least one claim was read with. The others are
             not a gap in the check: for every claim, other passages ranked higher.
-        answer_chars: Visible characters of the answer's claims.
+        answer_chars: Visible characters of the answer's claims; of the whole answer, if it has
+            neither claims nor asides.
         read_chars: Of these, characters that were judged.
         no_claim_chars: Visible characters of the answer's asides, which claim nothing and are not
             part of ``answer_chars``.
-        reasons: Reason → how many passages, sources or claims were left out for it.
+        reasons: Reason → how often it applied, to a source, a claim, the question or the answer.
     """
 
     offered_chars: int

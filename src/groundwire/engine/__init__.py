@@ -1,7 +1,7 @@
-"""Models with their graphs, tokenizers and caches. No other package imports inference libraries."""
+"""Models with their graphs, tokenizers and caches. No other package runs inference."""
 
 import os
 
-# Stops ONNX Runtime 1.32 from writing a device id under the home directory and looking up its
-# maker's host. It reads this variable only once, when it is first imported.
+# Stops ONNX Runtime 1.32 from writing a device id under the home directory and looking up a host of
+# Microsoft. ONNX Runtime reads this variable only once, at its first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -44,7 +44,7 @@ class Architecture:
 
     @property
     def bytes_per_piece(self) -> int:
-        """Size of the keys and values of one word piece in all layers, in float16."""
+        """Bytes that the keys and values of one word piece take in all layers, as float16."""
         return 2 * self.layers * self.width * 2
 
     def to_dict(self) -> dict[str, int | float | bool]:
@@ -59,6 +59,7 @@ class Architecture:
 
         Raises:
             TypeError: If a size is missing or unknown.
+            ValueError: If the heads cannot share the width evenly.
         """
         stated = raw.get("architecture")
         return cls(**stated) if isinstance(stated, dict) else MINILM

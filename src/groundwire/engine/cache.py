@@ -1,4 +1,4 @@
-"""A cache bounded in bytes: the least recently used entries go first, and entries expire."""
+"""A cache bounded in bytes: it drops the least recently used entries, and entries expire."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -61,7 +61,7 @@ class ByteCache(Generic[V]):
         """Make an empty cache.
 
         Args:
-            max_bytes: Limit of the sum of the values' ``nbytes``; with 0, nothing is kept.
+            max_bytes: Limit on the sum of the values' ``nbytes``; with 0, nothing is kept.
             ttl_s: Seconds after which an entry expires, counted from when it was computed.
             timer: Function that returns the time in seconds.
 
@@ -79,7 +79,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key; if it is not in the cache, compute it and keep it."""
+        """Return the value of a key; if it is not cached, compute and keep it, or wait for it."""
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)

@@ -1,8 +1,8 @@
 """Loads published classifiers from a folder or the Hugging Face hub, for ONNX Runtime.
 
 A hub model is fetched at one commit. Only files without code are fetched: configuration, tokenizer,
-ONNX, safetensors. If the model has no ONNX graph, one is exported (extra ``train``) and kept for
-the next time.
+ONNX, safetensors. An ONNX graph or ``tokenizer.json`` that is missing is exported (extra ``train``)
+and kept for the next time.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
 _WEIGHTS = "*.safetensors"
-# Model types of RoBERTa's family: their number of positions includes those up to the padding
-# token, which no text can use.
+# Model types of RoBERTa's family. Their number of positions includes the first
+# ``pad_token_id + 1``, which no text can use.
 _POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
 #: Version of the export, part of the folder name of an exported graph. Raise it when the export
 #: changes.
@@ -136,7 +136,8 @@ def load_checkpoint(
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
         UnpinnedModelError: If a hub model is not in :data:`PINS` and ``revision`` is not a commit.
         SettingError: If a setting is outside its range.
-        MissingExtraError: If the model has no ONNX graph and the ``train`` extra is not installed.
+        MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
+            ``train`` extra is not installed.
         ModelError: If the model cannot be fetched, or is not a token classifier.
     """
     opened = open_checkpoint(

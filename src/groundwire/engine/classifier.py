@@ -69,7 +69,7 @@ class Classifier:
 
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the softmax over the last axis; infinite logits give NaN, which callers check for."""
+    """Return the softmax over the last axis; a logit of +inf gives NaN, which callers check for."""
     with np.errstate(invalid="ignore"):
         exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
         shares: NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)

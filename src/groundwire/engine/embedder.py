@@ -1,7 +1,7 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
 There are two. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no
-language: it counts words and parts of words, so only texts with the same words are near each other.
+language: it counts words and parts of words, so only texts that share some are near each other.
 """
 
 import re
@@ -25,14 +25,14 @@ from groundwire.engine.sentence import ClaimPart, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
 
-#: Word pieces that the encoder reads at a time, without [CLS] and [SEP].
+#: The most word pieces that the encoder reads at a time, without [CLS] and [SEP].
 WINDOW_PIECES = 254
 GRAPH = "minilm.onnx"
 _DIMENSION = 384
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1; safe to share between threads."""
+    """Turns texts into unit vectors; safe to share between threads."""
 
     @property
     def revision(self) -> str:
@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a row for each text: a vector of length 1, or zeros for an empty text."""
+        """Return a row for each text: a unit vector, or zeros for a text without words."""
         ...
 
     def reads(self, text: str) -> bool:
@@ -113,7 +113,7 @@ class NeuralEmbedder:
         return np.asarray(total / np.sqrt(total @ total), np.float32)
 
     def reads(self, text: str) -> bool:
-        """Return whether a text is in Latin script (:func:`.writing_system.is_readable`)."""
+        """Return whether a text is mostly in Latin script (:func:`.writing_system.is_readable`)."""
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
@@ -123,7 +123,7 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths in characters of the parts of a word that are counted. A mark at each end of the word
+#: Lengths, in characters, of the parts into which words are cut. The mark at each end of a word
 #: counts as a character.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.

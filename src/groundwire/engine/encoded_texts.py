@@ -17,7 +17,7 @@ from groundwire.engine.work import Work
 
 
 class EncodedTexts:
-    """Encodes texts of one tenant with one reader, and caches them; threads may share it."""
+    """Encodes and caches texts of one tenant with one reader; safe to share between threads."""
 
     def __init__(
         self,

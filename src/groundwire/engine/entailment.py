@@ -99,7 +99,7 @@ class EntailmentModel:
         self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge a claim; the lines of evidence are joined to one premise."""
+        """Judge a claim; the lines of evidence are joined into one premise."""
         return self.judge("\n".join(line.text for line in evidence), hypothesis)
 
     def judge(self, premise: str, hypothesis: str) -> Entailment:

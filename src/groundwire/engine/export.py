@@ -16,7 +16,8 @@ TOLERANCE = 1e-4
 # output is compared with PyTorch's.
 _TRACED = 24
 _COMPARED = (7, 61)
-# A graph is one protobuf message of at most 2 GB; larger weights go into a file beside it.
+# A graph is one protobuf message of at most 2 GB, so weights of more than 1 GB go into a file of
+# their own.
 _ONE_FILE_BYTES = 2**30
 
 

@@ -32,7 +32,7 @@ N_VIEWS = len(_VIEWS)
 N_MAPS = 3
 #: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Start value of the checksum of a part of a word, which keeps it apart from an equal word.
+#: Start value of the checksums of parts of words, so that they differ from those of equal words.
 _PART = crc32(b"#")
 #: Pairs of cues are counted only in prompts with fewer different cues.
 _MAX_PAIRED = 14
@@ -52,8 +52,8 @@ class PromptFeatures:
     Attributes:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Values of these components: the sums of the counts of their features. The counts of
-            each kind of feature are scaled, as a vector, to a fixed length.
+        values: Values of these components: the sums of the counts of their features. Counts above 2
+            are read as 2; those of each kind of feature are scaled, as a vector, to a fixed length.
     """
 
     views: Floats
@@ -62,7 +62,7 @@ class PromptFeatures:
 
 
 def prompt_features(text: str) -> PromptFeatures:
-    """Return hashed counts of a prompt's words, parts of words, and cues.
+    """Return hashed counts of a prompt's words, parts of words and cues, and its views.
 
     Cues are words that hint at the kind of request, such as "who".
     """
@@ -127,7 +127,7 @@ def _word_runs(found: list[str]) -> list[int]:
 
 
 def _word_parts(found: list[str]) -> list[int]:
-    """Return the hashes of parts of words: 3 to 5 characters, ``<`` and ``>`` at a word's ends.
+    """Return hashes of word parts: 3 to 5 characters, counting ``<`` and ``>`` at a word's ends.
 
     In scripts without spaces between words, the parts have 1 to 3 characters and no such marks.
     """
@@ -216,7 +216,10 @@ class PromptHead:
         return head
 
     def write(self, path: Path) -> None:
-        """Write the weights in half precision to an ``.npz`` file; equal weights, equal bytes."""
+        """Write the weights to an ``.npz`` file, most in half precision.
+
+        Equal weights give equal bytes.
+        """
         np.savez_compressed(
             path,
             views=self.views.astype(np.float16),

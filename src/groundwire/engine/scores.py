@@ -16,8 +16,8 @@ from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 #: The highest P(not supported) that words keep if a rule finds that they plainly follow from the
 #: evidence.
 SETTLED_PROBABILITY = 0.1
-#: The rule's finding is ignored if the model gives these words this P(not supported) or more,
-#: because four fifths of such words turned out to be wrong.
+#: Words with this P(not supported) or more, by the model, are not settled, whatever a rule finds:
+#: four fifths of such words turned out to be wrong.
 SETTLED_BELOW = 0.65
 
 #: Scale and offset of the map from the model's log-odds to log-odds that combine rule and model
@@ -173,8 +173,8 @@ class ClaimScores:
         conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
         probability or to :func:`combined_probability`, whichever is higher, and they get the
         conflict's label. Pieces of a settled range that are in no conflict get at most
-        :data:`SETTLED_PROBABILITY`, unless the model is sure that the range is wrong
-        (:data:`SETTLED_BELOW`).
+        :data:`SETTLED_PROBABILITY`, unless the model gives a piece of the range
+        :data:`SETTLED_BELOW` or more.
 
         Returns:
             New scores with only the conflicts that count, in reading order. Scores without
@@ -211,9 +211,9 @@ class ClaimScores:
 def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that both a rule and the model find wrong, in [0, 1].
 
-    The two together are surer than the model alone: of words that the model gives 0.73 and that a
-    rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count in the
-    validation answers (docs/conflicts.md).
+    The two together are more reliable than the model alone: of words that the model gives 0.73 and
+    that a rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count
+    in the validation answers (docs/conflicts.md).
 
     Args:
         doubt: The model's highest P(not supported) of these words.
@@ -225,7 +225,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Raise P(not supported) of word pieces to at least ``probability``, all for one label."""
+    """Give pieces with a lower P(not supported) ``probability``, all of it for ``label``."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

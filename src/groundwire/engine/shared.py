@@ -35,8 +35,8 @@ class SharedResources:
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
         """Make threads and caches; ``cache_mb`` is the size of both caches in 1,000,000 bytes."""
         budget = int(cache_mb * 1e6)
-        # The word pieces of a source take a hundredth of the memory of its keys and values, so a
-        # tenth of the budget is enough for them.
+        # A source's word pieces take a hundredth of the memory of its attention keys and values, so
+        # a tenth of the budget is enough.
         for_sources = budget // 10
         return cls(
             threads,

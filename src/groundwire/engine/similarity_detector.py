@@ -42,7 +42,7 @@ WHOLE_LINES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityBackend:
-    """The backend of the similarity detector: an embedder, a tokenizer that cuts sources, caches.
+    """The backend of the similarity detector: an embedder, a tokenizer to cut sources, and caches.
 
     Attributes:
         name: Name of the detector in options and results.

@@ -18,10 +18,10 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import ModelError
 
-#: Word pieces that two neighbouring windows share.
+#: The most word pieces that two neighbouring windows share.
 OVERLAP = 64
-#: The least share of a window for the context. An answer that does not fit into the rest of the
-#: window is cut into windows too.
+#: The least share of a window for a context that does not fit as a whole. An answer that does not
+#: fit beside it is cut into windows as well.
 CONTEXT_SHARE = 1 / 3
 #: The largest share of a window for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4

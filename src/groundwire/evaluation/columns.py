@@ -1,4 +1,4 @@
-"""Judged answers as arrays of numbers: 100 bytes an answer, so that millions fit into memory."""
+"""Judged answers as arrays of numbers: 100 bytes per answer, so that millions fit into memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ _NAMES = _TABLE.names or ()
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Columns:
-    """Compared answers as arrays with one entry an answer, in the order of the data.
+    """Compared answers as arrays with one entry per answer, in the order of the data.
 
     Attributes:
         task_names: Names of the tasks.

@@ -26,7 +26,7 @@ class ComparedAnswer:
         is_hallucinated: Whether the answer is hallucinated, by its label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest P(not supported) of a claim, in [0, 1]; 0 if no claim was judged.
-            For a detector of similarities, 1 minus the lowest similarity of a claim: this is no
+            For a detector of similarities, 1 minus the lowest similarity of a claim: this is not a
             probability, but it sorts answers by doubt as well.
         characters: Numbers of characters that the detector marked, that people marked, and that
             both marked. A character with several marks counts once.
@@ -102,11 +102,11 @@ class ComparedAnswer:
 
 
 def detection_in(row: JudgedRow) -> Detection | None:
-    """Read the detection of a row; ``None`` if the row has none because its check failed.
+    """Read the detection of a row; ``None`` if the row was not read or its check raised an error.
 
     Raises:
-        KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError mean
-            the same.
+        KeyError: If the row's data are not a detection; TypeError, ValueError and AttributeError
+            mean the same.
     """
     return None if row.detection is None else detection_of(row.detection, row.answer)
 
@@ -117,7 +117,7 @@ def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
 
 
 def is_judged(detection: Detection) -> bool:
-    """Return whether at least one claim was judged; if not, the detection is no verdict.
+    """Return whether at least one claim was judged; if not, the detection is not a verdict.
 
     A claim that is unchecked for the reason "unrelated" counts as judged: its words were compared
     with those of the evidence, and none occurs there.

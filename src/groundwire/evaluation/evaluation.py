@@ -57,7 +57,7 @@ class Evaluation:
         """Compute the scores of a file of results.
 
         Raises:
-            ResultsError: If the file is no file of results.
+            ResultsError: If the file is not a file of results.
         """
         with requiring_results(path):
             return cls.of(read_header(path), read_judged(path), prevalences=prevalences)
@@ -124,7 +124,7 @@ class Evaluation:
         """Read an evaluation from data of :meth:`to_dict`, as ``evaluate --json`` prints them.
 
         Raises:
-            KeyError: If the data are no evaluation; TypeError and ValueError mean the same.
+            KeyError: If the data are not an evaluation; TypeError and ValueError mean the same.
         """
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),

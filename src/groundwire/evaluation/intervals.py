@@ -124,7 +124,7 @@ class Bootstrap:
         return Sums(values.sum(axis=0), drawn, of_context, self)
 
     def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
-        """Resample a score that is no function of sums over answers, such as AUROC.
+        """Resample a score that is not a function of sums over answers, such as AUROC.
 
         Args:
             statistic: Takes the number of times that each answer is in a resample, shape
@@ -134,7 +134,7 @@ class Bootstrap:
         return found
 
     def of_weights_each(self, *statistics: Callable[[Floats], Floats]) -> "tuple[Replicates, ...]":
-        """Resample several scores that are no functions of sums, with the same draws for all.
+        """Resample several scores that are not functions of sums, with the same draws for all.
 
         Args:
             statistics: Each takes the numbers of times that each answer is in some resamples, shape

@@ -21,7 +21,7 @@ SCHEMA = 1
 BATCH_KEY = "input_sha256"
 
 
-#: Errors that parsing raises if the data are no results.
+#: Errors that parsing raises if the data are not results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
@@ -81,7 +81,7 @@ class Header:
         """Read a header from data of :meth:`to_dict`.
 
         Raises:
-            KeyError: If the data are no header; TypeError and ValueError mean the same.
+            KeyError: If the data are not a header; TypeError and ValueError mean the same.
         """
         if data["schema"] != SCHEMA:
             raise ValueError(f"it has schema {data['schema']!r}, and {SCHEMA} is read")
@@ -150,7 +150,7 @@ class JudgedRow:
         """Read a row from data of :meth:`to_dict`.
 
         Raises:
-            TypeError: If the data are no row of results; KeyError means the same.
+            TypeError: If the data are not a row of results; KeyError means the same.
         """
         return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
 
@@ -159,7 +159,7 @@ class JudgedRow:
         """Read a row that ``groundwire check --batch`` wrote; such a row has no label.
 
         Raises:
-            KeyError: If the data are no such row; TypeError means the same.
+            KeyError: If the data are not such a row; TypeError means the same.
         """
         error = data.get("error")
         keys = ("row", "id", BATCH_KEY, "error")

@@ -96,9 +96,9 @@ class EndpointAddress:
             option: The option that named the URL, for messages.
 
         Raises:
-            EndpointSettingError: If the URL is no URL or has a secret in it; if the key is missing
-                though the endpoint is on another machine, cannot be sent in a header, or would
-                travel over plain HTTP to another machine.
+            EndpointSettingError: If the URL is not valid or has a secret in it; if the key is
+                missing though the endpoint is on another machine, cannot be sent in a header, or
+                would travel over plain HTTP to another machine.
         """
         given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
         key = "" if variable is None else environ.get(variable, "").strip()

@@ -173,7 +173,8 @@ class Ranking:
     def aurocs(self, weights: Floats) -> Floats:
         """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out."""
         wrong, right = self._by_score(weights)
-        above = right.cumsum(axis=-1) - right / 2  # weight of grounded answers above; ties half
+        # Weight of the grounded answers with a higher score, plus half of those with an equal one.
+        above = right.cumsum(axis=-1) - right / 2
         n_right = right.sum(axis=-1)
         hits = (wrong * (n_right[..., None] - above)).sum(axis=-1)
         return ratios(hits, wrong.sum(axis=-1) * n_right)

@@ -67,7 +67,8 @@ class RowCounts:
         n_unreadable: Rows that could not be read; no score counts them.
         n_failed_checks: Rows whose check failed.
         n_unchecked: Rows whose check did not fail, but judged nothing: the answer has no source, is
-            in a script that the detector cannot read, or is too short to be compared.
+            in a script that the detector cannot read, is too short to be compared, or claims
+            nothing.
         n_unlabelled: Rows that did not fail and have no label; no score counts them.
     """
 

@@ -1,4 +1,4 @@
-"""Comparison of scores with a baseline, by which a CI pipeline can fail.
+"""Compares scores with a baseline, so that a CI pipeline can fail.
 
 If a score is missing, or the data or labels of the two sides differ, the comparison is an error,
 never a pass.
@@ -129,7 +129,8 @@ class AllowedChanges:
         """Read limits from options: drops are texts such as ``f1=1.0``.
 
         Raises:
-            SettingError: If a drop is malformed, negative or of no score, or the rate is no share.
+            SettingError: If a drop is malformed, negative or names no score, or if the rate is not
+                between 0 and 1.
         """
         read: dict[str, float] = {}
         for text in drops:
@@ -204,7 +205,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
 
     Raises:
         RegressError: If the two sides cannot be compared, or a rate cannot be computed.
-        ResultsError: If ``results`` is no file of results.
+        ResultsError: If ``results`` is not a file of results.
     """
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:

@@ -26,7 +26,7 @@ def read_header(path: Path) -> Header:
     """Read the header of results, or make one for the output of ``groundwire check --batch``.
 
     Raises:
-        ResultsError: If the first line is no header.
+        ResultsError: If the first line is not a header.
     """
     with open_lines(path) as lines:
         first = next(iter(lines), b"")
@@ -45,7 +45,7 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
     results too, although it has no header and its rows have no labels.
 
     Raises:
-        ResultsError: If a line is no row of results.
+        ResultsError: If a line is not a row of results.
     """
     with open_lines(path) as lines:
         is_of_batch = False
@@ -76,7 +76,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
         ResultsError: If the file has no results, results from other data, or two results with the
             same row number.
         DifferentDetectorError: If another detector made the results.
-        WrittenError: If the content is gzip and the name does not say so, or the other way round.
+        WrittenError: If the file is compressed with gzip.
     """
     found: dict[int, str] = {}
 

@@ -46,7 +46,7 @@ class Explained(JsonRecord):
         explanations: One explanation for each span of ``detection``, in the same order.
         dropped: One explanation for each span that was dropped.
         reason: The class name of the exception that the model raised; ``None`` if it raised none.
-            Spans that it could not judge stay marked, without explanation.
+            Spans that the model could not judge stay marked, without explanation.
         timing_ms: Wall time in milliseconds.
     """
 
@@ -142,10 +142,10 @@ class Explainer:
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            CorruptModelError: If a file does not have the hash of its manifest.
+            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             ModelError: If the files are not those of an NLI model, or its classes are not named.
-            MissingExtraError: If the model has no ONNX graph, and the ``train`` extra is not
-                installed.
+            MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
+                ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
         require_thresholds(threshold, entailment_threshold)
@@ -202,7 +202,7 @@ class Explainer:
 
         Returns:
             A detection of the remaining spans with their explanations. Errors of the model are not
-            raised: spans that it cannot judge stay marked, and the result has the reason.
+            raised: spans that the model cannot judge stay marked, and the result has the reason.
         """
         started = perf_counter()
         marked = [claim for claim in detection.claims if claim.spans]

@@ -73,7 +73,7 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
     """Rank the lines that have something in common with the hypothesis, best first.
 
     Lines that have nothing in common with it are left out even if there is room for them, since
-    they would change the verdict. If no line has anything in common with it, all are returned.
+    they might change the verdict. If no line has anything in common with it, all are returned.
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]

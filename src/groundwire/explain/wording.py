@@ -1,7 +1,8 @@
 """Writes the text of an explanation: words of the answer, words of the source, and their place.
 
-Quotes from the answer or a source are on one line, at most :data:`QUOTE_CHARS` characters long,
-with ``…`` where they were cut. Control characters, which could act on a terminal, are made visible.
+Quotes from the answer or a source are on one line, at most :data:`QUOTE_CHARS` characters long, not
+counting a ``…`` where they were cut. Control characters, which could act on a terminal, are made
+visible.
 """
 
 from groundwire.detection.values import EvidenceRef, Label

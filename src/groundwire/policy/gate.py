@@ -137,8 +137,8 @@ class Gate:
             SettingError: If a setting is outside its range.
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            MissingExtraError: If a classifier has no ONNX graph, and the ``train`` extra is not
-                installed.
+            MissingExtraError: If a classifier has no ONNX graph or no ``tokenizer.json``, and the
+                ``train`` extra is not installed.
             ModelError: If the model cannot be used, or was trained on another encoder.
         """
         # Written with `not`, so that NaN is refused as well.

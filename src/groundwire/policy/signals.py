@@ -33,7 +33,7 @@ Identifier = Callable[[str], str | None]
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
 GENERAL = "general"
-#: A prompt is of a domain if the cosine between its embedding and that of the domain's description
+#: A prompt is in a domain if the cosine between its embedding and that of the domain's description
 #: is at least this. Chosen for the embedded encoder by ``benchmarks/domains.py``.
 DOMAIN_THRESHOLD = 0.18
 
@@ -103,7 +103,8 @@ class KeywordRule:
 
     Attributes:
         name: Name of the signal in conditions.
-        words: Words or phrases, found as whole words; a phrase must occur as it is written here.
+        words: Words or phrases, found as whole words; a phrase is found only with the same spaces
+            between its words.
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.
@@ -262,7 +263,7 @@ class Signals:
         return SignalValues(self, request)
 
     def embed(self, texts: Sequence[str]) -> "NDArray[np.floating]":
-        """Return embeddings of texts, scaled to length 1, shape ``(n_texts, dimension)``.
+        """Return embeddings of texts, as unit vectors, shape ``(n_texts, dimension)``.
 
         Raises:
             SignalError: If there is no embedder, or it returns a wrong shape, or an embedding that

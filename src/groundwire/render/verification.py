@@ -81,7 +81,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
         "verification.txt",
         report=report,
         claims=claims,
-        # Markup, because control characters of other texts are written out.
+        # Markup, so that the template does not escape its colour codes.
         paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         outcome=describe_outcome(report),
         has_failed=report.error is not None or any(e.status in _GRAVE for e in report.details),
@@ -203,7 +203,7 @@ def amount(value: Amount | None) -> str:
 
 
 def short(name: str) -> str:
-    """Shorten an id to one line of at most 40 characters."""
+    """Shorten an id to one line of at most 40 characters, not counting a ``…``."""
     return excerpt(one_line(name), around="", width=_ID_CHARS)
 
 

@@ -25,7 +25,7 @@ class PatternError(ValueError):
 def folded(text: str, *, is_case_sensitive: bool) -> str:
     """Normalise a text for comparison: NFKC, and case folded unless case counts.
 
-    Full width letters and ligatures count as the letters they stand for.
+    Full-width letters and ligatures count as the letters they stand for.
     """
     if is_case_sensitive:
         return unicodedata.normalize("NFKC", text)

@@ -37,7 +37,7 @@ _PERSIAN = frozenset("پچژگ")
 #: Codes of all languages that :func:`identify` can return.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
-#: Characters at the beginning of a text that are read: enough to identify its language.
+#: Number of characters that are read at the beginning of a text: enough to identify its language.
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -86,7 +86,7 @@ def identify(text: str) -> str | None:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text in Latin letters is in another language than English; false in doubt.
+    """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
     Foreign names do not make a text foreign: only common words within sentences count, each once.
 
@@ -113,9 +113,9 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Return whether a text spells a number in words of another language than English.
+    """Return whether a text spells out a number in words of a language other than English.
 
-    ``figure`` is the number in digits. It must be 2 to 20, or a ten up to 100.
+    ``figure`` is the number in digits. Only 2 to 20, and the tens up to 100, are found.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True

@@ -139,8 +139,8 @@ def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
 def labels_of(text: str) -> dict[int, int]:
     """Find the labels of numbered passages, such as ``Passage 2:`` or ``[2]``.
 
-    Only the first kind of label that occurs twice counts, since labels of another kind may stand
-    within a passage.
+    Only the first kind of label that occurs more than once counts, since labels of another kind may
+    stand within a passage. Bracketed numbers must also be in ascending order.
 
     Returns:
         Map from the offset of each labelled row to the offset after the label.

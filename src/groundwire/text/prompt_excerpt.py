@@ -3,7 +3,7 @@
 The detector does not use this module: it reads the whole question.
 """
 
-#: Characters of a prompt that the models read, half of them at each end.
+#: The most characters of a prompt that the models read, half of them at each end.
 MAX_CHARS = 4_000
 # A question of at most this many words may refer to the previous question: "And the second one?"
 _FEW_WORDS = 6

@@ -14,7 +14,7 @@ _LISTS = read_lists(Path(__file__).with_suffix(".txt"))
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the set of words of a text, which are separated by white space."""
+    """Return the set of the words of a text; white space separates words."""
     return frozenset(text.split())
 
 

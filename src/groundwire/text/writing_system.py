@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-#: Greatest share of letters of other scripts than Latin in a text that the model can read.
+#: Greatest share of letters of scripts other than Latin in a text that the model can read.
 MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
@@ -15,7 +15,7 @@ _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek lett
 def is_readable(text: str) -> bool:
     """Return whether the embedded model, which knows English, can read a stretch of text.
 
-    Only the script counts: at most 30 % of the letters may be of another script than Latin. A text
+    Only the script counts: at most 30 % of the letters may be of a script other than Latin. A text
     in French counts as readable, although the model reads it less well than English.
     """
     if text.isascii():

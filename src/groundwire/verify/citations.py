@@ -62,7 +62,7 @@ class ClaimProbabilities:
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
-        says_no: Whether, for the verifier, the cited spans contradict the claim.
+        says_no: Whether the verifier finds that the cited spans contradict the claim.
         without: Id of a cited span → P(YES) with the other cited spans.
         alone: Id of a span → P(YES) with this span alone.
         beside: Id of an uncited span → P(YES) with all cited spans and this one.

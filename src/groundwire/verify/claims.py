@@ -127,7 +127,7 @@ def read_claims(
 def read_answer(
     answer: str, spans: Sequence[Source], *, claim_split: str, citation_regex: str | None
 ) -> ReadAnswer:
-    """Divide an answer into claims and asides; for arguments and errors see `read_claims`."""
+    """Divide an answer into claims and asides; for arguments and errors see :func:`read_claims`."""
     known = frozenset(span.id for span in spans)
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
@@ -210,7 +210,7 @@ def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _with_outer_brackets(text: str, mark: Citation) -> Citation:
-    """Extend a citation by brackets around it, as in ``[[S1]]`` and ``[[1]](https://...)``."""
+    """Extend a citation to include brackets around it, as in ``[[S1]]`` and ``[[1]](https://...)``."""
     wraps = _WRAPS.match(text, mark.end) if text[mark.start - 1 : mark.start] == "[" else None
     if wraps is None:
         return mark

@@ -18,7 +18,7 @@ from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 #: Limit on the bytes of a reply. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
-#: The two names that the limit on the tokens of a reply has; a model may accept only one of them.
+#: The two names of the limit on a reply's tokens; a model may accept only one of them.
 _LIMITS = ("max_tokens", "max_completion_tokens")
 #: (Base URL, model) → name of the limit that the model accepts, if it refused the other name.
 _taken: dict[tuple[str, str], str] = {}
@@ -116,14 +116,14 @@ class ChatClient:
 
 
 def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
-    """Rename the limit on the tokens of a reply in a request; ``None`` leaves it as it is."""
+    """Rename the field of a request that limits a reply's tokens; ``None`` keeps the name."""
     if name is None:
         return body
     return {name if key in _LIMITS else key: value for key, value in body.items()}
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """Return the other name of the limit on tokens if the endpoint refuses the sent name."""
+    """Return the token limit's other name if the endpoint refuses the one sent; else ``None``."""
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:
@@ -222,7 +222,7 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
 
 
 def is_word(value: object) -> bool:
-    """Return whether a value is a word such as "length"; errors may show it: it is no secret."""
+    """Return whether a value is a word such as "length", which an error may show."""
     return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 

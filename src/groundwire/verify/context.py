@@ -64,6 +64,6 @@ class Contexts:
 
 def _evidence(span: Source) -> EvidenceText:
     cleaned = clean(span.text)
-    # A text without letters and digits, such as "...", is no evidence.
+    # A text without letters and digits, such as "...", is not evidence.
     text = cleaned.text if ALNUM.search(cleaned.text) else ""
     return EvidenceText(sid=span.id, text=text, shown=cleaned.shown)

@@ -35,13 +35,13 @@ class TraceArguments(TypedDict, total=False):
         min_log_odds_gain: Least gain in log-odds that the evidence must bring, in nats, 0 or more.
         temperature: Temperature of an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: Most calls at a time, 1 to 64.
+        max_concurrency: The most calls at a time, 1 to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
-        max_group_size: Most claims in a shared call, 1 to 64.
-        max_group_prompt_chars: Most characters of the prompt of a shared call, 1000 or more.
+        max_group_size: The most claims in a shared call, 1 to 64.
+        max_group_prompt_chars: The most characters of the prompt of a shared call, 1000 or more.
         include_prompts: Whether the report includes the prompts.
-        max_prompt_chars: Most characters of each prompt in the report.
+        max_prompt_chars: The most characters of each prompt in the report.
         base_url: URL of an endpoint; ``None``: ``OPENAI_BASE_URL``, or OpenAI's.
         service_url: URL of a service; ``None``: ``BERRY_SERVICE_URL``.
         plain_http_host: Host to which plain HTTP is allowed, besides this machine.
@@ -78,7 +78,7 @@ class AnswerArguments(TraceArguments, total=False):
     """Arguments of the verification of an answer.
 
     Attributes:
-        max_claims: Most claims that are verified; the report of an answer with more is flagged.
+        max_claims: The most claims that are verified; an answer with more is flagged.
         claim_split: Whether claims are ``sentences`` or ``lines``.
     """
 
@@ -106,8 +106,8 @@ def detect_hallucination(
 
     Raises:
         SettingError: A ``ValueError``, if ``verifier``, ``rule``, ``max_group_size`` or
-            ``max_group_prompt_chars`` has a value that is not possible.
-        MissingExtraError: If ``openai`` or ``service`` is asked for and their client is not
+            ``max_group_prompt_chars`` has an invalid value.
+        MissingExtraError: If the verifier is ``openai`` or ``service``, and OpenAI's client is not
             installed.
         TypeError: If an argument is unknown.
     """

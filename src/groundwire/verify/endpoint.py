@@ -106,6 +106,6 @@ def _read(content: bytes) -> Completion:
 
 
 def _count(value: object) -> int:
-    """Return a number of tokens that an endpoint reports; 0 if the value is no valid count."""
+    """Return a number of tokens that an endpoint reports; 0 if the value is not a valid count."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number

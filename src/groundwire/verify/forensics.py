@@ -68,7 +68,7 @@ def check_citations(
     Args:
         claims: The claims, with the ids they cite.
         spans: Id of a span → span, in the order they were given.
-        verifier: The verifier. An endpoint answers up to 2 n + 2 questions for each claim, with n
+        verifier: The verifier. An endpoint answers up to 2 n + 1 questions for each claim, with n
             spans; a claim that its citations support takes fewer.
         thresholds: Thresholds of the findings.
 

@@ -59,7 +59,8 @@ class _Piece:
     kind: NonEvidence | None
 
 
-# A prefix alone makes no question: "Q3: Revenue rose" and "Task 3: completed" are statements.
+# A prefix alone does not make a question: "Q3: Revenue rose" and "Task 3: completed" are
+# statements.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )
@@ -122,7 +123,7 @@ _ABOUT_VERDICTS = re.compile(
     rf"(?:yes|y|{_VERDICT})\b{_END}"
     r"|^(?:(?:you\s+)?(?:must|should|please)\s+)?(?:treat|consider|mark|regard|accept|label|rate|"
     r"judge|classify)\s.{1,300}?\sas\s+(?:\w+\s+)?(?:supported|entailed|true|grounded|faithful)\b"
-    # Not "the claim is supported by receipts": that is a claim of an insurance.
+    # Not "the claim is supported by receipts": that is an insurance claim.
     r"|\b(?:the|this|that|these|every|each|any|all|following|above)\s+(?:\w+\s+){0,2}claims?\b"
     rf".{{0,300}}?\b(?:is|are|be)\s+(?:\w+\s+)?(?<!not\s)(?<!never\s){_VERDICT}\b"
     r"(?!\s+by\b(?!.{0,40}\b(?:evidence|texts?|spans?|sources?|context|passages?|above)\b))"
@@ -222,7 +223,7 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 def kind_of(sentence: str) -> NonEvidence | None:
     """Return the kind of a sentence that is not evidence; ``None`` if it is evidence."""
-    tidy = " ".join(sentence.split())  # long runs of blanks would take patterns quadratic time
+    tidy = " ".join(sentence.split())  # on long runs of blanks, patterns take quadratic time
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]
     if not any(char.isalnum() for char in bare):

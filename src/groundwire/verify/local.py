@@ -1,12 +1,12 @@
 """The default verifier: the embedded reader, on this machine. Equal questions have equal answers.
 
 The reader reads a claim as in a detection, but with the given spans alone: without a question and
-without earlier messages. Spans are cut into passages, and a passage is read once for all claims. If
-there are more passages than are read at a time, the reader first selects those that bear most on
-the claim, and in a second look the next ones.
+without earlier sentences. Spans are cut into passages, and a passage is read once for all claims.
+If there are more passages than are read at a time, the reader first selects those that bear most
+on the claim, and in a second look the next ones.
 
-*With evidence*, P(YES) is calibrated for answers with few unsupported claims (how few, the map's
-``provenance`` says). *Without evidence*, the claim is read alone. The model does not know
+*With evidence*, P(YES) is calibrated for answers with few unsupported claims (the ``provenance`` of
+the map says how few). *Without evidence*, the claim is read alone. The model does not know
 the world, so P(YES) then does not show whether the claim is true, but how much it needs evidence:
 it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its mean is fitted to
 be low, because no claim follows from nothing.
@@ -139,8 +139,8 @@ class LocalVerifier:
             cache_mb: Size of the cache of spans that were read, in megabytes of 1,000,000 bytes.
 
         Raises:
-            ModelError: If the model is no reader, or has no map for claims.
-            CorruptModelError: If the hash of a file is not the one in the manifest.
+            ModelError: If the model is not a reader, or has no map for claims.
+            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
         """
         _map(_manifest(model))  # a missing map is an error before anything large is loaded
@@ -277,7 +277,7 @@ class LocalVerifier:
         )
 
     def _contradicted(self, scores: ClaimScores) -> float:
-        """Return P(the evidence contradicts the claim), given that it does not support it."""
+        """Return P(contradicted), given that the evidence does not support the claim."""
         said = scores.entailment
         assert said is not None
         shares = np.clip([said.entailment, said.neutral, said.contradiction], 1e-6, 1.0)

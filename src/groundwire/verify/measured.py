@@ -59,7 +59,7 @@ class Measured:
 
     @property
     def features(self) -> tuple[float, float, float]:
-        """The measures that the map weighs, in the order of its weights."""
+        """The measures, in the order of :attr:`ClaimMap.weights`."""
         return self.whole, self.words, self.unsupported
 
 

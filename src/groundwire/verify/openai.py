@@ -1,7 +1,7 @@
 """The verifier ``openai``: any endpoint with chat completions and logprobs, asked for one letter.
 
-Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it: a key in the
-environment alone sends nothing anywhere.
+Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it; a key in the
+environment alone does not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ class OpenAIVerifier:
         self._endpoint, self._settings, self._api_key = endpoint, settings, api_key
         self._scope = scope
         self._cache = cache if settings.use_cache and settings.temperature == 0 else None
-        # Once a key or a model is refused, no other call can succeed.
+        # Error of the key, the model or the budget, after which no other call can succeed.
         self._final: NotVerifiedError | None = None
 
     @property

@@ -60,7 +60,7 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """Limit on the tokens of a reply: 1, or enough for a letter and a line break a claim."""
+        """Limit on the tokens of a reply: 1, or enough for a letter and a line break each."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 

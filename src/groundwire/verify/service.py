@@ -135,8 +135,8 @@ def ask_service(
         setup: Settings and verifier, for the report.
 
     Raises:
-        NotVerifiedError: If the service has no URL or key or does not respond, or the response is
-            not a report about these claims.
+        NotVerifiedError: If the service has no usable URL or key, the call fails, or the response
+            is not a report about these claims.
         MissingExtraError: If the official client is not installed.
     """
     url = wanted_url(settings, "service_url", os.environ)

@@ -117,7 +117,7 @@ def _listed(value: Any) -> Any:  # noqa: ANN401 - any value of a caller
 
 
 def _as_id(value: Any) -> Any:  # noqa: ANN401
-    """Return an id as a text without brackets; leave a value that is no id as it is."""
+    """Return an id as a text without brackets; leave a value that is not an id as it is."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
         return text

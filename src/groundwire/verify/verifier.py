@@ -48,8 +48,8 @@ class EvidenceText:
         sid: Id of the span.
         text: The part of the span that is evidence, without questions, instructions and headings;
             empty if there is none, or if the span was taken away.
-        shown: The text for prompts: a mark replaces a line that is no evidence, and the placeholder
-            replaces a span that was taken away.
+        shown: The text for prompts: a mark replaces each sentence that is not evidence, except for
+            denials, and the placeholder replaces a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
     """
 
@@ -82,8 +82,8 @@ class CallCost:
         completion_tokens: Tokens written.
         is_cached: Whether the answer came from the cache, or from an equal question.
         is_grouped: Whether the answer came from a call about several claims.
-        fell_back: Whether the answer of a shared call could not be read, so that a call for this
-            claim alone was made.
+        fell_back: Whether a shared call was refused or its answer could not be read, so that a call
+            for this claim alone was made.
     """
 
     calls: float = 0.0

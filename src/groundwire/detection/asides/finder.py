@@ -88,13 +88,13 @@ class AsideFinder:
     def shares_nothing(self, claim: str) -> bool:
         """Return whether a claim has content words, and the sources have none of them.
 
-        It is false for a claim with a negation: a refusal ("I do not know the price") need not
-        share a word with the sources.
+        It is false if the sources are too long to search, and for a claim with a negation: a
+        refusal ("I do not know the price") need not share a word with the sources.
         """
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out a number in words of another language than English."""
+        """Return whether a source spells out a figure in words of a language other than English."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -186,7 +186,7 @@ class AsideFinder:
         return self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
-        """Return whether a text only names one of the sources, by its id, address or title."""
+        """Return whether a text only names sources, by id, address or title."""
         cited = {id_ for citation in segment.citations for id_ in citation.ids}
         if not self._names(cited):
             return False

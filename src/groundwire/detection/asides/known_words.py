@@ -12,14 +12,14 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: Most characters of all sources together that are searched.
+#: The most characters of all sources together that are searched.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTERS = {
     f"q{n}": f"{name} quarter" for n, name in enumerate(("first", "second", "third", "fourth"), 1)
 }
-#: Words of at least ``_ROOTED`` letters count as alike if their first ``_ROOT`` letters are equal.
+#: A claim's word of at least ``_ROOTED`` letters is found by its first ``_ROOT`` letters alone.
 _ROOT, _ROOTED = 4, 6
 
 
@@ -47,7 +47,7 @@ class KnownWords:
         return not in_question and bool(frozenset.intersection(*places))
 
     def writes(self, text: str) -> bool:
-        """Return whether a source contains a text, in upper or lower case."""
+        """Return whether a source contains a text; case is ignored."""
         return any(text.casefold() in each for each in self.texts)
 
     def lacks(self, found: Sequence[Word]) -> bool:

@@ -21,7 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Most words that a title with a question mark may have from neither the sources nor the question.
+#: A title that asks something may have this many words that sources and user's question lack.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -42,7 +42,7 @@ _INTRO = re.compile(
     re.IGNORECASE,
 )
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
-#: Most content words of an intro that are not on the list of words for intros.
+#: The most content words that an intro may have besides the listed words for intros.
 _MAX_ANNOUNCED = 4
 #: Phrases about the reader, or about an offer, whose verb states no fact: "you have", "so we can".
 _ADDRESSED = re.compile(
@@ -119,7 +119,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether the free words of a phrase are general, or words of the sources."""
+        """Return whether a phrase's free words are general, or words of sources or question."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))

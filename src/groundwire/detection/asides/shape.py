@@ -36,7 +36,8 @@ class Shape:
 
         Args:
             text: Text of the segment.
-            before: Text between the line's start, or the segment before, and this segment.
+            before: Text right before this segment: from the start of its line, or from the end of
+                the segment before, if that is on the same line.
             begins_line: Whether ``before`` begins at the start of the line.
             after: Text between this segment and the next; empty if that is not known, or there is
                 no next segment.

@@ -27,7 +27,7 @@ class ComparedText:
 
     Attributes:
         text: The text.
-        place: Place of the text in a source; ``None`` if the text is no line of a source.
+        place: Place of the text in a source; ``None`` if the text is not a line of a source.
     """
 
     text: str

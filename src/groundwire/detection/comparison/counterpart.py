@@ -17,8 +17,8 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
-#: Least likeness of two places that are about the same thing. Each content word near both adds to
-#: it: 0.5 if it is the next word at both, 0.2 if its two distances sum to five.
+#: Least likeness of two places that are about the same thing. Each content word near both adds
+#: 1 / (the sum of its two distances): 0.5 if it is right beside both, 0.2 if the sum is five.
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for the same word right beside both: "designed by".
 _BESIDE = 0.25
@@ -57,7 +57,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
         subtype: The kind of difference between the span and the lines.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, or different words score best.
+        The place in the source; ``None`` if no words qualify, or different words share the best
+        score.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,

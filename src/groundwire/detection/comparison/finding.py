@@ -29,7 +29,7 @@ class Subtype(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(JsonRecord):
-    """The explanation of a marked span: why it was marked, and how bad it is.
+    """The explanation of a marked span: why it was marked, and how severe the fault is.
 
     Attributes:
         start: Offset of the span in the answer.

@@ -20,7 +20,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
-#: Number of first letters of a word that are its stem. Words with the same stem mean about the
+#: Number of a word's first letters that make its stem. Words with the same stem mean about the
 #: same: "founded", "founding".
 _STEM_CHARS = 5
 #: Number of content words on each side of a place that are near it.
@@ -146,7 +146,7 @@ def is_negation(lower: str) -> bool:
 
 
 def has_negation(words: Sequence[Word]) -> bool:
-    """Return whether a negation is among the words; the "not" of "not only" is none."""
+    """Return whether a negation is among the words; the "not" of "not only" does not count."""
     return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
 
 

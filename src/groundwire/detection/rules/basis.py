@@ -16,9 +16,9 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the path of a field that name its place in the data, not its subject.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
-#: Words that nearly every English text has, and that other languages lack.
+#: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
-#: Characters before and after a sentence that are no part of it.
+#: Characters before and after a sentence that are not part of it.
 _OUTER = " \t\r\n."
 #: Two long words are treated as alike if they share this many first letters: "Italy", "Italian".
 _ROOT = 4
@@ -57,7 +57,7 @@ class Basis:
         Args:
             readings: The lines, as the model reads them; equal lines are read once.
             stated: The quantities of all lines.
-            question: The question. It is no evidence, but may name the row of a table to use.
+            question: The question. It is not evidence, but may name the row of a table to use.
         """
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
@@ -137,7 +137,7 @@ class Basis:
 
 
 def is_field(reading: str) -> bool:
-    """Return whether a line is a field or a row, and no sentence."""
+    """Return whether a line is a field or a row, and not a sentence."""
     return _FIELD.match(reading) is not None
 
 

@@ -18,7 +18,8 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: An "is" belongs to a thing if it is among this many words after it: "sign-in by code is on".
+#: An "is" belongs to a thing if it is one of this many words after the thing: "sign-in by code is
+#: on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Values of fields that only mean yes or no.
@@ -32,7 +33,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that a claim states to exist and a field denies: "has wifi", ``wifi: no``."""
+    """Find things that exist by the claim but not by a field: "has wifi" and ``wifi: no``."""
     if _NEGATIVE.search(claim.text):
         return
     said = {_singular(word.lower) for word in claim.words}

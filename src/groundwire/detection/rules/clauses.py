@@ -23,10 +23,10 @@ _SCOPE = 3
 _STATEMENT = 3
 #: Content words that two clauses must share if the line's clause is shorter than a statement.
 _MIN_COMMON = 2
-#: A "than" within this many words after a "no" or "not" shows that they state a limit: "no later
+#: A "than" fewer than this many words after a "no" or "not" shows that a limit is stated: "no later
 #: than", "not more than".
 _UNTIL_THAN = 6
-#: Limit on the cuts between clauses of a claim or a line; the text after the last is one clause.
+#: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.
 _MAX_CLAUSES = 64
 
 _CUT = re.compile(

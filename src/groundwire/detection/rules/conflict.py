@@ -12,7 +12,7 @@ class ConflictKind(StrEnum):
 
     NUMBER = "number"  # the evidence has another number in its place
     UNIT = "unit"  # the evidence has the same number with another unit
-    DATE = "date"  # the evidence has another date, day, month or time in its place
+    DATE = "date"  # the evidence has another date, day or month in its place, or lacks the time
     NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"

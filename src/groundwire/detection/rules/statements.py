@@ -65,8 +65,9 @@ _RANK_CHARS = 40
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find clauses that are negated where the most similar clauses of the evidence are not.
 
-    The reverse is found as well. A claim such as "It is not known" is left out, because it denies
-    nothing, and so are fields, because they state nothing.
+    The reverse is found as well, and so are opposite words without a negation. A claim such as "It
+    is not known" is left out, because it denies nothing, and so are fields, because they state
+    nothing.
     """
     if _UNTOLD.search(claim.text):
         return
@@ -83,7 +84,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words whose opposite is in all lines that say the rest of the claim."""
+    """Find words whose opposite is in all lines that have most other content words of the claim."""
     if claim.has_negation:
         return
     if len(claim.content) <= _MIN_WORDS:

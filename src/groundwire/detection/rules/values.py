@@ -16,8 +16,8 @@ from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Results of a comparison that mean that the evidence states a quantity of the claim.
 _STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
-#: Least likeness of the places of two values at which they are the same place. A neighbour that
-#: both share adds 0.5.
+#: Least likeness of the places of two values that are treated as one place. A word right beside
+#: both values adds 0.5.
 _IN_PLACE = 0.6
 #: Added to the likeness if all words around one value are around the other too. In "It was built
 #: in 1950.", "built" is the only such word.
@@ -29,7 +29,7 @@ _NEAR_MISS = 0.6
 #: Least likeness of the places of two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
 #: Numbers with the same digits in another order are a slip only if they have at least this
-#: many digits. In shorter numbers the same digits are often chance.
+#: many digits. In shorter numbers the same digits are often a coincidence.
 _FIGURES = 3
 #: Words that show that a claim compares or computes. Only such a claim may use numbers of the lines
 #: as operands.
@@ -113,7 +113,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Return whether the evidence has a day or month, in full or as its first three letters."""
+    """Return whether the evidence has this day or month, in full or by its first three letters."""
     return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
 
 
@@ -246,7 +246,7 @@ def _figures(text: ComparedText, quantity: Quantity) -> str:
 
 
 def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
-    """Return whether a time is another time plus or minus a duration: 9:50 is 9:10 and 40 min."""
+    """Return whether a time is another time plus or minus a duration: 9:50 is 9:10 + 40 min."""
     times = [o.value for o in others if o.kind is QuantityKind.TIME and isinstance(o.value, float)]
     lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
     return any(

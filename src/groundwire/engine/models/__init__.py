@@ -118,7 +118,7 @@ class Manifest:
 
     @property
     def revision(self) -> str:
-        """Short hash over the hashes of the files, which identifies the model."""
+        """Short hash of the names and hashes of the files; it identifies the model."""
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]
@@ -138,7 +138,7 @@ def list_models(root: Path | None = None) -> list[Manifest]:
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
-    """Find the model of a name, in a folder of models or by default among the installed models.
+    """Find a model by its name, in a folder of models or by default among the installed models.
 
     Raises:
         UnknownModelError: If there is no such model; the message lists the models that there are.

@@ -51,7 +51,7 @@ class AdapterBackend:
     """Base class of the scoring backends of other projects' detectors.
 
     Attributes:
-        tables: Finds the evidence to show.
+        tables: Finds the evidence to show beside verdicts.
         name: Name of the detector as users write it, such as ``nli:MODEL``.
         revision: Revision of the detector's model, rule or prompt.
         operating_points: Name → threshold.
@@ -96,7 +96,7 @@ class AdapterReading:
 
     Attributes:
         sources: The sources.
-        question: The question, which is no evidence.
+        question: The question, which is not evidence.
         is_incremental: Whether claims are judged while the answer is still being written.
         evidence: The indexed sources.
         attended: Indices of the passages of evidence that were read.

@@ -35,7 +35,7 @@ from groundwire.evaluation.language_model import (
 from groundwire.text.segment import Segment
 from groundwire.verify.prompts import Prompt
 
-#: Time limit of one attempt of a call, in seconds, and most repetitions of a failed call.
+#: Time limit of one attempt of a call, in seconds, and limit on the repetitions of a failed call.
 TIMEOUT_S, MAX_RETRIES = 120.0, 2
 #: Default number of calls at a time. It may exceed the number of cores: calls mostly wait.
 THREADS = 8
@@ -58,7 +58,7 @@ _ASK_ANOTHER = "Ask a model that follows such instructions, or turn off its thin
 
 
 class JudgeFailedError(AnswerFailedError):
-    """The judge gave no verdict; the message quotes nothing that was sent or received."""
+    """The judge gave no verdict; the message quotes at most single words of the reply."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -111,8 +111,8 @@ class LlmJudge(AdapterBackend):
             timeout_s: Time limit of each attempt, in seconds.
 
         Raises:
-            EndpointSettingError: If the URL is no URL, if it would send the key unencrypted, or if
-                there is no key and the endpoint is on another machine.
+            EndpointSettingError: If the URL is not valid, if it would send the key unencrypted, or
+                if there is no key and the endpoint is on another machine.
             MissingExtraError: If the official client is not installed.
         """
         address = EndpointAddress.of(url, environ, option="judge:MODEL@URL")

@@ -19,7 +19,8 @@ from groundwire.text.segment import Segment
 
 #: Number of words in an n-gram.
 N = 2
-#: A claim is flagged if a smaller share of its n-grams is in the sources. The value is a guess.
+#: A claim is flagged if the share of its n-grams that occur in the sources is below this. The value
+#: is a guess.
 THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")
@@ -66,7 +67,7 @@ class NgramJudge(AdapterBackend):
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": THRESHOLD})
 
     def judge(self, reading: AdapterReading, answer: str, segment: Segment) -> ClaimScores:
-        """Compare one claim with the sources; the question is ignored, as it is no evidence."""
+        """Compare one claim with the sources; the question is ignored, as it is not evidence."""
         texts = (source.text for source in reading.sources)
         share = overlap(without_emphasis(without_citations(answer, segment)), texts)
         if share is None:

@@ -32,7 +32,7 @@ class NliJudge(AdapterBackend):
         return cls(model=loaded, name=f"nli:{model}", revision=loaded.revision)
 
     def judge(self, reading: AdapterReading, answer: str, segment: Segment) -> ClaimScores:
-        """Judge one claim; the question is ignored, because it is no evidence."""
+        """Judge one claim; the question is ignored, because it is not evidence."""
         premise = TokenClassifierSession.join(reading.sources)
         claim = without_emphasis(without_citations(answer, segment)).strip()
         found = self.model.judge(premise, claim)

@@ -39,7 +39,10 @@ _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
 
 
 class MalformedVerdictError(Exception):
-    """A reply does not have the form that the prompt asks for. The message quotes nothing of it."""
+    """A reply does not have the form that the prompt asks for.
+
+    The message quotes at most single words of the reply.
+    """
 
 
 class CutVerdictError(MalformedVerdictError):
@@ -109,7 +112,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Remove the model's thoughts before the reply, by their end tag: the other may be missing."""
+    """Remove the thoughts before the reply, by the end tag (the start tag may be missing)."""
     if text.startswith(("{", "```")):
         return text  # the reply itself, without thoughts; a quote in it may contain the tag
     _, end, said = text.partition(_THOUGHT)

@@ -1,4 +1,4 @@
-"""Readers of the benchmarks whose files are not simply tables with one answer a row.
+"""Readers of the benchmarks whose files are not simply tables with one answer per row.
 
 Each reader converts a record into rows with the columns of labelled answers, and decides which
 answers count as hallucinated. The other benchmarks need only a mapping of their columns.
@@ -36,8 +36,8 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: Marks that make a summary of FaithBench hallucinated. The other mark, "Benign", is for additions
-#: that are true.
+#: With one of these marks, a summary of FaithBench counts as hallucinated. The other mark,
+#: "Benign", is for words that the summary adds and that are true.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 

@@ -67,7 +67,7 @@ class BenchResult:
             commit: Commit of the dataset on the hub; empty if the files are not from the hub.
 
         Raises:
-            ResultsError: If the file is no file of results.
+            ResultsError: If the file is not a file of results.
         """
         evaluation = Evaluation.read(path)
         every, other = Collector(), list[str]()

@@ -35,7 +35,7 @@ _BATCH_ROWS = 256
 #: Longest field of a CSV, in characters. Python's default is too low for contexts.
 _MAX_FIELD_CHARS = 50_000_000
 
-#: Matches a lone surrogate, which replaces a byte that is no UTF-8: see :func:`_csv_text`.
+#: Matches a lone surrogate, which replaces a byte that is not UTF-8: see :func:`_csv_text`.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
@@ -48,7 +48,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """List the files of a table: the path itself or, if it is a folder, the tables in it.
 
     Raises:
-        DatasetError: If a folder has no table, or the path is no regular file, such as a pipe.
+        DatasetError: If a folder has no table, or the path is not a regular file, such as a pipe.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = "it is no file that can be read more than once"
@@ -126,7 +126,7 @@ def json_lines(path: Path) -> Iterator[Line]:
     Blank lines are skipped. For an array, numbers of rows take the place of numbers of lines.
 
     Raises:
-        DatasetError: If the file is one object over several lines, a broken array, or no UTF-8.
+        DatasetError: If the file is one object over several lines, a broken array, or not UTF-8.
     """
     number = 0
     with open_lines(path) as lines:
@@ -161,7 +161,7 @@ def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
     """Yield the rows of a file that is one JSON array.
 
     Raises:
-        DatasetError: If the file is no valid JSON.
+        DatasetError: If the file is not valid JSON.
     """
     try:
         rows = json.loads(decode(content, "the array"), parse_constant=refuse_constant)
@@ -208,7 +208,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
     Records without fields are left out.
 
     Raises:
-        DatasetError: If a record is no valid CSV.
+        DatasetError: If a record is not valid CSV.
     """
     with open_lines(path) as stream:
         header = next(iter(stream), b"")
@@ -235,7 +235,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
 @contextmanager
 def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
     csv.field_size_limit(_MAX_FIELD_CHARS)
-    # Bytes that are no UTF-8 become lone surrogates, so that the error can name their row.
+    # Bytes that are not UTF-8 become lone surrogates, so that the error can name their row.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         yield text

@@ -149,7 +149,7 @@ class ColumnMapping:
         return said if isinstance(said, str) else ""
 
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """Collect short texts and numbers of columns that are no fields, to group results by.
+        """Collect short texts and numbers of columns that are not fields, to group results by.
 
         Task, model and quality are included, although they are fields.
         """

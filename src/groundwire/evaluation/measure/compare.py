@@ -37,7 +37,7 @@ def compare(
             one file with exactly two models, both names may be left out.
 
     Raises:
-        ResultsError: If a file is no results file.
+        ResultsError: If a file is not a results file.
         CompareError: If the answers were judged by different detectors, a model is missing, or
             there is no pair.
     """
@@ -86,8 +86,8 @@ def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) ->
     Args:
         read: The verdicts of the file.
         path: The file, for messages.
-        wanted: Name of the model; ``None`` for the only one, or for the one at ``place``.
-        place: 0 or 1 if the file has to have two models; ``None`` if it has to have one.
+        wanted: Name of the model; ``None``: the one at ``place``, or else the only one.
+        place: Place of the model, 0 or 1, in a file of two models; ``None`` in a file of one.
     """
     names = [*dict.fromkeys(each.model for each in read.verdicts)]
     if wanted is None and place is not None and len(names) == 2:

@@ -42,7 +42,7 @@ class Prices:
         """Read prices from texts such as ``2.5`` or ``model=2.5``, as options give them.
 
         Raises:
-            SettingError: If a text is no price.
+            SettingError: If a text is not a price.
         """
         return cls(read=_prices("price-in", read), written=_prices("price-out", written))
 
@@ -63,7 +63,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
         prices: Prices of tokens; without them costs are unknown.
 
     Raises:
-        ResultsError: If the file is no results file.
+        ResultsError: If the file is not a results file.
         NoColumnError: If no row has the column ``by``.
     """
     read = read_verdicts(path, by=by)
@@ -171,7 +171,7 @@ def _share(
 def _against(path: Path, first: str, second: str) -> dict[str, Any]:
     try:
         return compare(path, path, first=first, second=second)
-    except CompareError as error:  # no answer of one of the two models has a verdict
+    except CompareError as error:  # no question has a verdict for both models
         return {"first": first, "second": second, "problem": str(error)}
 
 

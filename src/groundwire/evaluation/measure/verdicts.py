@@ -104,7 +104,7 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
         by: A column to group by, or ``None``.
 
     Raises:
-        ResultsError: If the file is no results file, or has no rows.
+        ResultsError: If the file is not a results file, or has no rows.
         NoColumnError: If no row has the column ``by``.
     """
     found, columns = [], set[str]()
@@ -124,5 +124,5 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
 
 
 def _count(text: str | None) -> int:
-    """Read a number of tokens; 0 if the text is no number: the column may hold anything."""
+    """Read a number of tokens; 0 if the text is not a number: the column may hold anything."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0

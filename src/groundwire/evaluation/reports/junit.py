@@ -2,7 +2,7 @@
 
 Each row is a test. A wrong verdict is a failure, a row that could not be checked is an error, and a
 row without a label is skipped. If no row has a label, flagged answers are failures. The XML is
-valid by Jenkins' schema ``junit-10.xsd``.
+valid against Jenkins' schema ``junit-10.xsd``.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
         stream: The stream to write to.
 
     Raises:
-        ResultsError: If ``results`` is no file of results.
+        ResultsError: If ``results`` is not a file of results.
     """
     has_labels, n = bool(summary.scores["example"]), Counter[str]()
     seconds = 0.0

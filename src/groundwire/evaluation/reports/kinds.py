@@ -86,8 +86,8 @@ class ReportRow:
         """Compare a row's verdict with its label.
 
         Raises:
-            KeyError: If the row's data are no detection; TypeError, ValueError and AttributeError
-                mean the same.
+            KeyError: If the row's data are not a detection; TypeError, ValueError and
+                AttributeError mean the same.
         """
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)

@@ -52,7 +52,7 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
         n_examples: Highest number of examples to keep.
 
     Raises:
-        ResultsError: If the file is no file of results.
+        ResultsError: If the file is not a file of results.
     """
     reading = _Reading(n_examples)
     scores = reading.scores(path)
@@ -69,7 +69,7 @@ def examples_of(path: Path) -> Iterator[ReportRow]:
     """Yield the rows of a results file, each compared with its label.
 
     Raises:
-        ResultsError: If the file is no file of results.
+        ResultsError: If the file is not a file of results.
     """
     detector = read_header(path).detector
     with requiring_results(path):

@@ -53,7 +53,7 @@ def least_trials(rate: float, alpha: float) -> int:
 
 
 def upper_bound(losses: int, n: int, alpha: float) -> float:
-    """Compute a one-sided upper bound of the rate of losses (Clopper & Pearson 1934).
+    """Compute a one-sided upper bound on the rate of losses (Clopper & Pearson 1934).
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)

@@ -131,7 +131,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
         by: A column to group by, such as ``task``; or ``None``.
 
     Raises:
-        ResultsError: If the file is no file of results.
+        ResultsError: If the file is not a file of results.
         SampleError: If no answer has a label, two rows have the same number, or the column is
             missing or has too many values.
     """

@@ -43,7 +43,7 @@ class TuningTarget:
         """Parse a target such as ``fpr=0.01`` or ``f1``.
 
         Raises:
-            SettingError: If the text is no target.
+            SettingError: If the text is not a target.
         """
         name, equals, number = text.strip().partition("=")
         try:

@@ -31,7 +31,7 @@ class WrittenError(InputError):
 
 
 def not_results(path: Path, line: int, problem: str) -> WrittenError:
-    """Make the error for an output file that has a line that is no result."""
+    """Make the error for an output file with a line that is not a result."""
     text = (
         f"this is no result ({problem}), so the file cannot be continued. Name another --output, "
         "or replace this one with --force."
@@ -71,7 +71,7 @@ def to_json(data: object, *, indent: int | None = None) -> str:
     """Write data as JSON in ASCII.
 
     ASCII text cannot hide anything on a terminal. It also has no U+2028 and U+0085, which some
-    readers of JSON Lines take for the end of a line.
+    readers of JSON Lines treat as the end of a line.
     """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
@@ -105,7 +105,7 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
         take: Called with the number of each complete line, and the line.
 
     Raises:
-        WrittenError: If the file is packed.
+        WrittenError: If the file is compressed with gzip.
     """
     n_bytes = 0
     with path.open("rb") as stream:

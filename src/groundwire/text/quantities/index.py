@@ -13,8 +13,8 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: Most numbers of the evidence for which sums, differences and the like are computed: among many
-#: numbers, some pair gives almost any result.
+#: The most numbers of the evidence for which sums, differences and the like are computed: among
+#: many numbers, some pair gives almost any result.
 _FEW = 12
 
 
@@ -31,7 +31,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two numbers of the evidence, which has few numbers
+    DERIVED = 10  # can be computed from two numbers of the evidence, if it has few
 
 
 class QuantityIndex:
@@ -60,7 +60,7 @@ class QuantityIndex:
 
     @cached_property
     def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
-        """The values of all numbers, ascending, by base unit and then by name of the unit."""
+        """Base unit → name of the unit → values of the numbers, ascending."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
@@ -112,7 +112,7 @@ class QuantityIndex:
 
     @cached_property
     def _pounds(self) -> dict[str, frozenset[float]]:
-        """Map from the unit of pounds in the answer to the numbers that the other unit has.
+        """Map from the unit of pounds in the answer to the evidence's numbers of the other unit.
 
         The units are ``gbp`` (money) and ``lb`` (weight).
 

@@ -57,7 +57,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Find the numbers, times and dates of a text.
 
     Args:
-        text: Any text; no text raises an error. Time is linear in its length.
+        text: Any text: none is refused. Time is linear in its length.
 
     Returns:
         The quantities in reading order. They never overlap.

@@ -10,7 +10,7 @@ from pathlib import Path
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.word_lists import read_lists
 
-#: Longest word that can be an abbreviation.
+#: The most characters of a word that can be an abbreviation.
 MAX_WORD_CHARS = 24
 _LAST_TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
 
@@ -64,7 +64,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 
     Args:
         kind: The result of :func:`stop_kind`, which read the word before the full stop.
-        word: The word after the full stop. It does not begin with a small letter.
+        word: The word after the full stop. It does not begin with a lower-case letter.
         is_initial: Whether the word after the full stop is one letter with its own full stop.
     """
     match kind:

@@ -4,7 +4,7 @@ import re
 
 #: Line breaks, as in ``str.splitlines``.
 BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-#: Full stops of Asian scripts, which end a sentence whatever follows.
+#: Full stops, question and exclamation marks of Asian scripts; they end a sentence in most cases.
 STRONG = "。！？｡।॥؟۔"
 
 #: A letter or digit.
@@ -12,6 +12,6 @@ ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
 # Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
-# so that a long run of blanks or backticks cannot delay a decision for ever.
+# so that a long run of blanks or backticks cannot delay a decision forever.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -11,7 +11,7 @@ from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
 from groundwire.text.segment.view import UndecidedError, View
 
-#: Most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
+#: The most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
 MAX_CITED_IDS = 50
 
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
@@ -113,7 +113,7 @@ def _cited_ids(inside: str) -> list[str]:
 
 
 def written_out(part: str) -> list[str]:
-    """Return the ids in one part of a citation, ranges written out; empty if it has no id.
+    """Return the ids in one part of a citation, ranges written out; empty if it is not valid.
 
     >>> written_out("S1-3"), written_out("3-1")
     (['S1', 'S2', 'S3'], [])

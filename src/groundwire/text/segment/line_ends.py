@@ -1,4 +1,4 @@
-"""Decides whether a claim ends at a line break, or goes on in the next line."""
+"""Decides whether a claim ends at a line break, or continues on the next line."""
 
 import re
 
@@ -9,7 +9,7 @@ from groundwire.text.segment.view import BoundaryDecision, View
 
 _KEY = re.compile(r"[\w.\-]{0,40}")
 _ITEM = re.compile(r"[a-z]\)|[ivx]{2,5}[.)]|[a-h]\.")
-# Words at the end of a line after which the statement goes on in the next line.
+# Words at the end of a line after which the statement continues on the next line.
 _CONNECTIVES = (
     "a an and are as at because been between by can could from has have his if into is its may nor "
     "of or our should than that the their this to was were when where which while whose will with "

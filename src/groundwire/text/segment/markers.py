@@ -22,7 +22,7 @@ class LineKind(Enum):
     """The kind of a line, which decides how the line is divided into claims."""
 
     TEXT = auto()
-    HEADING = auto()  # divided into sentences, which never go on in the next line
+    HEADING = auto()  # divided into sentences, which never continue on the next line
     ROW = auto()  # a row of a table: one claim
     CODE = auto()  # a line in a fenced code block: one claim
 
@@ -46,7 +46,7 @@ class OpenLine:
         self.kind, self.has_begun = LineKind.TEXT, False
 
     def pass_marker(self, view: View, position: int) -> int:
-        """Skip one mark, or note that the text of the line begins; return where to read on."""
+        """Skip one mark, or note that the line's text begins; return the next offset to read."""
         char = view.at(position)
         if char == ">":
             return position + 1

@@ -18,7 +18,7 @@ TERMINATORS = f".!?…{STRONG}"
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
 # Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
-# so that a long run of marks or blanks cannot delay a decision for ever.
+# so that a long run of marks or blanks cannot delay a decision forever.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 # After a CJK full stop, “ and ‘ open the next sentence: 。“
@@ -82,7 +82,10 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after the citations at ``position``, and closing marks after them."""
+    """Return the offset after citations at ``position`` and the stops and closing marks after each.
+
+    Without a citation at ``position``, the result is ``position``.
+    """
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position
@@ -95,7 +98,7 @@ def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
     if not char.isalnum():
         return True
     if char.islower():
-        # iPhone and mRNA start sentences, other small letters do not.
+        # iPhone and mRNA may start a sentence, other words that begin in lower case do not.
         return kind is Stop.FULL and view.at(first + 1).isupper()
     if kind in (Stop.FULL, Stop.NEVER):
         return kind is Stop.FULL  # for these kinds the next word does not matter
