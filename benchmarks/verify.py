@@ -92,8 +92,8 @@ def _once(
 
 def cache_of(detector: Detector) -> ByteCache[KeysValues]:
     """What keeps the spans that were read."""
-    assert isinstance(detector.judge, Reader)
-    return detector.judge.cache
+    assert isinstance(detector.backend, Reader)
+    return detector.backend.cache
 
 
 def by_llm(cases: Sequence[Case], verifier: LocalVerifier) -> list[dict[str, Any]]:

@@ -61,8 +61,8 @@ def detector() -> Iterator[Detector]:
 @pytest.fixture(scope="session")
 def reader(detector: Detector) -> Reader:
     """The reader of the shared detector; tests put other graphs and caches into copies of it."""
-    assert isinstance(detector._judge, Reader)
-    return detector._judge
+    assert isinstance(detector.backend, Reader)
+    return detector.backend
 
 
 @pytest.fixture(scope="session")

@@ -390,7 +390,7 @@ def test_a_folder_with_a_reader_is_opened_as_the_embedded_one_is(
     folder = shutil.copytree(model_folder, tmp_path / "mine")
     with Detector.load(folder, threads=1) as mine:
         assert mine.info == detector.info
-        assert isinstance(mine.judge, Reader)
+        assert isinstance(mine.backend, Reader)
         assert mine.detect(sources=[TOWER], answer=ANSWER) == detector.detect(
             sources=[TOWER], answer=ANSWER
         )

@@ -86,7 +86,7 @@ class Detector:
 
     def __init__(
         self,
-        judge: ScoringBackend,
+        backend: ScoringBackend,
         *,
         operating_point: str | float = "balanced",
         min_words: int = 0,
@@ -100,7 +100,7 @@ class Detector:
         """Make a detector from a scoring backend; :meth:`load` is the usual way to get one.
 
         Args:
-            judge: The backend that scores answers.
+            backend: The backend that scores answers.
             operating_point: A named threshold, or a number in (0, 1].
             min_words: Spans of fewer words are not reported.
             min_probability: Spans with a lower probability are not reported. Must be 0 with the
@@ -113,17 +113,17 @@ class Detector:
             shared: Threads and caches that the backend uses; ``None`` if it needs none.
             owns_shared: Whether closing the detector closes ``shared``.
         """
-        self._judge = judge
+        self._backend = backend
         self._min_words, self._min_probability = min_words, min_probability
         self._max_answer_chars = max_answer_chars
         require_whole("min_words", min_words, 0)
         if not is_number(min_probability) or not 0 <= min_probability <= 1:
             raise SettingError("min_probability", min_probability, "between 0 and 1")
-        if min_probability and judge.score is Score.SIMILARITY:
-            raise SettingError("min_probability", min_probability, f"0 with {judge.name}")
+        if min_probability and backend.score is Score.SIMILARITY:
+            raise SettingError("min_probability", min_probability, f"0 with {backend.name}")
         require_whole("min_pieces", min_pieces, 1)
-        if min_pieces > 1 and judge.score is Score.SIMILARITY:
-            raise SettingError("min_pieces", min_pieces, f"1 with {judge.name}")
+        if min_pieces > 1 and backend.score is Score.SIMILARITY:
+            raise SettingError("min_pieces", min_pieces, f"1 with {backend.name}")
         self._min_pieces = min_pieces
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
@@ -203,18 +203,18 @@ class Detector:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
         shared = SharedResources.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
-        judge: ScoringBackend
+        backend: ScoringBackend
         if compares or manifest is not None:
-            judge = _embedded(name, manifest, shared, min_compared_words)
+            backend = _embedded(name, manifest, shared, min_compared_words)
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
             verify(find_model())  # its tables are used to find the evidence to quote
-            judge = TokenClassifierBackend.load(
+            backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
         return cls(
-            judge,
+            backend,
             operating_point=operating_point,
             min_words=min_words,
             min_probability=min_probability,
@@ -273,9 +273,9 @@ class Detector:
         )
 
     @property
-    def judge(self) -> ScoringBackend:
+    def backend(self) -> ScoringBackend:
         """The backend that scores answers."""
-        return self._judge
+        return self._backend
 
     @property
     def cache(self) -> CacheStats | None:
@@ -293,16 +293,16 @@ class Detector:
         Raises:
             SettingError: If there is no such operating point.
         """
-        judge = self._judge
+        backend = self._backend
         if isinstance(operating_point, str):
-            if operating_point not in judge.operating_points:
-                known = ", ".join(judge.operating_points)
+            if operating_point not in backend.operating_points:
+                known = ", ".join(backend.operating_points)
                 raise SettingError(
                     "operating_point",
                     operating_point,
-                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
+                    f"one of {known}, or a threshold in (0, 1], for the detector {backend.name}",
                 )
-            name, threshold = operating_point, judge.operating_points[operating_point]
+            name, threshold = operating_point, backend.operating_points[operating_point]
         else:
             name = "custom"
             # Compare the number before it is converted: 10**400 cannot be converted to a float.
@@ -311,17 +311,17 @@ class Detector:
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
-            name=judge.name,
-            revision=judge.revision,
+            name=backend.name,
+            revision=backend.revision,
             operating_point=name,
             threshold=threshold,
-            score=judge.score,
+            score=backend.score,
         )
 
     @property
     def work(self) -> dict[str, int]:
         """Counts of model calls so far, by name, such as ``texts_read`` and ``second_looks``."""
-        return self._judge.work
+        return self._backend.work
 
     def detect(
         self,
@@ -461,7 +461,8 @@ class Detector:
             raise SettingError("tenant", tenant, "a text")
         info = self._info if operating_point is None else self.info_at(operating_point)
         started = perf_counter()
-        session = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
+        backend = self._backend
+        session = backend.open(sources, question, threshold=info.threshold, tenant=tenant)
         return Stream(
             session,
             info,
@@ -469,12 +470,13 @@ class Detector:
             min_probability=self._min_probability,
             min_pieces=self._min_pieces,
             max_answer_chars=self._max_answer_chars,
-            answers=self._judge.answers,
+            answers=backend.answers,
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
             # The embedded models know only English; a loaded checkpoint may know other languages.
-            reads_english_only=isinstance(self._judge, Reader) or self._judge.name == "similarity",
+            reads_english_only=isinstance(self._backend, Reader)
+            or self._backend.name == "similarity",
         )
 
     async def adetect(

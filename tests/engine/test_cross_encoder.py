@@ -55,8 +55,8 @@ def cross() -> LookupCross:
 @pytest.fixture
 def judge(reader: Reader, cross: LookupCross) -> Iterator[Reader]:
     with looking_up(reader, LookupGraph()) as detector:
-        assert isinstance(detector.judge, Reader)
-        yield replace(detector.judge, cross=cross, finds_conflicts=False)
+        assert isinstance(detector.backend, Reader)
+        yield replace(detector.backend, cross=cross, finds_conflicts=False)
 
 
 def detector_of(judge: Reader) -> Detector:

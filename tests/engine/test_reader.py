@@ -112,7 +112,7 @@ def test_a_claim_attends_to_passages_the_question_and_three_claims_before(
 
 def reader_ids(detector: Detector) -> Callable[[str], tuple[int, ...]]:
     """What cuts a text into word pieces."""
-    judge = detector.judge
+    judge = detector.backend
     assert isinstance(judge, Reader)
     return lambda text: tuple(judge.pieces.encode(text).ids.tolist())
 
@@ -219,7 +219,7 @@ def test_what_was_read_for_a_tenant_is_read_anew_for_another(
     for tenant in ("a", "b", "a"):
         lookup.detect(sources=FACTS, answer="The tower is tall.", tenant=tenant)
     assert len(graph.texts) == 4
-    judge = lookup.judge
+    judge = lookup.backend
     assert isinstance(judge, Reader)
     assert (judge.sources.stats.misses, judge.sources.stats.hits) == (4, 2)
 
@@ -319,8 +319,8 @@ def test_the_evidence_of_a_claim_is_among_what_it_was_read_with(lookup: Detector
 
 def drain(detector: Detector) -> None:
     """Wait until nothing is being read in the background."""
-    assert isinstance(detector.judge, Reader)
-    detector.judge.turns._background.shutdown()
+    assert isinstance(detector.backend, Reader)
+    detector.backend.turns._background.shutdown()
 
 
 def test_a_stream_reads_the_likeliest_passages_ahead(lookup: Detector, graph: LookupGraph) -> None:
@@ -542,7 +542,7 @@ def test_a_whole_that_is_no_number_is_a_failure(reader: Reader) -> None:
 
 def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
     graph = LookupGraph(whole=supports_less_the_more_is_unknown)
-    judge = looking_up(reader, graph).judge
+    judge = looking_up(reader, graph).backend
     assert isinstance(judge, Reader)
     lines = [
         EvidenceRef(source_id="S0", start=0, end=len(text), text=text)

@@ -150,8 +150,8 @@ def graph() -> LookupGraph:
 
 
 def turns_of(detector: Detector) -> Turns:
-    assert isinstance(detector.judge, Reader)
-    return detector.judge.turns
+    assert isinstance(detector.backend, Reader)
+    return detector.backend.turns
 
 
 def rest(detector: Detector) -> None:

@@ -47,7 +47,7 @@ def test_its_threshold_is_a_similarity_in_a_namespace_of_its_own(
     assert (hashed.info.name, hashed.info.threshold) == ("similarity:hash", 0.7)
     assert neural.info.name == "similarity"
     assert hashed.info.score is neural.info.score is Score.SIMILARITY
-    assert set(neural.judge.operating_points) == {"balanced", "recall"}
+    assert set(neural.backend.operating_points) == {"balanced", "recall"}
     with pytest.raises(SettingError, match="one of balanced, or a threshold in"):
         hashed.detect(sources=[TOWER], answer=TOWER, operating_point="recall")
 
@@ -151,7 +151,7 @@ def test_a_script_the_encoder_cannot_read_is_not_compared(
 
 
 def test_filters_of_words_hold(hashed: Detector) -> None:
-    with Detector(hashed.judge, min_words=8) as strict:
+    with Detector(hashed.backend, min_words=8) as strict:
         assert strict.detect(sources=[TOWER], answer=INVENTED).spans == ()
 
 
@@ -306,8 +306,8 @@ class Broken(HashEmbedder):
 def test_a_claim_that_fails_is_unavailable_and_no_pass(
     hashed: Detector, caplog: pytest.LogCaptureFixture, word: str
 ) -> None:
-    assert isinstance(hashed.judge, SimilarityBackend)
-    detector = Detector(replace(hashed.judge, embedder=Broken()))
+    assert isinstance(hashed.backend, SimilarityBackend)
+    detector = Detector(replace(hashed.backend, embedder=Broken()))
     detection = detector.detect(sources=[TOWER], answer=f"{TOWER} This secret sentence {word} now.")
     assert [claim.reason for claim in detection.claims] == [None, Reason.DETECTOR_FAILED]
     assert detection.outcome is Outcome.UNAVAILABLE

@@ -197,7 +197,7 @@ def test_detectors_side_by_side_share_threads_and_cache(
     names = {tenant: judge_of(pipeline, tenant).detector.name for tenant in ("", *tenants)}
     assert names == {"": "reader", "neural": "similarity", "hash": "similarity:hash"}
     detectors = [pipeline._judges.get(each) for each in names.values()]
-    judges: list[Any] = [each.judge for each in detectors]
+    judges: list[Any] = [each.backend for each in detectors]
     assert len({id(each.workers) for each in judges}) == 1
     assert len({id(each.turns) for each in judges}) == 1
     assert {id(each.cache) for each in judges} == {id(judges[0].cache)}
@@ -214,8 +214,8 @@ def test_another_threshold_loads_nothing_and_counts(
     near, far = (judge_of(pipeline, each, f"{SAME[:-1]} today.") for each in ("near", "far"))
     assert [str(each.outcome) for each in (near, far)] == ["hallucinated", "grounded"]
     assert (near.detector.threshold, far.detector.threshold) == (0.999, 0.001)
-    first = pipeline._judges.get("similarity:hash").judge
-    assert pipeline._judges.get("similarity:hash").judge is first
+    first = pipeline._judges.get("similarity:hash").backend
+    assert pipeline._judges.get("similarity:hash").backend is first
     precise = judge_of(pipeline, "precise").detector
     assert (precise.name, precise.operating_point) == ("reader", "precision")
 
@@ -297,7 +297,7 @@ def test_an_explainer_that_cannot_be_loaded_leaves_findings_unexplained() -> Non
 def test_what_is_explained_for_one_tenant_is_kept_for_none() -> None:
     settings = f"{OFF}detector: {{name: 'similarity:hash', threads: 1}}"
     with Pipeline.load(parse(settings, name="")) as pipeline:
-        reader = pipeline._judges.get("reader").judge
+        reader = pipeline._judges.get("reader").backend
         assert isinstance(reader, Reader)
         n_read = []
         for tenant in ("a", "b", "a"):

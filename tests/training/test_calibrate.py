@@ -137,7 +137,7 @@ def fixed(threshold: float = 0.5, *, steeper: float = 1.0) -> Fitted:
 
 
 def test_answers_are_scored_through_the_engine_and_before_calibration(reader: Reader) -> None:
-    judge = looking_up(reader, LookupGraph()).judge
+    judge = looking_up(reader, LookupGraph()).backend
     assert isinstance(judge, Reader)
     record = LabelledContext(
         id="7",
@@ -164,7 +164,7 @@ def test_answers_are_scored_through_the_engine_and_before_calibration(reader: Re
 
 
 def test_an_answer_that_cannot_be_read_is_left_out(reader: Reader) -> None:
-    judge = looking_up(reader, LookupGraph()).judge
+    judge = looking_up(reader, LookupGraph()).backend
     assert isinstance(judge, Reader)
     sources = read_sources(["The tower is tall."])
     answers = (MarkedAnswer("😀", ()), MarkedAnswer("The tower is tall.", ()))

@@ -97,9 +97,9 @@ def test_a_line_word_for_word_is_answered_with_yes(
     text = f"The guide has a line on it.\n\n{claim}\n\nNothing else is said of the matter."
     assert said(verifier, claim, text).yes.low >= REPEATED > TARGET
     # Whatever the model says of it.
-    assert isinstance(detector.judge, Reader)
+    assert isinstance(detector.backend, Reader)
     unsure = ClaimMap(weights=(0, 0, 0), offset=0, bare_offset=0, provenance={})
-    undecided = LocalVerifier(detector.judge, unsure)
+    undecided = LocalVerifier(detector.backend, unsure)
     assert said(undecided, claim, text).yes.low == REPEATED
     assert said(undecided, claim.replace("i", "y").replace("4", "5"), text).yes.high <= 0.5
 
@@ -122,8 +122,8 @@ def test_what_only_stands_nowhere_is_left_to_the_model(verifier: LocalVerifier) 
 def test_a_detector_without_rules_does_not_take_them_from_its_verifier(
     detector: Detector, verifier: LocalVerifier, claim: str, text: str
 ) -> None:
-    assert isinstance(detector.judge, Reader)
-    without = LocalVerifier(replace(detector.judge, finds_conflicts=False), verifier.claim_map)
+    assert isinstance(detector.backend, Reader)
+    without = LocalVerifier(replace(detector.backend, finds_conflicts=False), verifier.claim_map)
     assert ruled(without, claim, text) == ruled(verifier, claim, text) != []
 
 

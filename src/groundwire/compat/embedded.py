@@ -41,7 +41,7 @@ class EmbeddedReader:
             threshold: A claim with this P(not supported) or more is also read with further
                 passages; in [0, 1].
         """
-        self._judge, self._threshold = detector.judge, threshold
+        self._judge, self._threshold = detector.backend, threshold
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
         """Judge an answer by one text; raise the errors of :meth:`read_sources`."""

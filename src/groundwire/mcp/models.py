@@ -71,7 +71,7 @@ class Models:
         """
         from groundwire.engine.reader import Reader
 
-        judge = self.embedded.judge
+        judge = self.embedded.backend
         assert isinstance(judge, Reader)
         return judge
 

@@ -35,7 +35,7 @@ class Judges:
         """
         self.first = first
         self.known = known or Detectors(
-            configured=first.info.name, compares=first.judge.score is Score.SIMILARITY
+            configured=first.info.name, compares=first.backend.score is Score.SIMILARITY
         )
         self._others = {
             name: Lazy(partial(make or first.beside, name)) for name in self.known.others
@@ -90,7 +90,7 @@ class Judges:
     def _points(self, name: str) -> tuple[str, ...]:
         """Return the names of the operating points of a detector."""
         if name == self.known.first:
-            return tuple(self.first.judge.operating_points)
+            return tuple(self.first.backend.operating_points)
         if name == "similarity":
             return tuple(find_model(ENCODER).operating_points)
         manifest = find_reader(name) if name in DETECTORS else None

@@ -184,7 +184,7 @@ def _explainer(
         return load()
     if not may_change:
         return None
-    is_free = config.explain.model == _EMBEDDED and isinstance(judges.first.judge, Reader)
+    is_free = config.explain.model == _EMBEDDED and isinstance(judges.first.backend, Reader)
     return load() if is_free else LazyExplainer(load)
 
 
@@ -199,9 +199,9 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
         if own.model == _EMBEDDED:
             check_for_embedded(revision=own.revision, device=own.device, max_length=None)
             # The embedded detector has the weights of the explainer: share them to save memory.
-            reader = judges.first.judge
+            reader = judges.first.backend
             if not isinstance(reader, Reader):
-                reader = judges.get(DEFAULT_MODEL).judge
+                reader = judges.get(DEFAULT_MODEL).backend
             assert isinstance(reader, Reader)
             # Without the cache: a claim is read only once, and tenants must not share results.
             judge = reader.uncached().entailment

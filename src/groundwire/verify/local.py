@@ -376,9 +376,9 @@ def graph_hash(manifest: Manifest) -> str:
 
 
 def _reader(detector: Detector) -> Reader:
-    if not isinstance(detector.judge, Reader):
+    if not isinstance(detector.backend, Reader):
         raise ModelError(
             f"The detector {detector.info.name} is no reader, and claims are verified locally by a "
             "reader alone. Load it with Detector.load(), or call LocalVerifier.load()."
         )
-    return detector.judge
+    return detector.backend

@@ -25,7 +25,7 @@ def test_each_threshold_gives_what_the_detector_gives(
     detector: Detector, sources: list[str]
 ) -> None:
     example = Example.of(sources=sources, question="What about the towers?", answer=ANSWER)
-    kept = KeptScores(detector.judge, example)
+    kept = KeptScores(detector.backend, example)
     kept.detect("balanced")
     read = detector.work
     found = [kept.detect(threshold) for threshold in THRESHOLDS]
@@ -50,6 +50,6 @@ def test_each_threshold_gives_what_the_detector_gives(
 def test_what_cannot_be_kept_is_read_anew(
     detector: Detector, answer: str, threshold: float
 ) -> None:
-    kept = KeptScores(detector.judge, Example.of(sources=[FACTS], answer=answer))
+    kept = KeptScores(detector.backend, Example.of(sources=[FACTS], answer=answer))
     wanted = detector.detect(sources=[FACTS], answer=answer, operating_point=threshold)
     assert kept.detect(threshold) == wanted

@@ -98,7 +98,7 @@ class Playground:
             examples=known.values(),
             example=example,
             result=Markup(result),
-            points=self._detector.judge.operating_points,
+            points=self._detector.backend.operating_points,
             point=info.operating_point,
             threshold=info.threshold,
             lowest=LOWEST_THRESHOLD,
@@ -115,7 +115,7 @@ class Playground:
 
     def _judge(self, example: Example, point: str | float) -> str:
         kept, read = self._kept.get(example), self._detector.work
-        scores = KeptScores(self._detector.judge, example) if kept is None else kept
+        scores = KeptScores(self._detector.backend, example) if kept is None else kept
         detection = scores.detect(point)
         if detection.outcome is not Outcome.UNAVAILABLE:
             self._kept[example] = scores
