@@ -59,7 +59,7 @@ def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
 ) -> None:
     batch, output, junit = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "out.xml"))
     rows = [
-        {"id": "a", "sources": ["Paris."], "answer": "It was in 1950."},
+        {"id": "a", "sources": ["Paris."], "answer": "Here it is:\n\n- It was in 1950."},
         {"id": "b", "sources": ["Paris."], "answer": "Paris."},
         {"id": "c", "sources": ["Paris."]},
     ]
@@ -74,7 +74,7 @@ def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
     assert "marked by people" not in page
     text = (tmp_path / "out.md").read_text("utf-8")
     assert "for want of labels: 1 flagged, 1 not flagged; 1 row could not be read" in text
-    assert "It was in \u27e6flagged&#58; 1950\u27e7" in text
+    assert "Here it is&#58;<br><br>&#45; It was in \u27e6flagged&#58; 1950\u27e7" in text
     assert 'tests="3" failures="1" errors="1" skipped="0"' in junit.read_text("utf-8")
 
 
