@@ -372,6 +372,7 @@ class ReaderSession:
 
     def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
+        in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self._select(part, earlier) for part, earlier in units]
         # The rules run while the model runs, which takes longer and does not need their findings.
         find_conflicts = run_beside(
@@ -389,7 +390,7 @@ class ReaderSession:
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
             labels=np.concatenate(labels),
-            evidence=self.evidence.references(query, chosen),
+            evidence=self.evidence.references(in_context, chosen),
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
