@@ -231,9 +231,7 @@ class Evidence:
             found[line.reading] = None
         return tuple(found)
 
-    def _lines(
-        self, query: "Query", chosen: Sequence[int]
-    ) -> list[tuple[float, int, PassageLine]]:
+    def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
         """Return the lines of chosen passages that share words with a query, best first.
 
         Each line has its weight and the index of its passage.
