@@ -141,3 +141,26 @@ def test_a_time_that_is_so_much_later_and_a_sum_are_settled(
 ) -> None:
     assert words in settled(claim, source)
     assert told(claim, source) == []
+
+
+PRICES = "Express shipping costs €12.90.", "Otherwise the customer pays €3.50."
+MORE = tuple(f"Members of club {n} pay €{20 * n} a year." for n in range(3, 17))
+
+
+@pytest.mark.parametrize("others", [(), ("Standard shipping costs €4.95.",), MORE])
+def test_a_sum_of_the_claim_before_follows_whatever_else_the_evidence_says(
+    others: tuple[str, ...],
+) -> None:
+    before = "Express shipping was €12.90 and the return costs €3.50."
+    right, wrong = "In total, she pays €16.40.", "In total, she pays €17.40."
+    assert settled(right, *PRICES, *others, before=before) == ["€16.40"]
+    assert settled(wrong, *PRICES, *others, before=before) == []
+
+
+@pytest.mark.parametrize("others", [(), ("Standard shipping costs €4.95.",), MORE])
+def test_a_number_that_others_of_the_evidence_give_by_chance_is_wrong(
+    others: tuple[str, ...],
+) -> None:
+    # 3.50 times 4.95 is 17.3.
+    claim = "The customer pays €17.40 otherwise for express shipping."
+    assert (NUMBER, "€17.40") in told_by(values, claim, *PRICES, *others)
