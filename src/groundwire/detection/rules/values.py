@@ -13,7 +13,7 @@ from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
-_ABSENT = frozenset({Match.ABSENT, Match.DERIVED, Match.DATE_ABSENT, Match.DATE_PARTLY})
+_ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Results of a comparison that mean that the evidence states a quantity of the claim.
 _STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 #: Least likeness of the places of two values at which they are the same place. A neighbour that
@@ -53,10 +53,9 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
     A time that the evidence lacks, or a number that it has with another unit, is a finding by
     itself. Another number or date that the evidence lacks is a finding if a line has a different
-    one in its place, but not if it can be computed from the best lines.
+    one in its place, but not if it can be computed from the evidence. Of long evidence, whose
+    numbers would give almost any result, it must be computed from the best lines.
     """
-    # Not from all lines: a wrong result would pass in short evidence, where some other numbers give
-    # it by chance, and a right one would not in long evidence, where nothing is computed.
     near = QuantityIndex.of(_stated_by(lines))
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
