@@ -2,8 +2,8 @@
 
 Groundwire's numbers come from model cards and benchmark results, which
 ``python -m groundwire_training.calibrate``, ``python -m tests.cases --json`` and
-``benchmarks/stream.py`` make. Those of other detectors are the ones that their authors publish.
-``docs/generate.py`` calls this module and checks that README agrees.
+``benchmarks/stream.py`` and ``benchmarks/answers.py`` make. Those of other detectors are the ones
+that their authors publish. ``docs/generate.py`` calls this module and checks that README agrees.
 """
 
 import json
@@ -111,6 +111,27 @@ def sentences() -> str:
         f"with one subtle error, by the same two people, reader-base finds "
         f"{_share(answers['found'], answers['n'])}; of the same answers without it, it flags "
         f"{_share(answers['flagged'], answers['n'])}.\n"
+        f"{_rows_a_second()}\n"
+    )
+
+
+def _rows_a_second() -> str:
+    """Return a point of the list about the time that files of answers take."""
+    took = [
+        sum(
+            row["median"] for row in _results(name)["rows"] if row["what"] in ("open_ms", "feed_ms")
+        )
+        for name in ("stream_base", "stream")
+    ]
+    seconds = [f"{ms / 1000:.2g} s" for ms in took]
+    rates = [f"{1000 / ms:.2g}" for ms in took]
+    answers = _results("answers")
+    tokens, per_s = answers["tokens"]["median"], answers["rows"][0]["per_s"]
+    return (
+        "- **A file of answers.** On the two cores, a row of 4,000 new tokens of context and an "
+        f"answer of 200 takes reader-base {seconds[0]} and reader-small {seconds[1]}: {rates[0]} "
+        f"and {rates[1]} rows a second. Of RAGTruth's answers, with their context {tokens:.0f} "
+        f"tokens in the median, reader-small checks {per_s:.0f} a second."
     )
 
 

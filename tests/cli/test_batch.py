@@ -67,7 +67,7 @@ def test_each_row_gets_one_result_in_order(run: CommandLine, batch: Path) -> Non
 def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batch: Path) -> None:
     batch.write_bytes(lines({"id": "a", **WRONG}))
     (found,) = results(run("check", "--batch", batch).stdout)
-    del found["row"], found["id"], found["input_sha256"]
+    del found["row"], found["id"], found["input_sha256"], found["answer"]
     path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
     Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(found)
 
@@ -158,10 +158,33 @@ def test_an_error_keeps_the_id_of_its_row(run: CommandLine, batch: Path) -> None
     assert (found["row"], found["id"]) == (1, "a")
 
 
-def test_blank_lines_count_as_lines_and_give_no_result(run: CommandLine, batch: Path) -> None:
+def test_blank_lines_count_as_lines_and_are_no_rows(run: CommandLine, batch: Path) -> None:
     batch.write_bytes(b"\n" + lines(GOOD) + b"  \r\n" + lines(WRONG).rstrip())
     found = results(run("check", "--batch", batch).stdout)
-    assert [each["row"] for each in found] == [2, 4]
+    assert [(each["row"], each["line"]) for each in found] == [(1, 2), (2, 4)]
+
+
+def test_rows_of_csv_are_counted_without_the_header_and_named_with_their_line(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    table = tmp_path / "answers.csv"
+    table.write_text('sources,answer\nParis.,"It was\n\nin 1950."\nParis.,Paris.\nParis.,\n')
+    result = run("check", "--batch", table)
+    found = results(result.stdout)
+    assert [(each["row"], each["line"]) for each in found] == [(1, 2), (2, 5), (3, 6)]
+    assert found[0]["answer"] == "It was\n\nin 1950."
+    assert "First error: row 3 (line 6): " in result.stderr
+
+
+def test_csv_in_another_encoding_is_refused_before_a_row_is_checked(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    table = tmp_path / "answers.csv"
+    table.write_text("sources,answer\nParis.,Paris.\nParis.,Café.\n", "cp1252")
+    result = run("check", "--batch", table)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"error: {table}:3: row 2 is not UTF-8" in result.stderr
+    assert "Save it as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8" in result.stderr
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(run: CommandLine, batch: Path) -> None:
@@ -531,7 +554,7 @@ def test_a_file_that_holds_no_results_is_not_continued(
         [],
         [GOOD, UNVERIFIED],
         [GOOD, UNVERIFIED, WRONG | {"id": "a"}, GOOD],
-        [b"", GOOD, UNVERIFIED, WRONG],
+        [UNVERIFIED, GOOD, WRONG],
     ],
 )
 def test_results_of_another_input_are_not_continued(

@@ -409,6 +409,12 @@ def test_a_line_that_shares_no_word_is_no_reference(cut: Cutter) -> None:
     assert cut("Zebras graze.").references(cut.query("Tickets cost 29"), [0]) == ()
 
 
+def test_a_line_that_shares_only_a_full_stop_follows_no_better_one(cut: Cutter) -> None:
+    evidence = cut("HR-07 Expenses. Receipts are due within 60 days.")
+    found = evidence.references(cut.query("Receipts are due within 90 days."), [0])
+    assert [reference.text for reference in found] == ["Receipts are due within 60 days."]
+
+
 # What cannot be read.
 
 

@@ -305,6 +305,17 @@ def test_evidence_found_at_the_second_look_supports(reader: Reader) -> None:
     assert found.outcome is Outcome.GROUNDED
 
 
+def test_the_question_chooses_the_evidence_of_an_answer_that_says_only_yes(
+    lookup: Detector,
+) -> None:
+    found = lookup.detect(
+        sources=["HR-12 Equipment. Laptops are provided. Monitors are not provided."],
+        question="Are monitors provided?",
+        answer="Yes.",
+    )
+    assert found.claims[0].evidence[0].text == "Monitors are not provided."
+
+
 def test_the_evidence_of_a_claim_is_among_what_it_was_read_with(lookup: Detector) -> None:
     found = lookup.detect(sources=[padding(4, 100), *FACTS], answer="The bridge is long.")
     (claim,) = found.claims

@@ -301,7 +301,6 @@ def test_a_csv_tells_the_line_where_a_row_begins(tmp_path: Path) -> None:
     [
         (b"only one", "it has 1 fields, and the first row names 2 columns"),
         (b"a,b,c", "it has 3 fields, and the first row names 2 columns"),
-        (b"caf\xe9,b", "not UTF-8, so its file is not. Convert it first, for instance: iconv"),
     ],
 )
 def test_a_bad_row_of_a_csv_is_told_and_the_others_are_read(
@@ -350,10 +349,11 @@ def test_names_of_columns_with_a_quote_that_is_not_closed_are_refused(tmp_path: 
     [
         (b"answer,context,answer\nA,B,C\n", "two columns have the name 'answer'"),
         ("context,answer\nA,B\n".encode("utf-16"), "UTF-16 and must be UTF-8.*-f UTF-16"),
-        ("context,réponse\nA,B\n".encode("latin-1"), "not UTF-8.*iconv -f WINDOWS-1252"),
+        ("context,réponse\nA,B\n".encode("latin-1"), "header is not UTF-8.*iconv -f WINDOWS-1252"),
+        ("context,answer\nA,B\nA,é\n".encode("latin-1"), "row 2 is not UTF-8.*-f WINDOWS-1252"),
     ],
 )
-def test_a_csv_whose_columns_cannot_be_told_is_refused(
+def test_a_csv_that_cannot_be_read_right_is_refused(
     tmp_path: Path, content: bytes, problem: str
 ) -> None:
     with pytest.raises(DatasetError, match=problem):

@@ -329,6 +329,14 @@ def test_a_heading_is_not_quoted() -> None:
     assert addition.evidence.text == "The garden is large."
 
 
+def test_the_quoted_line_has_the_words_around_the_span_not_the_marked_value() -> None:
+    given = "Standard shipping costs €4.95.", "Express shipping costs €12.90."
+    found, sources = detected("Express shipping costs ⟦€4.95⟧.", *given)
+    (price,) = explain(found, sources, lambda *_: CONTRADICTED)
+    assert price.evidence is not None
+    assert price.evidence.text == "Express shipping costs €12.90."
+
+
 def test_a_line_about_something_else_contradicts_nothing() -> None:
     found, given = detected("The tower was opened in ⟦1950⟧.", "Lunch costs less since 1987.")
     (year,) = explain(found, given, lambda *_: CONTRADICTED)

@@ -77,8 +77,8 @@ class InputRow:
     """A row of the input.
 
     Attributes:
-        number: Number of the row's first line, counted from 1; in a JSON array or Parquet, number
-            of the row.
+        number: Number of the row, counted from 1; a header and blank lines are not counted.
+        line: Number of the row's first line in the file; in a JSON array or Parquet, ``number``.
         id: Id of the row, if it has one.
         sha256: :func:`fingerprint` of the row as it stands in the file.
         n_bytes: Length of the row in the file.
@@ -87,6 +87,7 @@ class InputRow:
     """
 
     number: int
+    line: int
     id: RowId = None
     sha256: str
     n_bytes: int
@@ -96,17 +97,21 @@ class InputRow:
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
         """Return the row of the output for this row, with its verdict or error."""
         name: dict[str, Any] = {"row": self.number}
+        if self.line != self.number:
+            name["line"] = self.line
         if self.id is not None:
             name["id"] = self.id
         name["input_sha256"] = self.sha256
+        if isinstance(self.content, Example):
+            name["answer"] = self.content.answer
         if isinstance(verdict, Detection):
             return {**name, **verdict.to_dict()}
         return {**name, "error": {"type": type(verdict).__name__, "message": str(verdict)}}
 
 
-def read_row(line: Line, columns: ColumnMapping) -> InputRow:
+def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
     """Read a row; if it cannot be read, the error becomes its content."""
-    number, raw, values = line
+    line_number, raw, values = line
     id_: RowId = None
     content: Example | GroundwireError
     try:
@@ -118,6 +123,7 @@ def read_row(line: Line, columns: ColumnMapping) -> InputRow:
         content = error
     return InputRow(
         number=number,
+        line=line_number,
         id=id_,
         sha256=fingerprint(raw),
         n_bytes=len(raw),
@@ -133,7 +139,7 @@ class ResultsTally:
     Attributes:
         outcomes: Outcome → number of rows.
         n_errors: Number of rows that could not be checked.
-        first_error: Number and error of the first such row; empty if there is none.
+        first_error: Place and error of the first such row; empty if there is none.
         last_row: Number of the last row of the input that has a result; 0 without results.
         rows: Hash of the numbers and fingerprints of all rows that have a result.
         detector: The detector of the last row that was checked.
@@ -169,7 +175,8 @@ class ResultsTally:
         number, source = int(result["row"]), str(result["input_sha256"])
         if "error" in result:
             self.n_errors += 1
-            self.first_error = self.first_error or f"row {number:,}: {result['error']['message']}"
+            where = f"row {number:,}" + (f" (line {result['line']:,})" if "line" in result else "")
+            self.first_error = self.first_error or f"{where}: {result['error']['message']}"
         else:
             self.outcomes[Outcome(result["outcome"])] += 1
             self.detector = DetectorInfo(**result["detector"])
@@ -353,19 +360,16 @@ def read_remaining(lines: Iterable[Line], tally: ResultsTally, files: Files) -> 
     Raises:
         InputError: If the results in the output were made from other rows.
     """
-    found, left = hashlib.sha256(), iter(lines)
-    for line in left:
-        if line[0] > tally.last_row:
-            left = chain([line], left)
-            break
-        found.update(_row_key(line[0], fingerprint(line[1])))
+    found, left = hashlib.sha256(), enumerate(lines, 1)
+    for number, line in islice(left, tally.last_row):
+        found.update(_row_key(number, fingerprint(line[1])))
     if found.digest() != tally.rows.digest():
         raise InputError(
             f"{files.output} has results of {count_rows(tally.n_rows)}, and they were not made "
             f"from {files.batch}: these results belong to another input. Name another --output, "
             "or replace this one with --force."
         )
-    return (read_row(line, files.columns) for line in left)
+    return (read_row(number, line, files.columns) for number, line in left)
 
 
 def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: Files) -> None:

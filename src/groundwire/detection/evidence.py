@@ -7,7 +7,7 @@ come from a shipped table, not from the request.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,8 @@ SOURCE_FLOOR = 0.75
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
+# A line with a lower weight shares only marks such as a full stop, or "the", with the claim.
+_LEAST_QUOTED = 1.0
 # Weight of a word of the question or of the claim before; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
 
@@ -195,14 +197,19 @@ class Evidence:
     ) -> tuple[EvidenceRef, ...]:
         """Return the lines of chosen passages that say most about a query, best first.
 
+        If a claim such as "Yes." shares no word with any line, its context chooses the lines.
+
         Args:
             query: The weighted word pieces of the claim and its context.
             chosen: Indices of the passages.
             most: Greatest number of lines.
         """
         references: dict[EvidenceRef, None] = {}
-        for index, line in self._lines(query, chosen):
-            if len(references) == most:
+        lines = self._lines(query, chosen)
+        if lines and lines[0][0] < _LEAST_QUOTED:
+            lines = self._lines(Query(query.ids, query.ids, query.weights), chosen)
+        for weight, index, line in lines:
+            if len(references) == most or (references and weight < _LEAST_QUOTED):
                 break
             source = self.origins[index]
             references[
@@ -218,16 +225,16 @@ class Evidence:
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
         """Return the lines of :meth:`references` as the model reads them, equal ones once."""
         found: dict[str, None] = {}
-        for _, line in self._lines(query, chosen):
+        for _, _, line in self._lines(query, chosen):
             if len(found) == most:
                 break
             found[line.reading] = None
         return tuple(found)
 
-    def _lines(self, query: "Query", chosen: Sequence[int]) -> Iterator[tuple[int, PassageLine]]:
-        """Yield the lines of chosen passages that share words with a query, best first.
+    def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
+        """Return the lines of chosen passages that share words with a query, best first.
 
-        Each line is in a pair with the index of its passage.
+        Each line has its weight and the index of its passage.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -236,12 +243,11 @@ class Evidence:
             passage = self.passages[index]
             scores = passage.line_weights(weights).round(4).tolist()
             found += [
-                (-score, index, line)
+                (score, index, line)
                 for line, score in zip(passage.lines, scores, strict=True)
                 if score > 0
             ]
-        found.sort(key=lambda item: (item[0], item[1], item[2].start))
-        return ((index, line) for _, index, line in found)
+        return sorted(found, key=lambda item: (-item[0], item[1], item[2].start))
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
         """Count the passages from rank ``start`` on that fit into a budget; the first always fits.

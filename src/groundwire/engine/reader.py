@@ -376,10 +376,12 @@ class ReaderSession:
 
     def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
+        in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self._select(part, earlier) for part, earlier in units]
+        before = units[0][1][-1].text if units[0][1] else ""
         # The rules run while the model runs, which takes longer and does not need their findings.
         find_conflicts = run_beside(
-            self._reader.workers, partial(self._findings, units[0][0], query, selections)
+            self._reader.workers, partial(self._findings, units[0][0], query, selections, before)
         )
         readings = [
             self._score_part(part, earlier, selection)
@@ -393,7 +395,7 @@ class ReaderSession:
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
             labels=np.concatenate(labels),
-            evidence=self.evidence.references(query, chosen),
+            evidence=self.evidence.references(in_context, chosen),
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
@@ -411,7 +413,7 @@ class ReaderSession:
         )
 
     def _findings(
-        self, part: ClaimPart, query: Query, selections: Sequence[Selection]
+        self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
         """Apply the rules to a claim; the offsets of the findings are those of the answer.
 
@@ -433,7 +435,7 @@ class ReaderSession:
                 self._question,
             )
         lines = self.evidence.readings(query, indices, MAX_LINES)
-        return find(part.text, lines, basis).moved(part.places.tolist())
+        return find(part.text, lines, basis, before).moved(part.places.tolist())
 
     def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
         return self.evidence.select(self._query(part, earlier))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
-from groundwire.detection.detection_json import pieced_answer
 from groundwire.detection.values import DetectorInfo, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.datasets.labelled import Known
@@ -162,14 +161,14 @@ class JudgedRow:
             KeyError: If the data are not such a row; TypeError means the same.
         """
         error = data.get("error")
-        keys = ("row", "id", BATCH_KEY, "error")
+        keys = ("row", "line", "id", "answer", BATCH_KEY, "error")
         detection = {name: value for name, value in data.items() if name not in keys}
         return cls(
             row=data["row"],
             id=str(data.get("id", data["row"])),
             task="",
             context_id=data[BATCH_KEY],
-            answer="" if error else pieced_answer(detection["claims"]),
+            answer="" if error else data["answer"],
             known=str(Known.NOTHING),
             hallucinated=None,
             detection=None if error else detection,

@@ -280,7 +280,10 @@ def _is_heading(line: EvidenceRef) -> bool:
 
 
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
-    """Return the line that has the counterpart, or else the best line that is not a heading."""
+    """Return the line that has the counterpart, or else the one with the words around the span.
+
+    A heading is never returned. Of lines with equally many of these words, the first is returned.
+    """
     for line in held.evidence:
         if (
             counterpart is not None
@@ -289,7 +292,13 @@ def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
             and counterpart.end <= line.end
         ):
             return line
-    return next((line for line in held.evidence if not _is_heading(line)), None)
+    around = held.claim.near(held.start, held.end)
+    lines = [line for line in held.lines if line.place and not _is_heading(line.place)]
+    return max(
+        lines,
+        key=lambda line: sum(1 / around[stem] for stem in around.keys() & line.content),
+        default=ComparedText(""),
+    ).place
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:

@@ -25,9 +25,9 @@ def best_lines(claim: str, basis: Basis) -> list[str]:
     return sorted(filter(common.__getitem__, common), key=lambda r: -common[r])[:MAX_LINES]
 
 
-def findings(claim: str, *sources: str) -> RuleFindings:
+def findings(claim: str, *sources: str, before: str = "") -> RuleFindings:
     basis = basis_of(*sources)
-    return find(claim, best_lines(claim, basis), basis)
+    return find(claim, best_lines(claim, basis), basis, before)
 
 
 def told(claim: str, *sources: str) -> Told:
@@ -45,6 +45,7 @@ def told_by(rule: Rule, claim: str, *sources: str) -> Told:
     return [(each.kind, claim[each.start : each.end]) for each in found]
 
 
-def settled(claim: str, *sources: str) -> list[str]:
+def settled(claim: str, *sources: str, before: str = "") -> list[str]:
     """What plainly follows."""
-    return [claim[start:end] for start, end in findings(claim, *sources).settled]
+    found = findings(claim, *sources, before=before)
+    return [claim[start:end] for start, end in found.settled]

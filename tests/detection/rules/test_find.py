@@ -212,3 +212,12 @@ def test_large_evidence_takes_work_that_grows_no_faster_than_it(kind: str, claim
         return work(claim, Basis(readings, QuantityIndex.of([])), readings[:MAX_LINES])
 
     assert of(5_000) <= 2.5 * of(2_500) + 1_000
+
+
+def test_a_label_of_the_evidence_in_brackets_follows_from_it() -> None:
+    source = "FIN-08 Travel. First class is allowed for trips longer than four hours."
+    claim = "You may travel first class on trips of five hours [{}]."
+    for label, is_settled in (("FIN-08", True), ("FIN-09", False)):
+        text = claim.format(label)
+        settled = [text[start:end] for start, end in findings(text, source).settled]
+        assert (label in settled) is is_settled

@@ -141,3 +141,24 @@ def test_a_time_that_is_so_much_later_and_a_sum_are_settled(
 ) -> None:
     assert words in settled(claim, source)
     assert told(claim, source) == []
+
+
+PRICES = "Express shipping costs €12.90.", "Otherwise the customer pays €3.50."
+MORE = tuple(f"Members of club {n} pay €{20 * n} a year." for n in range(3, 17))
+
+
+@pytest.mark.parametrize("others", [(), ("Standard shipping costs €4.95.",), MORE])
+def test_a_sum_of_the_claim_before_follows_whatever_else_the_evidence_says(
+    others: tuple[str, ...],
+) -> None:
+    before = "Express shipping was €12.90 and the return costs €3.50."
+    right, wrong = "In total, she pays €16.40.", "In total, she pays €17.40."
+    assert settled(right, *PRICES, *others, before=before) == ["€16.40"]
+    assert settled(wrong, *PRICES, *others, before=before) == []
+
+
+def test_a_number_that_the_best_lines_give_is_not_wrong_in_long_evidence() -> None:
+    claim = "The customer pays €{} otherwise for express shipping."
+    assert told_by(values, claim.format("9.40"), *PRICES) == []  # the difference is €9.40
+    assert told_by(values, claim.format("9.40"), *PRICES, *MORE) == []
+    assert told_by(values, claim.format("8.40"), *PRICES, *MORE) == [(NUMBER, "€8.40")]

@@ -212,8 +212,15 @@ def test_rows_that_tell_of_no_threshold_are_told() -> None:
 
 
 def test_the_threshold_of_the_highest_f1_is_the_middle_of_a_gap() -> None:
-    given = [Row(score=0.2, context="a"), Row(score=0.8, hallucinated=True, context="b")]
+    given = [
+        Row(score=0.8 if is_wrong else 0.2, hallucinated=is_wrong, context=f"{is_wrong}{i}")
+        for is_wrong in (False, True)
+        for i in range(5)
+    ]
     assert tuned("f1", given=given).groups[0].threshold == pytest.approx(0.5, abs=0.01)
+    found = tuned("f1", given=given[1:])
+    assert (found.is_held, to_yaml(found)) == (False, "")
+    assert "a threshold takes at least 10 contexts, and there are 9" in to_text(found)
 
 
 def test_without_hallucinated_answers_there_is_no_f1() -> None:

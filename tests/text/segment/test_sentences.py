@@ -33,6 +33,7 @@ def test_a_full_stop_white_space_and_a_new_word_end_a_sentence(
         "Dr. Smith met Mrs. Jones and Prof. Lee in St. Louis.",
         "Some fruit, e.g. Apples, i.e. Malus, cf. Pears, vs. Plums.",
         "See No. 5, p. 3, pp. 4-5, Fig. 2, Vol. III and Sec. 7.",
+        "Call the desk (ext. 4411) or the shop (Tel. 040 1234).",
         "The U.S. Army met at 3 p.m. Monday in Washington, D.C. Headquarters.",
         "Acme Inc. Chairman Bob Ray Jr. spoke.",
         "On Jan. 5 and Sept. 11 it rained, approx. five times.",

@@ -1,5 +1,6 @@
 """Applies all rules to a claim and its evidence."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,7 @@ PROBABILITY = 0.6
 #: used only if the model's P(not supported) for them is at least this.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
+_CITED_LABEL = re.compile(r"[\[(]([A-Z]{2,8}-?[0-9]{1,6})[\])]")
 _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 
@@ -72,21 +74,28 @@ class RuleFindings:
         )
 
 
-def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
+def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
     Args:
         claim: The claim.
         lines: The lines that have most in common with the claim, best first.
         basis: All evidence of the claim.
+        before: The claim before; empty if there is none.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)
     text, best = ComparedText(claim), tuple(map(basis.text, lines))
-    settled = values.settled(text, best, basis)
+    settled = values.settled(text, best, basis, before) + labels(claim, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}
     wrong = [each for each in sorted(found) if not _lies_in(each, settled)]
     return RuleFindings(tuple(map(_conflict, wrong)), settled)
+
+
+def labels(claim: str, basis: Basis) -> tuple[tuple[int, int], ...]:
+    """Find labels such as "[FIN-08]", by which a claim cites a passage, that the evidence has."""
+    found = _CITED_LABEL.finditer(claim)
+    return tuple(match.span(1) for match in found if basis.mentions(match[1]))
 
 
 def _lies_in(found: RuleFinding, ranges: Iterable[tuple[int, int]]) -> bool:

@@ -53,8 +53,10 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
     A time that the evidence lacks, or a number that it has with another unit, is a finding by
     itself. Another number or date that the evidence lacks is a finding if a line has a different
-    one in its place, but not if it can be computed from the evidence.
+    one in its place, but not if it can be computed from the evidence. Of long evidence, whose
+    numbers would give almost any result, it must be computed from the best lines.
     """
+    near = QuantityIndex.of(_stated_by(lines))
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
         if _is_counted(claim, quantity, match, lines) or is_rounded(
@@ -64,7 +66,8 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
         is_other = (match is Match.TIME_ABSENT and not _is_bare_hour(quantity, lines)) or (
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
-        if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
+        is_absent = match in _ABSENT and near.match(quantity) is not Match.DERIVED
+        if is_other or (is_absent and _is_replaced(claim, quantity, lines)):
             yield RuleFinding(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
 
@@ -86,12 +89,17 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
             yield RuleFinding(word.start, word.end, ConflictKind.DATE)
 
 
-def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int, int], ...]:
+def settled(
+    claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
+) -> tuple[tuple[int, int], ...]:
     """Find numbers of a claim that follow from the evidence, though it does not state them.
 
     The claim marks them as rounded, or they are computed from other numbers. The operands
-    of a computation are returned as well, if the nearest lines state them.
+    of a computation are returned as well, if the nearest lines state them. The claim ``before`` may
+    state operands, too: "It costs $12 and $3. In total, that is $15."
     """
+    earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in _STATED]
+    del earlier[_MOST_OPERANDS:]
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
     near = _stated_by(lines)[:_MOST_OPERANDS]
     found: list[Quantity] = []
@@ -102,7 +110,7 @@ def settled(claim: ComparedText, lines: Lines, basis: Basis) -> tuple[tuple[int,
         own = [*known, *found][:_MOST_OPERANDS]
         is_round = is_rounded(_held(claim, quantity, lines), quantity)
         is_later = quantity.kind is QuantityKind.TIME and _is_shifted(quantity, [*own, *near])
-        follows = is_later or _is_computed(claim, quantity, own, near)
+        follows = is_later or _is_computed(claim, quantity, own, near, earlier)
         if is_round or follows:
             found.append(quantity)
         computes = computes or follows
@@ -264,17 +272,23 @@ def _stated_by(lines: Lines) -> list[Quantity]:
 
 
 def _is_computed(
-    claim: ComparedText, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
+    claim: ComparedText,
+    quantity: Quantity,
+    own: Sequence[Quantity],
+    near: Sequence[Quantity],
+    earlier: Sequence[Quantity],
 ) -> bool:
     """Return whether a number can be computed from stated numbers.
 
-    It may be the sum of all others of its unit, the sum or difference of two, the years between two
-    dates, a price times a count, or a share in per cent.
+    The numbers are those of the claim itself and, if it compares, of the best lines or of the claim
+    before. It may be the sum of all others of its unit, the sum or difference of two, the years
+    between two dates, a price times a count, or a share in per cent.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
     compares = _COMPARES.search(claim.text) is not None
-    if _is_sum(quantity, own) or (compares and _is_sum(quantity, near)):
+    groups = (own, near, earlier) if compares else (own,)
+    if any(_is_sum(quantity, group) for group in groups):
         return True
     if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
         return True

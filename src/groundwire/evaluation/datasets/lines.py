@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import file_digest
@@ -187,9 +186,14 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
     # The whole file is parsed once before the first row is yielded: a quote that is not closed
-    # makes the rest unreadable, and that error should be raised before any row is judged.
+    # makes the rest unreadable, and another encoding makes some letters unreadable in any row.
+    # These errors should be raised before any row is judged.
     with suppress(*DAMAGE):
-        deque(_csv_records(path, delimiter), maxlen=0)
+        for number, (first, _, fields) in enumerate(_csv_records(path, delimiter)):
+            if _NOT_UTF8.search("".join(fields)):
+                problem = f"{f'row {number:,}' if number else 'its header'} is not UTF-8"
+                step = "Save it as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE"
+                raise DatasetError(path, first, problem, f"{step}.")
     header: Sequence[str] | None = None
     last = 0
     try:
@@ -244,9 +248,6 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
 
 
 def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
-    if any(_NOT_UTF8.search(name) for name in names):
-        problem = "the names of its columns are not UTF-8"
-        raise DatasetError(path, 1, problem, f"{conversion()}.")
     named = [name for name in names if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
@@ -261,8 +262,6 @@ def _csv_row(
         return (
             f"it has {len(fields):,} fields, and the first row names {len(header):,} columns{lines}"
         )
-    if any(_NOT_UTF8.search(field) for field in fields):
-        return f"the row is not UTF-8, so its file is not. {conversion()}"
     return dict(zip(header, fields, strict=True))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, floor
 
-from groundwire.evaluation.intervals import ScoreInterval
+from groundwire.evaluation.intervals import MIN_CONTEXTS, ScoreInterval
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES, defined
 from groundwire.evaluation.table import aligned, failures_to_text, percent
@@ -96,6 +96,7 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
         detector=tuning.header.detector,
         DRAWN=DRAWN,
         LOW=LOW,
+        MIN_CONTEXTS=MIN_CONTEXTS,
         one_line=one_line,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from groundwire.detection.values import Score
 from groundwire.errors import SettingError
-from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
+from groundwire.evaluation.intervals import MIN_CONTEXTS, Bootstrap, ScoreInterval
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.no_verdict import RowCounts
@@ -76,7 +76,7 @@ class Tuned:
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
         threshold: The threshold to use; ``None`` if no threshold has a guarantee or, for ``f1``,
-            no F1 can be computed.
+            no F1 can be computed, or there are fewer than ``MIN_CONTEXTS`` contexts.
         is_cut_off: Whether a lower threshold may be better. This cannot be known, because the
             answers were judged at a higher one.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
@@ -237,8 +237,10 @@ def _tuned(
 ) -> Tuned:
     entries, k = thresholds.entries(sample.scores), len(thresholds.values)
     promised, crossed, index = None, None, None
+    n_contexts = len(np.unique(sample.contexts))
     if target.aim is Aim.F1:
-        index = None if sample.failed.all() else _best_f1(entries, sample.hallucinated, k)
+        is_enough = n_contexts >= MIN_CONTEXTS and not sample.failed.all()
+        index = _best_f1(entries, sample.hallucinated, k) if is_enough else None
         crossed = FlaggedCost.of(sample, _cross_fitted(sample, entries, k, seed=seed), seed=seed)
     else:
         promised = guarantee(sample, entries, k, target, alpha=alpha, seed=seed)
@@ -246,7 +248,7 @@ def _tuned(
     return Tuned(
         group=name,
         counts=AnswerCounts.of(np.zeros(len(sample), np.bool_), sample.hallucinated),
-        n_contexts=len(np.unique(sample.contexts)),
+        n_contexts=n_contexts,
         n_failed=int(sample.failed.sum()),
         threshold=None if index is None else float(thresholds.values[index]),
         is_cut_off=index is not None and _is_cut_off(thresholds, index, target.aim),
