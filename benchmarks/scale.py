@@ -1,6 +1,6 @@
-"""Rows a second of ``groundwire evaluate``: this process, worker processes, and Ray.
+"""Rows a second of ``groundwire evaluate``: this process and worker processes.
 
-Run it: ``python benchmarks/scale.py --out benchmarks/results/scale.json`` (extra ``ray``). Rates
+Run it: ``python benchmarks/scale.py --out benchmarks/results/scale.json``. Rates
 are of what comes after the first fifth of the rows: models are loaded and workers started by then.
 What the start took is told beside.
 """
@@ -24,7 +24,6 @@ from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.judging import Judging
 from groundwire.evaluation.loading import DetectorChoice, load_detector
 from groundwire.evaluation.run import here, run
-from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe
 
@@ -72,8 +71,6 @@ def engines(choice: DetectorChoice, info: DetectorInfo) -> dict[str, Callable[[]
         ),
         "1 worker process": partial(on_processes, recipe, 1),
         "2 worker processes": partial(on_processes, recipe, 2),
-        "Ray, 1 worker": partial(on_ray, recipe, 1),
-        "Ray, 2 workers": partial(on_ray, recipe, 2),
     }
 
 
@@ -87,8 +84,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="labelled answers in place of made-up ones")
     parser.add_argument("--detectors", nargs="+", default=["reader"])
     options = parser.parse_args()
-    machine = measure.machine("ray", "pyarrow")
-    start_local(2)
+    machine = measure.machine()
     rows, bars = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -105,8 +101,11 @@ def main() -> None:
             if len({each.pop("scores") for each in found.values()}) > 1:
                 raise SystemExit("The engines do not give the same numbers.")
             rows += [{"detector": model, "engine": what} | row for what, row in found.items()]
-            one, two = (found[f"Ray, {n}"]["rows_per_s"] for n in ("1 worker", "2 workers"))
-            what = f"two workers of Ray, against twice one, {model}"
+            one, two = (
+                found[f"{n} worker {what}"]["rows_per_s"]
+                for n, what in ((1, "process"), (2, "processes"))
+            )
+            what = f"two worker processes, against twice one, {model}"
             bars.append(
                 measure.bar(what, BAR_EFFICIENCY_PERCENT, 50 * two / one, "%", at_least=True)
             )

@@ -10,7 +10,7 @@ from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
-from groundwire.cli.judging import EngineOptions, Judging, OutputOptions
+from groundwire.cli.judging import Judging, OutputOptions
 from groundwire.cli.options import argument, command, group, option
 from groundwire.evaluation.loading import DetectorChoice
 
@@ -29,7 +29,7 @@ def bench(
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
     output: OutputOptions = group(OutputOptions),
     as_json: bool = option("--json"),
-    engine: EngineOptions = group(EngineOptions),
+    workers: int | None = option("--workers", "N", click.IntRange(1, 4096)),
     choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
     """Score a detector on a benchmark, beside the published scores of others.
@@ -44,6 +44,8 @@ def bench(
         tasks: Only answers of this task; can be repeated.
         limit: Number of answers to judge: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
+        workers: Processes that judge, each with a model of its own and one thread.  [default: this
+            process alone, with all its threads]
 
     Examples:
         groundwire bench --list
@@ -85,7 +87,7 @@ def bench(
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=engine)
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, workers=workers)
     with judging.judged(
         files, read(), hashes=sums_of(paths), count=lambda: limit, retry_failed=output.retry_failed
     ) as done:

@@ -30,21 +30,6 @@ SIMILARITY_CACHE_MB = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineOptions:
-    """The options that say where answers are judged.
-
-    Attributes:
-        engine: Where answers are judged: on this machine, or on the Ray cluster that RAY_ADDRESS
-            names (extra ray).
-        workers: Processes that judge, each with a model of its own and one thread.  [default:
-            local: this process alone, with all its threads; ray: one for each processor]
-    """
-
-    engine: str = option("--engine", type=click.Choice(("local", "ray")), default="local")
-    workers: int | None = option("--workers", "N", click.IntRange(1, 4096))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
     """The options that say where results of judging are kept.
 
@@ -92,12 +77,12 @@ class Judging:
     Attributes:
         setup: The functions that load detectors.
         choice: The detector to load.
-        engine: Where the detector runs: ``local`` or ``ray``, and in how many processes.
+        workers: Number of processes that judge; ``None``: this process alone.
     """
 
     setup: Setup
     choice: DetectorChoice
-    engine: EngineOptions
+    workers: int | None = None
 
     @contextmanager
     def judged(
@@ -155,29 +140,23 @@ class Judging:
         from groundwire.evaluation.run import here
         from groundwire.text.files.reading import MAX_BLOCK_ROWS
 
-        choice, engine = self.choice, self.engine
+        choice = self.choice
         if choice.cache_mb is None and choice.model in EMBEDDERS:
             choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
         detector = self.setup.load(choice)
         try:
-            if engine.engine == "local" and engine.workers is None:
+            if self.workers is None:
                 yield detector.info, here(detector), MAX_BLOCK_ROWS
                 return
         finally:
             if close := getattr(detector, "close", None):
                 close()
+        from groundwire.evaluation.scale.processes import on_processes
         from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
 
         recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
         del detector  # each worker loads a detector itself
-        if engine.engine == "ray":
-            from groundwire.evaluation.scale.cluster import on_ray
-
-            yield recipe.info, on_ray(recipe, engine.workers), BATCH_ROWS
-            return
-        from groundwire.evaluation.scale.processes import on_processes
-
-        yield recipe.info, on_processes(recipe, engine.workers or 1), BATCH_ROWS
+        yield recipe.info, on_processes(recipe, self.workers), BATCH_ROWS
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Labelled:
             yield self.results
             return
         judging = Judging(
-            setup=setup or ctx.ensure_object(Setup), choice=choice, engine=self.rows.engine
+            setup=setup or ctx.ensure_object(Setup), choice=choice, workers=self.rows.workers
         )
         with judged_data(judging, self.data, self.rows, self.output) as done:
             yield done.path

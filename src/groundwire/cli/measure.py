@@ -12,7 +12,7 @@ from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show, write_text
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import READ_FILE, RESULT_FILE
-from groundwire.cli.judging import EngineOptions, Judging
+from groundwire.cli.judging import Judging
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Generating, PriceOptions, Questions, with_explainer
 from groundwire.cli.options import argument, command, commands, group, option
@@ -176,9 +176,7 @@ def _judge(choice: DetectorChoice, setup: Setup, answers: Path, results: Path) -
     from groundwire.evaluation.datasets.lines import count_rows, fingerprints
     from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-    judging = Judging(
-        setup=setup, choice=choice, engine=EngineOptions(engine="local", workers=None)
-    )
+    judging = Judging(setup=setup, choice=choice)
     with judging.judged(
         Files(batch=answers, output=results, resume=False, force=True),
         read_labelled(answers, ColumnMapping.of(())),

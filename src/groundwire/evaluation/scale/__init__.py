@@ -1,1 +1,1 @@
-"""Judges many answers in parallel: with worker processes, on a Ray cluster, or with Spark."""
+"""Judges many answers in parallel: with worker processes."""
