@@ -52,10 +52,9 @@ def bench(
         groundwire bench ragtruth --data RAGTruth/dataset
         groundwire bench ragtruth --data test.jsonl.gz --output results.jsonl --resume
         groundwire bench aggrefact --detector similarity --limit 1000
-        groundwire bench halueval --data HaluEval/data --task qa --detector ngram --json
+        groundwire bench halueval --data HaluEval/data --task qa --detector similarity:hash --json
 
-    Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, judge:MODEL@URL, a folder or a
-    hub model that classifies tokens.
+    Detectors: reader, similarity, similarity:hash, a folder or a hub model that classifies tokens.
 
     Exit status:
         0  all rows were read and checked, each at least in part
