@@ -63,7 +63,7 @@ COMMANDS = (
     ("regress", "--data", "labelled.jsonl"),
     ("tune", "--data", "empty.jsonl", "--target-recall", "0.9"),
     ("bench", "no-such-benchmark"),
-    ("measure", "run", "--data", "missing.jsonl", "--model", "m", "--out", "measured"),
+    ("measure", "generate", "--data", "missing.jsonl", "--model", "m", "--output", "a.jsonl"),
     ("measure", "no-such-step"),
     ("models", "list"),
     ("models", "verify"),
