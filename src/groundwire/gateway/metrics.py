@@ -48,7 +48,6 @@ _ENDPOINTS = frozenset(
         "embeddings",
         "models",
         "check",
-        "check/batch",
         "verify",
         "verify/trace",
     }
