@@ -204,11 +204,3 @@ def test_another_detector_is_named_like_our_own(tmp_path: Path) -> None:
         assert printed.exit_code == 0, printed.stderr
         found = json.loads(printed.stdout)
         assert found.get("scores", found)["detector"]["name"] == "similarity:hash"
-
-
-@pytest.mark.merge
-def test_it_judges_on_processes_of_this_machine(tmp_path: Path) -> None:
-    path = official.ragtruth_rows(tmp_path / "t.jsonl")
-    options = ("bench", "ragtruth", "--data", path, "--detector", "similarity:hash", "--json")
-    alone, beside = (json.loads(invoke(*options, *more).stdout) for more in ((), ("--workers", 2)))
-    assert beside["results"] == alone["results"]

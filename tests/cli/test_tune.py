@@ -157,8 +157,6 @@ def test_options_that_do_not_go_together_are_refused(
         ("--format", "table"),
         ("--task", "QA"),
         ("--limit", "5"),
-        ("--engine", "local"),
-        ("--workers", "1"),
         ("--output", "kept.jsonl"),
         ("--resume",),
         ("--retry-failed",),

@@ -86,9 +86,6 @@ def test_the_threshold_of_the_complete_file_of_halugate_is_one_for_other_scores(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("check: {preset: strict, action: flag}", "check.action = flag does less than"),
-        ("check: {preset: strict, action: header}", "check.action = header does less than"),
-        ("check: {preset: strict, unverified_action: null}", "unverified_action = null does less"),
         (
             "check: {action: block}\ngateway: {unchecked_endpoints: mark}",
             "c.yaml:2: gateway.unchecked_endpoints = mark: answers of endpoints",

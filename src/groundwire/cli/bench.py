@@ -29,7 +29,6 @@ def bench(
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
     output: OutputOptions = group(OutputOptions),
     as_json: bool = option("--json"),
-    workers: int | None = option("--workers", "N", click.IntRange(1, 4096)),
     choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
     """Score a detector on a benchmark, beside the published scores of others.
@@ -44,8 +43,6 @@ def bench(
         tasks: Only answers of this task; can be repeated.
         limit: Number of answers to judge: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
-        workers: Processes that judge, each with a model of its own and one thread.  [default: this
-            process alone, with all its threads]
 
     Examples:
         groundwire bench --list
@@ -86,7 +83,7 @@ def bench(
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, workers=workers)
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
     with judging.judged(
         files, read(), hashes=sums_of(paths), count=lambda: limit, retry_failed=output.retry_failed
     ) as done:

@@ -32,8 +32,6 @@ class DataOptions:
             {{supported||hallucinated||kind}}.
         tasks: Only rows of this task; can be repeated.
         limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
-        workers: Processes that judge, each with a model of its own and one thread.  [default: this
-            process alone, with all its threads]
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
@@ -43,7 +41,6 @@ class DataOptions:
     format: str = option("--format", type=click.Choice(("table", "slots")), default="table")
     tasks: tuple[str, ...] = option("--task", "NAME")
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
-    workers: int | None = option("--workers", "N", click.IntRange(1, 4096))
 
     def reader(self, data: Path) -> "Read":
         """Return a function that reads the chosen rows; each call begins at the first row."""

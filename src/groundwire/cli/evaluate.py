@@ -57,7 +57,7 @@ def evaluate(
            and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, workers=rows.workers)
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
     with judged_data(judging, data, rows, output) as done:
         # Importing NumPy and the scores takes a moment, and --help does not need them.
         from groundwire.evaluation.evaluation import Evaluation

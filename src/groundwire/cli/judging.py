@@ -17,11 +17,9 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.evaluation.loading import DetectorChoice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 
 if TYPE_CHECKING:
-    from groundwire.detection.values import DetectorInfo
-    from groundwire.evaluation import judging
     from groundwire.evaluation.datasets.files import AnyRow
 
 #: Cache of sources for the similarity detector, in megabytes. A small one is enough: the answers
@@ -72,17 +70,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """Judges labelled answers with a detector, in this process or in others.
+    """Judges labelled answers with a detector.
 
     Attributes:
         setup: The functions that load detectors.
         choice: The detector to load.
-        workers: Number of processes that judge; ``None``: this process alone.
     """
 
     setup: Setup
     choice: DetectorChoice
-    workers: int | None = None
 
     @contextmanager
     def judged(
@@ -113,50 +109,36 @@ class Judging:
         with _results_file(files) as path:
             start = time.monotonic()
             with (
-                self._started() as (info, how, block_rows),
+                self._loaded() as detector,
                 _rows_told(count, hint=files.output is not None) as tell,
             ):
                 command = shlex.join(["groundwire", *sys.argv[1:]])
                 done = run(
-                    how,
+                    detector,
                     rows,
                     output=path,
-                    header=Header(detector=info, data=hashes, command=command),
+                    header=Header(detector=detector.info, data=hashes, command=command),
                     replace=files.force,
                     retry_failed=retry_failed,
                     on_row=tell,
-                    block_rows=block_rows,
                 )
             is_whole = done.n_new == done.n_rows
             yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
 
     @contextmanager
-    def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
-        """Yield the detector's description, a function that judges, and the size of its blocks.
-
-        The size is a number of rows. The detector is closed when the caller's block ends.
-        """
+    def _loaded(self) -> "Iterator[AnyDetector]":
+        """Yield the detector, and close it after the block."""
         from groundwire.engine.models import EMBEDDERS
-        from groundwire.evaluation.run import here
-        from groundwire.text.files.reading import MAX_BLOCK_ROWS
 
         choice = self.choice
         if choice.cache_mb is None and choice.model in EMBEDDERS:
             choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
         detector = self.setup.load(choice)
         try:
-            if self.workers is None:
-                yield detector.info, here(detector), MAX_BLOCK_ROWS
-                return
+            yield detector
         finally:
             if close := getattr(detector, "close", None):
                 close()
-        from groundwire.evaluation.scale.processes import on_processes
-        from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
-
-        recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
-        del detector  # each worker loads a detector itself
-        yield recipe.info, on_processes(recipe, self.workers), BATCH_ROWS
 
 
 @contextmanager

@@ -64,9 +64,7 @@ class Labelled:
             assert self.results is not None
             yield self.results
             return
-        judging = Judging(
-            setup=setup or ctx.ensure_object(Setup), choice=choice, workers=self.rows.workers
-        )
+        judging = Judging(setup=setup or ctx.ensure_object(Setup), choice=choice)
         with judged_data(judging, self.data, self.rows, self.output) as done:
             yield done.path
 
