@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import read_judged
 from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.benches import official
 from tests.evaluation.datasets.tables import json_lines, write
-from tests.fakes import FixedDetector
 
 
 def result(run: CommandLine, *args: object) -> dict[str, Any]:
@@ -136,18 +134,6 @@ def test_rows_that_fail_are_told(run: CommandLine, tmp_path: Path) -> None:
     assert "1 row could not be read (in no score)" in found["differences"]
     missed = "missed if hallucinated, else in no score"
     assert f"1 check failed ({missed})" in found["differences"]
-
-
-def test_rows_that_failed_are_judged_again_if_that_is_wanted(
-    run: CommandLine, run_with: Callable[[AnyDetector], CommandLine], tmp_path: Path
-) -> None:
-    rows = official.halubench_rows()
-    rows.append({**rows[0], "id": "x", "answer": "BOOM"})
-    path = write(tmp_path / "t.jsonl", json_lines(*rows))
-    args = ("bench", "halubench", "--data", path, "--output", tmp_path / "r.jsonl")
-    assert run(*args).exit_code == 1
-    assert run_with(FixedDetector())(*args, "--retry-failed").exit_code == 0
-    assert "name it" in run(*args[:4], "--retry-failed").stderr
 
 
 def test_results_are_kept_and_continued(run: CommandLine, tmp_path: Path) -> None:

@@ -84,9 +84,7 @@ def bench(
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
     judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
-    with judging.judged(
-        files, read(), hashes=sums_of(paths), count=lambda: limit, retry_failed=output.retry_failed
-    ) as done:
+    with judging.judged(files, read(), hashes=sums_of(paths), count=lambda: limit) as done:
         result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
     show(
         result.to_dict(wall_s=done.wall_s),

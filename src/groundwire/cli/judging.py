@@ -35,24 +35,19 @@ class OutputOptions:
         output: Write the result of each row to this file, as JSON Lines. Reports and thresholds
             are made from it, and --resume continues it.
         resume: Continue an --output that was cut short.
-        retry_failed: Continue an --output, and judge its failed rows again.
         force: Replace an --output that exists.
     """
 
     output: Path | None = option("--output", type=RESULT_FILE)
     resume: bool = option("--resume")
-    retry_failed: bool = option("--retry-failed")
     force: bool = option("--force")
 
     def files(self, data: Path) -> Files:
         """Return the input and output files; refuse options that do not go together."""
-        if self.retry_failed and self.output is None:
-            raise click.UsageError("--retry-failed concerns the file of --output: name it.")
         if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
             # The next run would read the results as data.
             raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
-        resume = self.resume or self.retry_failed
-        return Files(batch=data, output=self.output, resume=resume, force=self.force)
+        return Files(batch=data, output=self.output, resume=self.resume, force=self.force)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +83,6 @@ class Judging:
         *,
         hashes: Mapping[str, str],
         count: Callable[[], int | None],
-        retry_failed: bool = False,
     ) -> Iterator[Judged]:
         """Judge the rows that have no result yet, and show the progress.
 
@@ -98,7 +92,6 @@ class Judging:
             rows: All rows of the data.
             hashes: Name of each file of the data → its SHA-256.
             count: Function that returns the number of rows; ``None`` if it is unknown.
-            retry_failed: Whether rows that failed before are judged again.
 
         Raises:
             InputError: If the output exists, and is to be neither continued nor replaced.
@@ -119,7 +112,6 @@ class Judging:
                     output=path,
                     header=Header(detector=detector.info, data=hashes, command=command),
                     replace=files.force,
-                    retry_failed=retry_failed,
                     on_row=tell,
                 )
             is_whole = done.n_new == done.n_rows

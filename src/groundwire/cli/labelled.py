@@ -81,5 +81,4 @@ def judged_data(
         rows.reader(data)(),
         hashes=fingerprints(data),
         count=partial(rows.count, data),
-        retry_failed=output.retry_failed,
     )

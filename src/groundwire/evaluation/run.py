@@ -12,7 +12,7 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, ResultsError
 from groundwire.evaluation.judging import Block, judge_block
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.evaluation.results_file import RowWriter, drop_failed, resume
+from groundwire.evaluation.results_file import RowWriter, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
 #: A function that is called with the number of rows done, including those of earlier runs.
@@ -45,7 +45,6 @@ def run(
     output: Path,
     header: Header,
     replace: bool = False,
-    retry_failed: bool = False,
     on_row: OnRow = lambda _: None,
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
@@ -57,8 +56,6 @@ def run(
         header: The data and the detector.
         replace: Whether earlier results are replaced. They are kept if reading the first rows of
             the data fails.
-        retry_failed: Whether failed rows are judged again; their old results are deleted at the
-            start.
         on_row: Called after each row with the number of rows done.
 
     Raises:
@@ -68,9 +65,6 @@ def run(
     """
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")
-    if retry_failed and not replace:
-        resume(output, header)  # refuses results that cannot be continued
-        drop_failed(output)
     done: Mapping[int, str] = {} if replace else resume(output, header)
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
