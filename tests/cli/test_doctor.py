@@ -106,9 +106,3 @@ def test_extras_come_with_the_command_that_installs_them(
         "install": "pip install '.[away]'",
     }
     assert "extra dev" not in result.stdout
-
-
-def test_the_cache_folder_is_named(run: CommandLine, models: Path) -> None:
-    assert finding(run("doctor", "--json"), "cache folder")["data"]["folder"] == str(
-        models / "cache"
-    )
