@@ -28,6 +28,7 @@ from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
 from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
+from groundwire.policy.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -243,6 +244,14 @@ def upstreams(_: str) -> str:
     return table(("Field", "Default", "Must be"), rows)
 
 
+def domains(_: str) -> str:
+    """Return a table of the built-in domains."""
+    return table(
+        ("Domain", "Description"),
+        [(f"`{k}`", v or "Where no other holds.") for k, v in DOMAINS.items()],
+    )
+
+
 def endpoints(_: str) -> str:
     """Return a table of the endpoints in the gateway's OpenAPI document."""
     from groundwire.gateway.native import document  # the only part that needs the gateway's extra
@@ -272,6 +281,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "plugin": plugin,
     "overrides": overrides,
     "upstreams": upstreams,
+    "domains": domains,
     "endpoints": endpoints,
 }
 

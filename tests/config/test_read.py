@@ -222,7 +222,8 @@ def test_a_file_is_read_and_named(tmp_path: Path) -> None:
             "the name 'k' is taken, at c.yaml:1",
         ),
         ("keywords: [{words: a}]", "has no 'name', and needs one"),
-        ("domains: [{name: law}]", "name = 'law' is not possible. It must be one of general"),
+        ("domains: [{name: law, threshold: 2}]", "a number, from -1 to 1"),
+        ("domains: [{name: sport}]", "the domain 'sport' has no description"),
         ("hallucination: [{name: h, label: wrong}]", "one of any, unsupported, contradicted"),
         ("hallucination: [{name: h, min_severity: 5}]", "a whole number, from 0 to 4"),
         ("fact_check: [{name: maybe}]", "one of needs_fact_check, no_fact_check_needed"),
@@ -254,8 +255,8 @@ def test_a_signal_that_cannot_be_is_refused(text: str, problem: str) -> None:
         ("{name: d, rules: {operator: AND}}", "has no 'conditions'"),
         ("{name: d, rules: {operator: AND, conditions: []}}", "AND needs at least one condition"),
         (
-            "{name: d, rules: {operator: NOT, conditions: [{type: domain, name: general}, "
-            "{type: domain, name: general}]}}",
+            "{name: d, rules: {operator: NOT, conditions: [{type: domain, name: law}, "
+            "{type: domain, name: math}]}}",
             "NOT takes one condition, and 2 are given",
         ),
         ("{name: d, rules: {type: keyword, name: k}}", "there is no 'k' in keyword signals"),
@@ -285,14 +286,16 @@ def test_a_signal_may_be_defined_below_the_decision_that_names_it() -> None:
     assert str(parse(text, name="").decisions[0].rule) == "(keyword:k)"
 
 
-def test_what_is_built_in_needs_no_definition() -> None:
+def test_built_in_domains_need_no_definition() -> None:
     config = parse(
         "decisions: [{name: d, rules: {operator: OR, conditions: [\n"
-        "  {type: domain, name: general},\n"
+        "  {type: domain, name: law},\n"
         "  {operator: NOT, conditions: [{type: hallucination, name: contradicted}]}]}}]\n",
         name="",
     )
-    assert str(config.decisions[0].rule) == "(domain:general OR NOT hallucination:contradicted)"
+    assert [domain.name for domain in config.signals.domains] == ["law"]
+    assert config.signals.domains[0].description.startswith("Law: ")
+    assert str(config.decisions[0].rule) == "(domain:law OR NOT hallucination:contradicted)"
 
 
 def test_a_preset_changes_defaults_and_no_more() -> None:

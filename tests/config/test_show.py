@@ -16,6 +16,7 @@ check: {action: block, contradicted_action: block, min_severity: 2}
 signals:
   keywords:
     - {name: k, words: [Straße, "a: #b"], operator: AND, case_sensitive: yes}
+  domains: [{name: law}, {name: sport, description: "Games and matches.", threshold: 0.4}]
   hallucination: [{name: severe, label: contradicted, min_severity: 3}]
 decisions:
   - name: d
@@ -27,7 +28,7 @@ decisions:
         - {type: keyword, name: k}
         - operator: NOT
           conditions:
-            - {operator: OR, conditions: [{type: domain, name: general}, {type: keyword, name: k}]}
+            - {operator: OR, conditions: [{type: domain, name: math}, {type: domain, name: sport}]}
         - {type: hallucination, name: severe}
     plugins: [{type: hallucination, configuration: {enabled: true, action: body}}]
   - {name: always}

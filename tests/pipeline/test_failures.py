@@ -17,7 +17,10 @@ from groundwire.policy.decisions import Decision, Rule
 from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy
 from groundwire.policy.signals import (
     Condition,
+    DomainRule,
     Operator,
+    SignalRules,
+    Signals,
     SignalType,
 )
 from tests.pipeline.chats import (
@@ -73,16 +76,18 @@ def test_a_gate_that_fails_means_check(gate: Gate, caplog: pytest.LogCaptureFixt
 # Signals.
 
 
-def test_a_signal_that_is_unknown_keeps_what_its_decision_would_do() -> None:
+def test_a_signal_that_fails_keeps_what_its_decision_would_do() -> None:
     condition = Condition(SignalType.DOMAIN, "law")
     strict = Decision(
         name="strict",
         rule=Rule(Operator.AND, (condition,)),
         plugin=HallucinationPlugin(enabled=True, action=Action.BLOCK),
     )
-    pipeline = piped(decisions=[strict], policy=Policy(enabled=False))
+    rules = SignalRules(domains=(DomainRule(name="law", description="Law."),))
+    signals = Signals(rules, embed=BrokenEmbedder().embed)
+    pipeline = piped(signals=signals, decisions=[strict], policy=Policy(enabled=False))
     context = pipeline.open(asked(QUESTION, FACTS))
-    assert "domain:law unknown: there is no rule 'law'" in str(context.choice)
+    assert "domain:law unknown: OSError" in str(context.choice)
     assert pipeline.check(context, WRONG).action is Action.BLOCK
 
 

@@ -182,6 +182,25 @@ def test_filters_hold_for_detectors_of_tenants_as_far_as_they_mean_anything() ->
         assert pipeline.check(context, "It rains. " * 3).reason == "LimitExceededError"
 
 
+def test_domains_are_read_by_the_encoder_of_the_gate() -> None:
+    text = """
+signals: {domains: [{name: history, threshold: 0.1}]}
+decisions:
+  - name: history
+    rules: {operator: OR, conditions: [{type: domain, name: history}]}
+"""
+    for gate in ("", OFF):
+        with load(gate + text) as pipeline:
+            context = pipeline.open(asked("When did the Roman empire fall, and to which rulers?"))
+            assert str(context.choice) == "history (domain:history)"
+
+
+def test_no_encoder_is_opened_where_no_signal_needs_one() -> None:
+    stages = load_stages(parse(OFF, name=""))
+    stages["detector"].close()
+    assert stages["signals"]._embed is None
+
+
 @pytest.mark.parametrize(
     ("text", "explains"),
     [

@@ -1,4 +1,8 @@
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from groundwire.detection.values import (
     Claim,
@@ -10,9 +14,11 @@ from groundwire.detection.values import (
     Reason,
     Span,
 )
+from groundwire.errors import SettingError
 from groundwire.policy.signals import (
     GENERAL,
     Condition,
+    DomainRule,
     HallucinationRule,
     KeywordRule,
     Observation,
@@ -23,6 +29,27 @@ from groundwire.policy.signals import (
     SignalType,
 )
 from groundwire.policy.ternary_logic import Truth
+
+LAW = DomainRule(name="law", description="law court", threshold=0.5)
+TRADE = DomainRule(name="trade", description="money shop", threshold=0.5)
+
+
+class WordEmbedder:
+    """Texts with common words are alike; counts what it embeds."""
+
+    words = ("law", "court", "money", "shop", "judge")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        self.texts += texts
+        rows = [[1e-3, *(text.split().count(word) for word in self.words)] for text in texts]
+        return np.array(rows, dtype=np.float64)
+
+
+def broken(_: object) -> NDArray[np.float64]:
+    raise OSError("the model file is gone")
 
 
 def detection(*labels: Label, outcome: Outcome, read: int = 100) -> Detection:
@@ -52,7 +79,8 @@ def detection(*labels: Label, outcome: Outcome, read: int = 100) -> Detection:
 
 
 def read(rules: SignalRules, type_: SignalType, name: str, prompt: str = "") -> Observation:
-    return Signals(rules).open(SignalRequest(prompt=prompt)).read(Condition(type_, name))
+    signals = Signals(rules, embed=WordEmbedder())
+    return signals.open(SignalRequest(prompt=prompt)).read(Condition(type_, name))
 
 
 def fact_check(name: str, *, needed: bool | None) -> Truth:
@@ -88,14 +116,30 @@ def test_words_are_joined_by_the_operator(operator: Operator, prompt: str, truth
     assert read(SignalRules(keywords=(rule,)), SignalType.KEYWORD, "k", prompt).truth is truth
 
 
-def test_every_prompt_is_general() -> None:
+def test_a_domain_holds_from_its_threshold_on_and_says_how_similar() -> None:
+    law = read(SignalRules(domains=(LAW,)), SignalType.DOMAIN, "law", "a law question")
+    assert law.truth is Truth.TRUE
+    assert law.similarity == pytest.approx(2**-0.5, abs=1e-5)
+    other = read(SignalRules(domains=(LAW,)), SignalType.DOMAIN, "law", "a shop")
+    assert other.truth is Truth.FALSE
+
+
+def test_general_holds_where_no_other_domain_in_play_does() -> None:
+    rules = SignalRules(domains=(LAW, TRADE))
+    assert read(rules, SignalType.DOMAIN, GENERAL, "the judge sings").truth is Truth.TRUE
+    assert read(rules, SignalType.DOMAIN, GENERAL, "the court").truth is Truth.FALSE
+
+
+def test_general_alone_holds_always_and_needs_no_embedding() -> None:
     readings = Signals(SignalRules()).open(SignalRequest(prompt="When was the tower built?"))
     assert readings.read(Condition(SignalType.DOMAIN, GENERAL)).truth is Truth.TRUE
 
 
-def test_a_signal_without_a_rule_is_unknown_and_says_why() -> None:
-    found = read(SignalRules(), SignalType.DOMAIN, "law")
-    assert (found.truth, found.reason) == (Truth.UNKNOWN, "there is no rule 'law'")
+def test_general_is_unknown_if_another_domain_is() -> None:
+    readings = Signals(SignalRules(domains=(LAW,)), embed=broken).open(SignalRequest(prompt="p"))
+    general = readings.read(Condition(SignalType.DOMAIN, GENERAL))
+    assert general.truth is Truth.UNKNOWN
+    assert general.reason == "OSError"  # its message might quote the prompt
 
 
 def hallucination(found: Detection | None, name: str = "severe") -> Truth:
@@ -153,9 +197,64 @@ def test_a_claim_that_failed_leaves_it_unknown() -> None:
 
 
 def test_a_signal_is_read_when_it_is_asked_for_and_at_most_once() -> None:
-    rules = SignalRules(keywords=(KeywordRule(name="k", words=("law",)),))
-    readings = Signals(rules).open(SignalRequest(prompt="the law"))
-    assert not readings.work
+    embedder = WordEmbedder()
+    signals = Signals(SignalRules(domains=(LAW, TRADE)), embed=embedder)
+    readings = signals.open(SignalRequest(prompt="the law"))
+    assert embedder.texts == []
     for _ in range(3):
-        assert readings.read(Condition(SignalType.KEYWORD, "k")).truth is Truth.TRUE
-    assert readings.work["keyword"] == 1
+        readings.read(Condition(SignalType.DOMAIN, "law"))
+    readings.read(Condition(SignalType.DOMAIN, GENERAL))
+    # The prompt was embedded once for all, and "law" decided about "general" without "trade".
+    assert embedder.texts == ["the law", "law court"]
+    assert readings.work["embedding"] == 1
+
+
+def test_descriptions_are_embedded_once_for_all_requests() -> None:
+    embedder = WordEmbedder()
+    signals = Signals(SignalRules(domains=(LAW,)), embed=embedder)
+    for prompt in ("one", "two"):
+        signals.open(SignalRequest(prompt=prompt)).read(Condition(SignalType.DOMAIN, "law"))
+    assert embedder.texts == ["one", "law court", "two"]
+
+
+@pytest.mark.parametrize(
+    ("embed", "reason"),
+    [
+        (None, "there is no embedder"),
+        (broken, "OSError"),
+        (lambda texts: np.zeros((len(texts), 3)), "zero or not finite"),
+        (lambda texts: np.full((len(texts), 3), np.nan), "zero or not finite"),
+        (lambda texts: np.ones((len(texts) + 1, 3)), "gave embeddings of shape"),
+    ],
+)
+def test_what_fails_is_unknown_and_says_why(embed: object, reason: str) -> None:
+    signals = Signals(SignalRules(domains=(LAW,)), embed=embed)  # type: ignore[arg-type]
+    readings = signals.open(SignalRequest(prompt="p"))
+    observation = readings.read(Condition(SignalType.DOMAIN, "law"))
+    assert observation.truth is Truth.UNKNOWN
+    assert reason in observation.reason
+
+
+def test_a_failure_is_not_tried_again_for_the_same_request() -> None:
+    calls = []
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float64]:
+        calls.append(texts)
+        raise OSError("gone")
+
+    readings = Signals(SignalRules(domains=(LAW, TRADE)), embed=embed).open(
+        SignalRequest(prompt="")
+    )
+    for name in ("law", "trade", GENERAL):
+        assert readings.read(Condition(SignalType.DOMAIN, name)).truth is Truth.UNKNOWN
+    assert len(calls) == 1
+
+
+def test_a_similarity_is_reported_only_where_one_was_computed() -> None:
+    rules = SignalRules(keywords=(KeywordRule(name="k", words=("a",)),))
+    assert read(rules, SignalType.KEYWORD, "k", "a").similarity is None
+
+
+def test_a_threshold_outside_the_cosines_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"threshold = 1.5 .* from -1 to 1"):
+        DomainRule(name="d", description="x", threshold=1.5)

@@ -15,7 +15,7 @@ from groundwire.config.fields import (
 )
 from groundwire.config.kinds import Kind, Text, Texts, Whole, one_of
 from groundwire.config.names import Format
-from groundwire.config.tree import SETTINGS
+from groundwire.config.tree import SETTINGS, Cosine
 from groundwire.detection.values import Label
 from groundwire.policy import signals
 from groundwire.policy.decisions import Decision, Rule
@@ -43,6 +43,7 @@ _FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(Texts)
 _ACTION = SETTINGS["check.action"].kind
 _NAME = TableField("name", _TEXT, is_required=True)
 _DESCRIPTION = TableField("description", _TEXT)
+_COSINE = TableField("threshold", Kind(Cosine))
 
 
 def _choice(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Kind:
@@ -63,10 +64,7 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
         TableField("operator", _choice(tuple(Operator), {"NOR": "NOT"})),
         TableField("case_sensitive", _FLAG),
     ),
-    SignalType.DOMAIN: (
-        TableField("name", _choice((signals.GENERAL,)), is_required=True),
-        _DESCRIPTION,
-    ),
+    SignalType.DOMAIN: (_NAME, _DESCRIPTION, _COSINE),
     SignalType.HALLUCINATION: (
         _NAME,
         _DESCRIPTION,
@@ -116,6 +114,7 @@ class RuleReader:
     places: dict[str, LinePlace] = field(default_factory=dict)
     _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
     _places: dict[SignalType, dict[str, LinePlace]] = field(default_factory=dict)
+    _domains_used: dict[str, None] = field(default_factory=dict)
 
     def read_signals(self, entry: DocumentEntry) -> None:
         """Read the section ``signals``."""
@@ -144,9 +143,19 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals."""
+        """Return the rules of all signals.
+
+        They include built-in domains that only decisions name.
+        """
+        domains = self._rules.get(SignalType.DOMAIN, {})
+        built_in = (
+            signals.DomainRule(name=name, description=signals.DOMAINS[name])
+            for name in self._domains_used
+            if name not in domains and name != signals.GENERAL
+        )
         return SignalRules(
             keywords=self._all(SignalType.KEYWORD),
+            domains=(*domains.values(), *built_in),
             hallucination=self._all(SignalType.HALLUCINATION),
             fact_check=self._all(SignalType.FACT_CHECK),
         )
@@ -162,11 +171,11 @@ class RuleReader:
                 continue
             places[values["name"]] = item.place
             self.places[f"signals.{_KEY_OF[type_]}.{values['name']}"] = item.place
-            rule = self._signal(type_, values)
+            rule = self._signal(type_, values, item.place)
             if rule is not None:
                 rules[values["name"]] = rule
 
-    def _signal(self, type_: SignalType, values: dict[str, Any]) -> Any:  # noqa: ANN401
+    def _signal(self, type_: SignalType, values: dict[str, Any], place: LinePlace) -> Any:  # noqa: ANN401
         name, text = values["name"], values.pop("description", "")
         if type_ is SignalType.FACT_CHECK:
             return (name, text)
@@ -178,7 +187,12 @@ class RuleReader:
             return signals.HallucinationRule(
                 **values, label=None if label == _ANY else Label(label)
             )
-        return None  # no rule is needed: the only domain holds for every prompt
+        if name == signals.GENERAL:
+            return None  # no rule is needed: this domain holds where no other does
+        description = text or signals.DOMAINS.get(name, "")
+        if not description:
+            self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
+        return signals.DomainRule(**values, description=description)
 
     def _decision(self, part: Part) -> Decision | None:
         values = read_fields(part, _DECISION, where="a decision", problems=self.problems)
@@ -228,6 +242,8 @@ class RuleReader:
                 name.place, str(text), known or ["none: define one first"], where=f"{type_} signals"
             )
             return None
+        if type_ is SignalType.DOMAIN:
+            self._domains_used[str(text)] = None
         return Condition(type_, str(text))
 
     def _names(self, type_: SignalType) -> Iterator[str]:
@@ -235,7 +251,7 @@ class RuleReader:
         yield from self._places.get(type_, {})
         built_in: dict[SignalType, Iterable[str]] = {
             SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),
-            SignalType.DOMAIN: (signals.GENERAL,),
+            SignalType.DOMAIN: signals.DOMAINS,
             SignalType.HALLUCINATION: [rule.name for rule in signals.FINDINGS],
         }
         yield from built_in.get(type_, ())

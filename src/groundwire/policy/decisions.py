@@ -57,8 +57,8 @@ class RuleResult:
     """The result of a rule: whether it holds, and the conditions that decided this.
 
     ``because`` names conditions that hold (``keyword:urgent``), that do not hold
-    (``not keyword:urgent``), and that are unknown, with the reason
-    (``fact_check:needs_fact_check unknown: the gate gave no answer``).
+    (``not language:de``), and that are unknown, with the reason
+    (``domain:law unknown: there is no embedder``).
     """
 
     truth: Truth

@@ -7,9 +7,13 @@ instead of the embedded model.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from groundwire.detection.example import require_text
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
@@ -197,6 +201,10 @@ class Gate:
         if not math.isfinite(logit):
             raise GateError(len(prompt), "the model's output is not a number")
         return decide(_sigmoid(logit), threshold=self.threshold)
+
+    def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
+        """Return embeddings of texts, one row each. Signals use this, to share the gate's model."""
+        return self._embedder.embed(prompts)
 
 
 def needs_check(gate: Gate, prompt: str) -> bool:

@@ -1,7 +1,7 @@
 """The signals of a request, which decisions can depend on.
 
 A configuration defines each signal by a rule; a condition of a decision names a signal, such as
-``keyword:urgent``. :class:`Signals` holds the rules.
+``keyword:urgent``. :class:`Signals` holds the rules and the models that they need.
 :meth:`Signals.open` returns the signals of one request; each is computed when it is first asked
 for, and at most once. A signal that fails is unknown, never false.
 """
@@ -10,15 +10,47 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeVar
+from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING, TypeVar
 
 from groundwire.detection.values import Detection, Label, Outcome, Reason
-from groundwire.policy.ternary_logic import Truth
+from groundwire.errors import SettingError
+from groundwire.policy.ternary_logic import Truth, any_of, negate
 from groundwire.text.keywords import folded, has_word
+from groundwire.text.prompt_excerpt import both_ends
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A function that returns the embeddings of texts, one row each.
+Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
 
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
-#: The one built-in domain: every prompt is in it. HaluGate's documented configuration names it.
+#: The domain of prompts that are in no other domain.
 GENERAL = "general"
+#: A prompt is of a domain if the cosine between its embedding and that of the domain's description
+#: is at least this. Chosen for the embedded encoder by ``benchmarks/domains.py``.
+DOMAIN_THRESHOLD = 0.18
+
+#: Built-in domains and their descriptions.
+DOMAINS = {
+    GENERAL: "",
+    "biology": "Living things: cells, genetics, evolution, plants, animals, ecology.",
+    "business": "Companies and trade: management, marketing, accounting, sales, strategy.",
+    "chemistry": "Substances and reactions: elements, molecules, acids, compounds, laboratories.",
+    "computer science": "Computers: programming, algorithms, software, data structures, networks.",
+    "economics": "Economies: prices, markets, inflation, unemployment, trade, monetary policy.",
+    "engineering": "Building and machines: mechanics, electronics, materials, construction.",
+    "health": "Medicine and health: diseases, symptoms, drugs, treatment, nutrition.",
+    "history": "The past: wars, rulers, dates, civilisations, historical events and people.",
+    "law": "Law: contracts, courts, rights, crimes, statutes, regulation, legal advice.",
+    "math": "Mathematics: equations, proofs, algebra, geometry, calculus, probability.",
+    "philosophy": "Philosophy: ethics, logic, knowledge, meaning, arguments of philosophers.",
+    "physics": "Physics: forces, energy, motion, light, particles, quantum mechanics.",
+    "psychology": "The mind: behaviour, emotion, memory, personality, therapy, development.",
+}
 
 
 class SignalError(ValueError):
@@ -72,6 +104,22 @@ class KeywordRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DomainRule:
+    """A field of knowledge, described in words.
+
+    The signal holds if the cosine between the embeddings of prompt and description reaches the
+    threshold.
+    """
+
+    name: str
+    description: str = ""
+    threshold: float = DOMAIN_THRESHOLD
+
+    def __post_init__(self) -> None:
+        _require_cosine("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationRule:
     """A kind of finding; the signal holds if the check has such a finding.
 
@@ -100,11 +148,14 @@ class SignalRules:
 
     Attributes:
         keywords: Words to look for.
+        domains: Domains that the configuration describes or a decision names, except ``general``,
+            which holds where no other domain does.
         hallucination: Kinds of findings.
         fact_check: Names and descriptions of the gate's two answers; they have no effect.
     """
 
     keywords: tuple[KeywordRule, ...] = ()
+    domains: tuple[DomainRule, ...] = ()
     hallucination: tuple[HallucinationRule, ...] = ()
     fact_check: tuple[tuple[str, str], ...] = ()
 
@@ -131,24 +182,64 @@ class Observation:
     Attributes:
         truth: Whether the signal holds.
         reason: Why it is unknown whether the signal holds; else empty.
+        similarity: The cosine that was compared with the threshold, in [-1, 1]; ``None`` for a
+            signal without a cosine.
     """
 
     truth: Truth
     reason: str = ""
+    similarity: float | None = None
 
 
-_Rule = TypeVar("_Rule", KeywordRule, HallucinationRule)
+_Rule = TypeVar("_Rule", KeywordRule, HallucinationRule, DomainRule)
 
 
 class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
-    def __init__(self, rules: SignalRules) -> None:
+    def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
+        """Keep the rules, and the function that they need.
+
+        Args:
+            rules: The rules of the configuration.
+            embed: Returns embeddings of texts; with ``None``, all signals that need embeddings are
+                unknown.
+        """
         self.rules = rules
+        self._embed = embed
+        # Embeddings of descriptions. No lock is needed: if two threads compute the
+        # same embeddings, the results are equal.
+        self._known: dict[str, NDArray[np.floating]] = {}
 
     def open(self, request: SignalRequest) -> "SignalValues":
         """Return the signals of one request; no signal is computed yet."""
         return SignalValues(self, request)
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[np.floating]":
+        """Return embeddings of texts, scaled to length 1, shape ``(n_texts, dimension)``.
+
+        Raises:
+            SignalError: If there is no embedder, or it returns a wrong shape, or an embedding that
+                is zero or not finite.
+        """
+        import numpy as np
+
+        if self._embed is None:
+            raise SignalError("there is no embedder")
+        rows = np.asarray(self._embed(texts), dtype=np.float64)
+        lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise SignalError(f"{len(texts)} texts gave embeddings of shape {rows.shape}")
+        if not np.isfinite(rows).all() or not lengths.all():
+            raise SignalError("an embedding is zero or not finite")
+        unit: NDArray[np.floating] = rows / lengths
+        return unit
+
+    def embed_description(self, text: str) -> "NDArray[np.floating]":
+        """Return the embedding of a domain's description; it is computed once and kept."""
+        if text not in self._known:
+            self._known[text] = self.embed([text])[0]
+        return self._known[text]
 
 
 class SignalValues:
@@ -157,9 +248,9 @@ class SignalValues:
     def __init__(self, signals: Signals, request: SignalRequest) -> None:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
-        # The prompt as keywords are compared with it, by whether case counts.
-        self._folded: dict[bool, str] = {}
-        #: Counts of evaluated conditions, by type.
+        self._made: dict[str, object] = {}
+        #: Counts of evaluated conditions, by type, and of values that were computed for them, by
+        #: name, such as the embedding of the prompt.
         self.work: Counter[str] = Counter()
 
     def after(self, detection: Detection) -> "SignalValues":
@@ -168,7 +259,7 @@ class SignalValues:
         Values that were computed already are kept, except those of signals about findings.
         """
         later = SignalValues(self._signals, replace(self._request, detection=detection))
-        later._folded = self._folded
+        later._made = self._made
         later._observed = {
             condition: observation
             for condition, observation in self._observed.items()
@@ -209,21 +300,28 @@ class SignalValues:
     def _keyword(self, name: str) -> Observation:
         rule = _find(self._signals.rules.keywords, name)
         is_case_sensitive = rule.is_case_sensitive
-        if is_case_sensitive not in self._folded:
-            prompt = folded(self._request.prompt, is_case_sensitive=is_case_sensitive)
-            self._folded[is_case_sensitive] = prompt
-        prompt = self._folded[is_case_sensitive]
-        words = (folded(word, is_case_sensitive=is_case_sensitive) for word in rule.words)
-        found = (has_word(prompt, word) for word in words)
+        fold = partial(folded, is_case_sensitive=is_case_sensitive)
+        prompt = self._prepare(f"prompt, {is_case_sensitive=}", lambda: fold(self._request.prompt))
+        found = (has_word(prompt, fold(word)) for word in rule.words)
         if rule.operator is Operator.AND:
             return Observation(truth=Truth.of(all(found)))
         is_there = any(found)
         return Observation(truth=Truth.of(is_there == (rule.operator is Operator.OR)))
 
     def _domain(self, name: str) -> Observation:
-        if name != GENERAL:
-            raise SignalError(f"there is no rule {name!r}")
-        return Observation(truth=Truth.TRUE)
+        domains = self._signals.rules.domains
+        if name == GENERAL:
+            others = [Condition(SignalType.DOMAIN, domain.name) for domain in domains]
+            truth = negate(any_of(self.read(other).truth for other in others))
+            unknown = (self.read(other).reason for other in others)
+            reason = next(filter(None, unknown), "") if truth is Truth.UNKNOWN else ""
+            return Observation(truth=truth, reason=reason)
+        rule = _find(domains, name)
+        prompt = self._prepare(
+            "embedding", lambda: self._signals.embed([both_ends(self._request.prompt)])[0]
+        )
+        value = float(self._signals.embed_description(rule.description) @ prompt)
+        return Observation(truth=Truth.of(value >= rule.threshold), similarity=value)
 
     def _hallucination(self, name: str) -> Observation:
         rule = _find((*self._signals.rules.hallucination, *FINDINGS), name)
@@ -246,6 +344,25 @@ class SignalValues:
             return Observation(truth=Truth.FALSE)
         return Observation(truth=Truth.UNKNOWN, reason=f"not all was checked ({detection.outcome})")
 
+    def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
+        """Make a value that several signals need, such as the prompt's embedding, only once.
+
+        If making it fails, the error is kept and raised each time.
+        """
+        if what not in self._made:
+            self.work[what] += 1
+            try:
+                self._made[what] = make()
+            except Exception as error:
+                self._made[what] = _Failure(error)
+                raise
+        made = self._made[what]
+        if isinstance(made, _Failure):
+            raise made.error
+        return made  # type: ignore[return-value]  # the value that make() returned for this name
+
+
+_Made = TypeVar("_Made")
 
 _READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
     SignalType.FACT_CHECK: SignalValues._fact_check,
@@ -255,8 +372,18 @@ _READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: Exception
+
+
 def _find(rules: Sequence[_Rule], name: str) -> _Rule:
     for rule in rules:
         if rule.name == name:
             return rule
     raise SignalError(f"there is no rule {name!r}")
+
+
+def _require_cosine(name: str, value: float) -> None:
+    if not isfinite(value) or not -1 <= value <= 1:
+        raise SettingError(name, value, "a cosine, from -1 to 1")
