@@ -81,6 +81,9 @@ def test_the_mean_over_datasets_counts_each_the_same(run: CommandLine, tmp_path:
     ("name", "make", "metric", "expected"),
     [
         ("halueval", official.halueval, "accuracy", 1),
+        ("faithbench", official.faithbench, "balanced accuracy", (1 + 1 / 2) / 2),
+        ("wice", official.wice, "balanced accuracy, claim", 1),
+        ("summedits", official.summedits, "mean balanced accuracy", 1),
     ],
 )
 def test_each_benchmark_has_its_own_metric(
@@ -154,7 +157,7 @@ def test_results_are_kept_and_continued(run: CommandLine, tmp_path: Path) -> Non
 
 def test_the_list_says_what_there_is(run: CommandLine) -> None:
     printed = run("bench", "--list").stdout
-    for text in ("ragtruth    RAGTruth: F1; test, train", "halubench", "not for commercial use"):
+    for text in ("ragtruth    RAGTruth: F1; test, train", "faithbench", "not for commercial use"):
         assert text in printed
 
 

@@ -1,5 +1,6 @@
 """Small files in the official layouts, with sentences of our own."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,41 @@ def halueval(folder: Path) -> Path:
     return folder
 
 
+def faithbench(folder: Path) -> Path:
+    """Two batches: a summary with each kind of mark, and one without."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def sample(number: int, summary: str, *marks: tuple[str, int | None]) -> dict[str, Any]:
+        annotations = [
+            {
+                "annot_id": i,
+                "label": [label.partition(".")[0], label] if "." in label else [label],
+                "note": "",
+                "summary_span": "1950" if start is not None else None,
+                "summary_start": start,
+                "summary_end": None if start is None else start + 4,
+            }
+            for i, (label, start) in enumerate(marks)
+        ]
+        return {
+            "sample_id": number,
+            "source": FACTS,
+            "summary": summary,
+            "annotations": annotations,
+            "metadata": {"summarizer": "some/llm", "hhemv1": 0.9},
+        }
+
+    first = [
+        sample(0, RIGHT),
+        sample(1, WRONG, ("Unwanted.Intrinsic", YEAR[0]), ("Benign", YEAR[0])),
+        sample(2, WRONG, ("Benign", YEAR[0])),
+    ]
+    second = [sample(0, WRONG, ("Questionable", YEAR[0])), sample(1, WRONG, ("Unwanted", None))]
+    for number, samples in ((2, first), (10, second)):
+        write(folder / f"batch_{number}.json", json.dumps({"samples": samples}))
+    return folder
+
+
 def ragbench_rows(subset: str, *adherent: bool | None) -> list[dict[str, Any]]:
     """Rows of a subset."""
     return [
@@ -118,6 +154,26 @@ def aggrefact_rows(labels: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
         for dataset, of_dataset in labels.items()
         for label in of_dataset
     ]
+
+
+def wice(folder: Path) -> Path:
+    """Claims, and their parts."""
+    labels = ("supported", "partially_supported", "not_supported")
+    for kind, names in (("claim", labels), ("subclaim", labels[:2])):
+        place = folder / "entailment_retrieval" / kind
+        place.mkdir(parents=True)
+        rows = [
+            {
+                "label": label,
+                "supporting_sentences": [[0]],
+                "claim": RIGHT if label == "supported" else WRONG,
+                "evidence": ["(meta data) TITLE: A bridge", *FACTS.split(". ")],
+                "meta": {"id": f"test{i}", "claim_title": "Bridge", "claim_context": ""},
+            }
+            for i, label in enumerate(names)
+        ]
+        write(place / "test.jsonl", json_lines(*rows))
+    return folder
 
 
 def halubench_rows() -> list[dict[str, Any]]:
@@ -150,3 +206,22 @@ def psiloqa_rows() -> list[dict[str, Any]]:
         }
         for i, (answer, labels) in enumerate(((RIGHT, []), (WRONG, [list(YEAR)])))
     ]
+
+
+def summedits(folder: Path) -> Path:
+    """Two domains; 1 is consistent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for domain in ("news", "podcast"):
+        rows = [
+            {
+                "id": f"{domain}_{i}",
+                "doc": FACTS,
+                "summary": summary,
+                "label": label,
+                "original_summary": RIGHT,
+                "edit_types": [],
+            }
+            for i, (summary, label) in enumerate(((RIGHT, 1), (WRONG, 0)))
+        ]
+        write(folder / f"summedits_{domain}.json", json.dumps(rows))
+    return folder

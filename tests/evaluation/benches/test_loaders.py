@@ -1,5 +1,6 @@
 """Official files become labelled answers: sources, question, answer, and what is hallucinated."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,20 @@ def test_an_answer_of_ragbench_that_does_not_adhere_is_hallucinated(tmp_path: Pa
     assert texts(found[0]) == (["Something else.", FACTS], "When?", RIGHT)
 
 
+def test_a_summary_of_faithbench_is_hallucinated_by_its_worst_mark(tmp_path: Path) -> None:
+    found = read("faithbench", official.faithbench(tmp_path / "data_for_release"))
+    assert [each.answer.id for each in found] == [
+        *("batch_2-0", "batch_2-1", "batch_2-2", "batch_10-0", "batch_10-1")
+    ]
+    assert hallucinated(found) == [False, True, False, True, True]
+    assert [[(s.start, s.end) for s in each.answer.spans] for each in found[:4]] == [
+        *([], [YEAR], [], [YEAR])
+    ]
+    assert [str(span.label) for span in found[1].answer.spans] == ["contradicted"]
+    # A mark that names no place says it of the summary.
+    assert [each.answer.known for each in found] == [Known.SPANS] * 4 + [Known.ANSWER]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_a_claim_of_aggrefact_with_label_0_is_hallucinated(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"test{suffix}"
@@ -163,6 +178,15 @@ def test_a_claim_of_aggrefact_with_label_0_is_hallucinated(tmp_path: Path, suffi
     assert len({each.answer.context_id for each in found}) == 1  # one document
 
 
+def test_a_claim_of_wice_must_be_supported_in_full(tmp_path: Path) -> None:
+    found = read("wice", official.wice(tmp_path))
+    assert [each.answer.task for each in found] == ["claim"] * 3 + ["subclaim"] * 2
+    assert hallucinated(found) == [False, True, True, False, True]
+    assert texts(found[0])[0] == [
+        "(meta data) TITLE: A bridge\nThe bridge was opened in 1932\nIt is 503 metres long."
+    ]
+
+
 def test_a_row_of_halubench_says_fail(tmp_path: Path) -> None:
     found = read("halubench", write(tmp_path / "t.jsonl", json_lines(*official.halubench_rows())))
     assert hallucinated(found) == [False, True]
@@ -173,6 +197,12 @@ def test_psiloqa_marks_characters(tmp_path: Path) -> None:
     found = read("psiloqa", write(tmp_path / "t.jsonl", json_lines(*official.psiloqa_rows())))
     assert [[(s.start, s.end) for s in each.answer.spans] for each in found] == [[], [YEAR]]
     assert found[0].answer.task == "en"
+
+
+def test_an_edit_of_summedits_with_label_0_is_hallucinated(tmp_path: Path) -> None:
+    found = read("summedits", official.summedits(tmp_path))
+    assert hallucinated(found) == [False, True, False, True]
+    assert [each.answer.task for each in found] == ["news", "news", "podcast", "podcast"]
 
 
 # What is wrong with a record.
@@ -187,6 +217,7 @@ def test_psiloqa_marks_characters(tmp_path: Path) -> None:
         ("halubench", {**official.halubench_rows()[0], "answer": " "}, "answer is empty"),
         ("psiloqa", {**official.psiloqa_rows()[0], "labels": [[3]]}, "nor a pair of them"),
         ("psiloqa", {**official.psiloqa_rows()[0], "labels": [[3, 99]]}, "does not lie in"),
+        ("wice", {"claim": "x", "label": "supported"}, "not as the others are (KeyError: 'meta')"),
     ],
 )
 def test_a_wrong_record_is_told_with_its_line_and_the_others_are_read(
@@ -206,13 +237,32 @@ def test_a_wrong_record_keeps_its_id(tmp_path: Path) -> None:
     assert [each.id for each in found if isinstance(each, FailedRow)] == ["h7", "2", "3"]
 
 
+def test_a_span_of_faithbench_that_says_other_words_is_told(tmp_path: Path) -> None:
+    folder = official.faithbench(tmp_path)
+    path = folder / "batch_2.json"
+    data = json.loads(path.read_text())
+    data["samples"][1]["annotations"][0]["summary_start"] -= 3
+    path.write_text(json.dumps(data))
+    found = rows("faithbench", folder)
+    assert list(problems(iter(found))) == [2]
+    assert len(found) == 5
+
+
 def test_ids_that_come_twice_are_told_apart(tmp_path: Path) -> None:
     twice = official.halubench_rows() * 2
     found = read("halubench", write(tmp_path / "t.jsonl", json_lines(*twice)))
     assert [each.answer.id for each in found] == ["h0", "h1", "h0#3", "h1#4"]
 
 
-@pytest.mark.parametrize("name", ["ragtruth", "halueval", "ragbench", "aggrefact"])
+@pytest.mark.parametrize("name", ["faithbench", "summedits"])
+@pytest.mark.parametrize("content", ["{", '{"other": 1}', "1"])
+def test_a_file_of_another_layout_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    path = write(tmp_path / "batch_1.json", content)
+    with pytest.raises(DatasetError, match=r"batch_1\.json"):
+        rows(name, path)
+
+
+@pytest.mark.parametrize("name", ["ragtruth", "halueval", "ragbench", "faithbench", "wice"])
 def test_a_folder_without_the_files_says_what_they_are_called(tmp_path: Path, name: str) -> None:
     with pytest.raises(DatasetError, match="has none of the files"):
         rows(name, tmp_path)
@@ -220,7 +270,7 @@ def test_a_folder_without_the_files_says_what_they_are_called(tmp_path: Path, na
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="it has no rows"):
-        rows("halueval", write(tmp_path / "qa_data.json", ""))
+        rows("summedits", write(tmp_path / "summedits_news.json", "[]"))
 
 
 def test_a_row_is_the_same_each_time_and_no_other_is(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ Each reader converts a record into rows with the columns of labelled answers, an
 answers count as hallucinated. The other benchmarks need only a mapping of their columns.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError
@@ -18,7 +19,8 @@ from groundwire.evaluation.datasets.files import (
     Values,
     read_files,
 )
-from groundwire.evaluation.datasets.lines import json_lines
+from groundwire.evaluation.datasets.lines import Line, json_lines
+from groundwire.text.files.reading import DAMAGE, decode, open_lines
 
 #: A function that reads the rows of a split from its files.
 Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Iterator[AnyRow]]
@@ -34,6 +36,10 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
+#: Marks that make a summary of FaithBench hallucinated. The other mark, "Benign", is for additions
+#: that are true.
+_FAITHBENCH = ("unwanted", "questionable")
+_WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
 
 def ragtruth(
@@ -147,11 +153,103 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
     }
 
 
+def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
+    """Convert a sample of FaithBench to a row.
+
+    A summary with an unwanted or questionable mark counts as hallucinated.
+    """
+    del line
+    marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
+    spans = [
+        {
+            "start": mark["summary_start"],
+            "end": mark["summary_end"],
+            "text": mark.get("summary_span"),
+            "label": max(mark["label"], key=len),
+        }
+        for mark in marks
+    ]
+    # A mark without a place is about the summary as a whole: then the row has no spans.
+    has_places = all((span["start"] or 0) < (span["end"] or 0) for span in spans)
+    yield {
+        "id": f"{file.name.partition('.')[0]}-{values['sample_id']}",
+        "task": "summary",
+        "sources": [values["source"]],
+        "answer": values["summary"],
+        "label": bool(marks),
+        "spans": spans if has_places else None,
+        "model": (values.get("metadata") or {}).get("summarizer"),
+    }
+
+
+def _counts(labels: Sequence[str]) -> bool:
+    return any(label.partition(".")[0].lower() in _FAITHBENCH for label in labels)
+
+
+def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
+    """Convert a claim of WiCE to a row.
+
+    A claim that the article does not fully support counts as hallucinated.
+    """
+    del line
+    task = "subclaim" if file.parent.name == "subclaim" else "claim"
+    yield {
+        "id": f"{task}-{values['meta']['id']}",
+        "task": task,
+        "sources": ["\n".join(values["evidence"])],
+        "answer": values["claim"],
+        "label": _WICE[values["label"]],
+    }
+
+
+def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
+    """Convert an edited summary of SummEdits to a row; the task is the domain in the file name."""
+    del line
+    domain = file.name.partition(".")[0].removeprefix("summedits_")
+    yield {
+        "id": f"{domain}-{values['id']}",
+        "task": domain,
+        "sources": [values["doc"]],
+        "answer": values["summary"],
+        "label": values["label"],
+    }
+
+
+def _json_records(path: Path, *, key: str | None = None) -> Iterator[Line]:
+    """Read the records of a JSON file: one array, or one object with the array under a key.
+
+    Raises:
+        DatasetError: If the file has neither.
+    """
+    with open_lines(path) as stream:
+        try:
+            data = json.loads(decode(stream.read(), path.name))
+        except (*DAMAGE, ValueError, RecursionError) as error:
+            raise DatasetError(path, None, f"it is no JSON file in UTF-8 ({error})") from error
+    items: Any = data.get(key) if key is not None and isinstance(data, dict) else data
+    if not isinstance(items, list):
+        wanted = "a JSON array" if key is None else f"a JSON object with an array {key!r}"
+        raise DatasetError(path, None, f"it is not {wanted}")
+    for number, item in enumerate(items, 1):
+        content = json.dumps(item, sort_keys=True).encode()
+        yield number, content, item if isinstance(item, dict) else "it is no JSON object"
+
+
 #: Name of a benchmark → function that reads its files.
 LOADERS: Mapping[str, Load] = {
     "ragtruth": ragtruth,
     "halueval": lambda files, _, reader: read_files(files, reader, turn=_halueval),
     "ragbench": lambda files, split, reader: read_files(
         files, reader, turn=partial(_ragbench, split)
+    ),
+    "faithbench": lambda files, _, reader: read_files(
+        sorted(files, key=lambda file: (len(file.name), file.name)),
+        reader,
+        turn=_faithbench,
+        lines=partial(_json_records, key="samples"),
+    ),
+    "wice": lambda files, _, reader: read_files(files, reader, turn=_wice),
+    "summedits": lambda files, _, reader: read_files(
+        files, reader, turn=_summedits, lines=_json_records
     ),
 }

@@ -15,7 +15,7 @@ from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
-from groundwire.evaluation.datasets.lines import Line, files_of, lines_of, suffix_of
+from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
 #: The values of a row: name of a column → value.
@@ -121,6 +121,7 @@ def read_files(
     reader: "RowReader[_Row]",
     *,
     turn: Turn | None = None,
+    lines: Callable[[Path], Iterator[Line]] = lines_of,
 ) -> Iterator[_Row | FailedRow]:
     """Yield the rows of several files, numbered over all of them.
 
@@ -128,6 +129,7 @@ def read_files(
         files: The files, in the order in which they are read.
         reader: Makes rows from values.
         turn: Converts a record to the values of rows; by default a record is a row.
+        lines: Reads the records of a file.
 
     Raises:
         DatasetError: If there are no rows, or no file can be read.
@@ -136,7 +138,7 @@ def read_files(
     for file in files:
         before = row
         try:
-            records = lines_of(file) if turn else table_lines(file, reader.columns)
+            records = lines(file) if turn else table_lines(file, reader.columns, lines)
             for line, content, values in records:
                 for part, turned in enumerate(turned_rows(values, turn, file, line)):
                     row = next(numbers)
@@ -179,14 +181,16 @@ def turned_rows(
         return [f"it is not as the others are ({type(error).__name__}: {error})"]
 
 
-def table_lines(file: Path, columns: ColumnMapping) -> Iterator[Line]:
+def table_lines(
+    file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]] = lines_of
+) -> Iterator[Line]:
     """Yield the raw rows of a file.
 
     If only some rows have a column that the mapping names, it is null in the other rows.
     """
-    lacking = dict.fromkeys(_present(lines_of(file), columns.optional))
+    lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
-    for line, content, values in lines_of(file):
+    for line, content, values in lines(file):
         if isinstance(values, str):
             yield line, content, values
             continue
@@ -203,6 +207,14 @@ def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
             if not missing:
                 break
     return set(columns) - missing
+
+
+def table_row(values: Values, columns: ColumnMapping, *, row: int) -> AnyRow:
+    """Read one row of a table in memory, as :func:`read_labelled` reads a row of a Parquet file.
+
+    An id that occurs twice in the table is not noticed.
+    """
+    return answer_reader(columns).read(row, f"row {row:,}", content_of(values), values)
 
 
 class RowReader(Generic[_Row]):
