@@ -132,6 +132,22 @@ def test_a_contradiction_without_counterpart_quotes_the_line() -> None:
     )
 
 
+def test_a_reference_in_the_span_is_fabricated_whatever_the_model_says() -> None:
+    found, given = detected("The tower is tall ⟦[S7]⟧.", "The tower is tall.")
+    (reference,) = explain(found, given, lambda *_: ENTAILED)
+    assert reference.category is Category.FABRICATED_REFERENCE
+    assert (reference.label, reference.is_false_positive) == (Label.UNSUPPORTED, False)
+    assert reference.text == 'The answer refers to "[S7]", which no source has.'
+
+
+def test_a_reference_beside_the_span_counts_if_nothing_contradicts() -> None:
+    found, given = detected("The tower is ⟦green⟧ [S7].", "The tower is tall.")
+    assert [
+        explain(found, given, lambda *_, said=said: said)[0].category
+        for said in (NEUTRAL, CONTRADICTED)
+    ] == [Category.FABRICATED_REFERENCE, Category.CONTRADICTION]
+
+
 @pytest.mark.parametrize(
     ("marked", "line", "acquitted"),
     [

@@ -24,6 +24,7 @@ from groundwire.detection.values import (
 from groundwire.engine.settings import is_number
 from groundwire.errors import SettingError
 from groundwire.explain.nearby import SourceLines
+from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.wording import explanation_text
 
 #: HaluGate's threshold of severity: a span whose label has a lower probability is one less severe.
@@ -79,10 +80,11 @@ def explain(
         SettingError: If a threshold is out of its range.
     """
     require_thresholds(threshold, entailment_threshold)
-    lines = SourceLines(sources)
+    lines, library = SourceLines(sources), Library(sources)
     judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
     explanations = []
     for claim in detection.claims:
+        fabricated = fabricated_references(claim, library) if claim.spans else ()
         text = ComparedText(claim.text)
         for span in claim.spans:
             held = lines.held(span, claim, text)
@@ -95,7 +97,7 @@ def explain(
                 verdict = judged[key] = _judge(judge_entailment, *key)
             finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
             explanations.append(
-                _explained(span, held, verdict, finding=finding, threshold=threshold)
+                _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
             )
     return tuple(explanations)
 
@@ -148,6 +150,7 @@ def _explained(
     span: Span,
     held: Held,
     verdict: _Verdict,
+    fabricated: tuple[Reference, ...],
     *,
     finding: "_Finding",
     threshold: float,
@@ -162,24 +165,30 @@ def _explained(
     label = _label(span, verdict.entailment, finding, is_stated=is_stated)
     if label is Label.CONTRADICTED and not is_same:
         label = Label.UNSUPPORTED  # a line about something else does not contradict the span
+    is_acquitted = finding is _Finding.ACQUITTED
+    reference = _reference(span, label, fabricated)
+    if reference is not None:
+        subtype, counterpart, is_acquitted = reference.subtype, None, False
+        label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
     return Explanation(
         start=span.start,
         end=span.end,
         label=label,
-        category=_category(span, label),
+        category=_category(span, label, reference),
         subtype=subtype,
         severity=severity(label, verdict.entailment, threshold, is_stated=is_stated),
         entailment=verdict.entailment,
         text=explanation_text(
             span.text,
             label=label,
+            reference=reference,
             counterpart=counterpart,
             evidence=line,
             unexplained=(verdict.reason or _NOT_RUN) if verdict.entailment is None else None,
         ),
         evidence=line,
         counterpart=counterpart,
-        is_false_positive=finding is _Finding.ACQUITTED,
+        is_false_positive=is_acquitted,
         reason=verdict.reason,
     )
 
@@ -232,7 +241,21 @@ def _label(
     return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
 
 
-def _category(span: Span, label: Label) -> Category:
+def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
+    """Return the fabricated reference that a span touches, or ``None``.
+
+    An unsupported span that touches none gets the first fabricated reference of its claim, such as
+    ``[S7]`` in "the tower is green [S7]".
+    """
+    touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
+    if not touched and label is Label.UNSUPPORTED:
+        touched = list(fabricated)
+    return touched[0] if touched else None
+
+
+def _category(span: Span, label: Label, reference: Reference | None) -> Category:
+    if reference is not None:
+        return Category.FABRICATED_REFERENCE
     # A false positive has the category of the detector's label, as if it were not dropped.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
@@ -287,13 +310,14 @@ def unexplained(span: Span, reason: str) -> Explanation:
         start=span.start,
         end=span.end,
         label=span.label,
-        category=_category(span, span.label),
+        category=_category(span, span.label, None),
         subtype=Subtype.OTHER,
         severity=SEVERITY.get(span.label, 0),
         entailment=None,
         text=explanation_text(
             span.text,
             label=span.label,
+            reference=None,
             counterpart=None,
             evidence=None,
             unexplained=reason,

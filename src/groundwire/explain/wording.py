@@ -5,6 +5,7 @@ with ``…`` where they were cut. Control characters, which could act on a termi
 """
 
 from groundwire.detection.values import EvidenceRef, Label
+from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
 from groundwire.text.screen import one_line
 
@@ -18,6 +19,7 @@ def explanation_text(
     span_text: str,
     *,
     label: Label,
+    reference: Reference | None,
     counterpart: EvidenceRef | None,
     evidence: EvidenceRef | None,
     unexplained: str | None,
@@ -27,6 +29,7 @@ def explanation_text(
     Args:
         span_text: The words of the span.
         label: The label of the span.
+        reference: The fabricated reference that the span touches, if there is one.
         counterpart: The words of the evidence that correct the span, if there are any.
         evidence: The line that the span was compared with, if there is one.
         unexplained: Why the explainer has no verdict; ``None`` if it has one.
@@ -34,7 +37,9 @@ def explanation_text(
     prefix = "" if unexplained is None else f"Unexplained ({_name(unexplained)}). "
     said = quote(span_text)
     place = counterpart or evidence
-    if label is Label.CONTRADICTED and counterpart is not None:
+    if reference is not None:
+        text = f"The answer refers to {quote(reference.text)}, which no source has."
+    elif label is Label.CONTRADICTED and counterpart is not None:
         text = f"The answer says {said}; the source says {_quoted(counterpart, span_text)}."
     elif label is Label.CONTRADICTED and evidence is not None:
         text = f"The answer says {said}; the source says otherwise: {_quoted(evidence, span_text)}."

@@ -11,6 +11,7 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
+    FABRICATED_REFERENCE = "fabricated_reference"  # the span names a source that does not exist
 
 
 class Subtype(StrEnum):
