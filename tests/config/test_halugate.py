@@ -142,7 +142,7 @@ def test_an_unknown_signal_names_the_known_ones() -> None:
     assert problems(SNIPPET.replace('type: "fact_check"', 'type: "fact_chek"')) == (
         "config.yaml:7: decision 'factual-query-with-verification': a condition: type = "
         "'fact_chek' is not possible; did you mean 'fact_check'? It must be one of fact_check, "
-        "keyword, domain, hallucination."
+        "keyword, domain, embedding, language, hallucination."
     )
     assert problems(SNIPPET.replace("needs_fact_check", "need_fact_check")) == (
         "config.yaml:7: there is no 'need_fact_check' in fact_check signals; did you mean "

@@ -214,16 +214,27 @@ def test_a_file_is_read_and_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("keywords: [{name: k}]", "has no 'words', and needs one"),
+        ("keywords: [{name: k}]", "the keywords 'k' have neither words nor patterns"),
         ("keywords: [{name: k, words: []}]", "words = [] is not possible"),
         ("keywords: [{name: k, words: [' ']}]", "is not possible"),
+        (
+            "keywords: [{name: k, patterns: ['(']}]",
+            "the pattern '(' of 'k' cannot be used: missing )",
+        ),
+        (
+            "keywords: [{name: k, patterns: ['(?=a)']}]",
+            "without back references and looking around",
+        ),
         (
             "keywords: [{name: k, words: a}, {name: k, words: b}]",
             "the name 'k' is taken, at c.yaml:1",
         ),
         ("keywords: [{words: a}]", "has no 'name', and needs one"),
-        ("domains: [{name: law, threshold: 2}]", "a number, from -1 to 1"),
+        ("embeddings: [{name: e, examples: [a], threshold: 2}]", "a number, from -1 to 1"),
+        ("embeddings: [{name: e}]", "has no 'examples'"),
         ("domains: [{name: sport}]", "the domain 'sport' has no description"),
+        ("languages: [{name: german}]", "there is no 'german' in the languages (without 'codes')"),
+        ("languages: [{name: x, codes: [xx]}]", "codes = ['xx'] is not possible"),
         ("hallucination: [{name: h, label: wrong}]", "one of any, unsupported, contradicted"),
         ("hallucination: [{name: h, min_severity: 5}]", "a whole number, from 0 to 4"),
         ("fact_check: [{name: maybe}]", "one of needs_fact_check, no_fact_check_needed"),
@@ -255,8 +266,8 @@ def test_a_signal_that_cannot_be_is_refused(text: str, problem: str) -> None:
         ("{name: d, rules: {operator: AND}}", "has no 'conditions'"),
         ("{name: d, rules: {operator: AND, conditions: []}}", "AND needs at least one condition"),
         (
-            "{name: d, rules: {operator: NOT, conditions: [{type: domain, name: law}, "
-            "{type: domain, name: math}]}}",
+            "{name: d, rules: {operator: NOT, conditions: [{type: language, name: de}, "
+            "{type: language, name: en}]}}",
             "NOT takes one condition, and 2 are given",
         ),
         ("{name: d, rules: {type: keyword, name: k}}", "there is no 'k' in keyword signals"),
@@ -286,16 +297,19 @@ def test_a_signal_may_be_defined_below_the_decision_that_names_it() -> None:
     assert str(parse(text, name="").decisions[0].rule) == "(keyword:k)"
 
 
-def test_built_in_domains_need_no_definition() -> None:
+def test_built_in_domains_and_languages_need_no_definition() -> None:
     config = parse(
         "decisions: [{name: d, rules: {operator: OR, conditions: [\n"
-        "  {type: domain, name: law},\n"
+        "  {type: domain, name: law}, {type: language, name: de},\n"
         "  {operator: NOT, conditions: [{type: hallucination, name: contradicted}]}]}}]\n",
         name="",
     )
     assert [domain.name for domain in config.signals.domains] == ["law"]
     assert config.signals.domains[0].description.startswith("Law: ")
-    assert str(config.decisions[0].rule) == "(domain:law OR NOT hallucination:contradicted)"
+    assert [(each.name, each.codes) for each in config.signals.languages] == [("de", ("de",))]
+    assert str(config.decisions[0].rule) == (
+        "(domain:law OR language:de OR NOT hallucination:contradicted)"
+    )
 
 
 def test_a_preset_changes_defaults_and_no_more() -> None:

@@ -15,8 +15,10 @@ EVERYTHING = """\
 check: {action: block, contradicted_action: block, min_severity: 2}
 signals:
   keywords:
-    - {name: k, words: [Straße, "a: #b"], operator: AND, case_sensitive: yes}
+    - {name: k, words: [Straße, "a: #b"], patterns: ['\\d+'], operator: AND, case_sensitive: yes}
   domains: [{name: law}, {name: sport, description: "Games and matches.", threshold: 0.4}]
+  embeddings: [{name: e, examples: ["How are you?"], aggregation: mean}]
+  languages: [{name: iberian, codes: [es, pt]}]
   hallucination: [{name: severe, label: contradicted, min_severity: 3}]
 decisions:
   - name: d
@@ -28,8 +30,9 @@ decisions:
         - {type: keyword, name: k}
         - operator: NOT
           conditions:
-            - {operator: OR, conditions: [{type: domain, name: math}, {type: domain, name: sport}]}
+            - {operator: OR, conditions: [{type: domain, name: math}, {type: embedding, name: e}]}
         - {type: hallucination, name: severe}
+        - {type: language, name: fr}
     plugins: [{type: hallucination, configuration: {enabled: true, action: body}}]
   - {name: always}
 tenants:

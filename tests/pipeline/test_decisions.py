@@ -1,10 +1,5 @@
 """Decisions in the pipeline: before the answer, and settled after it."""
 
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
-
 from groundwire import Gate
 from groundwire.config import parse
 from groundwire.pipeline import CheckPath, Pipeline
@@ -61,17 +56,17 @@ def test_an_answer_that_could_not_be_checked_leaves_it_unsettled(gate: Gate) -> 
 
 
 def test_a_signal_is_read_once_a_request() -> None:
-    text = FINDINGS.replace("detected", "detected}, {type: domain, name: math")
+    text = FINDINGS.replace("detected", "detected}, {type: language, name: en")
     config, seen = parse(text, name="groundwire.yaml"), list[str]()
 
-    def embed(texts: Sequence[str]) -> NDArray[np.float64]:
-        seen.extend(texts)
-        return np.ones((len(texts), 2))
+    def identify(prompt: str) -> str:
+        seen.append(prompt)
+        return "en"
 
-    pipeline = piped(signals=Signals(config.signals, embed=embed), decisions=config.decisions)
+    pipeline = piped(signals=Signals(config.signals, identify=identify), decisions=config.decisions)
     checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG)
     assert checked.action is Action.BLOCK
-    assert seen.count(QUESTION) == 1
+    assert seen == [QUESTION]
 
 
 def test_the_gate_is_a_signal(gate: Gate) -> None:

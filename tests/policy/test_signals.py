@@ -17,16 +17,20 @@ from groundwire.detection.values import (
 from groundwire.errors import SettingError
 from groundwire.policy.signals import (
     GENERAL,
+    Aggregation,
     Condition,
     DomainRule,
+    EmbeddingRule,
     HallucinationRule,
     KeywordRule,
+    LanguageRule,
     Observation,
     Operator,
     SignalRequest,
     SignalRules,
     Signals,
     SignalType,
+    SignalValues,
 )
 from groundwire.policy.ternary_logic import Truth
 
@@ -103,16 +107,18 @@ def test_a_gate_that_failed_makes_both_unknown() -> None:
     ("operator", "prompt", "truth"),
     [
         (Operator.OR, "urgent", Truth.TRUE),
-        (Operator.OR, "a ticket", Truth.TRUE),
+        (Operator.OR, "ticket 42", Truth.TRUE),
         (Operator.OR, "hello", Truth.FALSE),
-        (Operator.AND, "urgent: a ticket", Truth.TRUE),
+        (Operator.AND, "urgent: ticket 42", Truth.TRUE),
         (Operator.AND, "urgent", Truth.FALSE),
         (Operator.NOT, "hello", Truth.TRUE),
         (Operator.NOT, "Urgent", Truth.FALSE),
     ],
 )
-def test_words_are_joined_by_the_operator(operator: Operator, prompt: str, truth: Truth) -> None:
-    rule = KeywordRule(name="k", words=("urgent", "ticket"), operator=operator)
+def test_words_and_patterns_are_joined_by_the_operator(
+    operator: Operator, prompt: str, truth: Truth
+) -> None:
+    rule = KeywordRule(name="k", words=("urgent",), patterns=(r"ticket \d+",), operator=operator)
     assert read(SignalRules(keywords=(rule,)), SignalType.KEYWORD, "k", prompt).truth is truth
 
 
@@ -140,6 +146,27 @@ def test_general_is_unknown_if_another_domain_is() -> None:
     general = readings.read(Condition(SignalType.DOMAIN, GENERAL))
     assert general.truth is Truth.UNKNOWN
     assert general.reason == "OSError"  # its message might quote the prompt
+
+
+@pytest.mark.parametrize(("aggregation", "truth"), [("max", Truth.TRUE), ("mean", Truth.FALSE)])
+def test_examples_count_by_the_best_or_by_the_mean(aggregation: str, truth: Truth) -> None:
+    rule = EmbeddingRule(
+        name="e", examples=("law", "money"), threshold=0.9, aggregation=Aggregation(aggregation)
+    )
+    assert read(SignalRules(embeddings=(rule,)), SignalType.EMBEDDING, "e", "law").truth is truth
+
+
+@pytest.mark.parametrize(
+    ("prompt", "truth"),
+    [
+        ("Wann wurde das gebaut?", Truth.TRUE),
+        ("When was it built?", Truth.FALSE),
+        ("Berlin", Truth.UNKNOWN),
+    ],
+)
+def test_a_language_that_cannot_be_told_is_unknown(prompt: str, truth: Truth) -> None:
+    rules = SignalRules(languages=(LanguageRule(name="german", codes=("de",)),))
+    assert read(rules, SignalType.LANGUAGE, "german", prompt).truth is truth
 
 
 def hallucination(found: Detection | None, name: str = "severe") -> Truth:
@@ -196,17 +223,39 @@ def test_a_claim_that_failed_leaves_it_unknown() -> None:
     assert hallucination(mild) is Truth.UNKNOWN
 
 
+def readings_of_all(embedder: WordEmbedder, identified: list[str]) -> SignalValues:
+    rules = SignalRules(
+        domains=(LAW, TRADE),
+        embeddings=(EmbeddingRule(name="e", examples=("judge",)),),
+        languages=(
+            LanguageRule(name="de", codes=("de",)),
+            LanguageRule(name="en", codes=("en",)),
+        ),
+    )
+
+    def identify(text: str) -> str:
+        identified.append(text)
+        return "en"
+
+    signals = Signals(rules, embed=embedder, identify=identify)
+    return signals.open(SignalRequest(prompt="the law"))
+
+
 def test_a_signal_is_read_when_it_is_asked_for_and_at_most_once() -> None:
-    embedder = WordEmbedder()
-    signals = Signals(SignalRules(domains=(LAW, TRADE)), embed=embedder)
-    readings = signals.open(SignalRequest(prompt="the law"))
-    assert embedder.texts == []
+    embedder, identified = WordEmbedder(), list[str]()
+    readings = readings_of_all(embedder, identified)
+    assert (embedder.texts, identified) == ([], [])
     for _ in range(3):
         readings.read(Condition(SignalType.DOMAIN, "law"))
-    readings.read(Condition(SignalType.DOMAIN, GENERAL))
-    # The prompt was embedded once for all, and "law" decided about "general" without "trade".
     assert embedder.texts == ["the law", "law court"]
-    assert readings.work["embedding"] == 1
+    for name in ("de", "en", "de"):
+        readings.read(Condition(SignalType.LANGUAGE, name))
+    assert identified == ["the law"]
+    for condition in (Condition(SignalType.DOMAIN, GENERAL), Condition(SignalType.EMBEDDING, "e")):
+        readings.read(condition)
+    # The prompt was embedded once for all, and "law" decided about "general" without "trade".
+    assert embedder.texts == ["the law", "law court", "judge"]
+    assert readings.work["embedding"] == 2  # the prompt, and the condition of that type
 
 
 def test_descriptions_are_embedded_once_for_all_requests() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.keywords import PatternError, compile_pattern, folded, has_word
+from groundwire.text.keywords import PatternError, compile_pattern, folded, has_pattern, has_word
 
 
 def found(text: str, word: str, *, is_case_sensitive: bool = False) -> bool:
@@ -58,13 +58,19 @@ def test_a_word_that_stands_alone_is_found_whatever_it_is(text: str, word: str) 
         assert found(f"{text} \n{word}\n {text}", f"\n{word}\n")
 
 
+def test_a_pattern_is_found_anywhere_and_without_case() -> None:
+    assert has_pattern("call 555-1234", r"\d{3}-\d{4}", is_case_sensitive=False)
+    assert has_pattern("URGENTLY", "urgent", is_case_sensitive=False)
+    assert not has_pattern("URGENTLY", "urgent", is_case_sensitive=True)
+
+
 def test_time_grows_with_the_length_of_the_text_alone() -> None:
     start = process_time()
-    assert not compile_pattern(r"(a+)+$", max_bytes=2**20).search("a" * 200_000 + "b")
+    assert not has_pattern("a" * 200_000 + "b", r"(a+)+$", is_case_sensitive=True)
     assert process_time() - start < 5  # with backtracking: longer than the universe lasts
 
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)b"])
 def test_what_takes_more_than_linear_time_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
-        compile_pattern(pattern, max_bytes=2**20)
+        compile_pattern(pattern, is_case_sensitive=False)

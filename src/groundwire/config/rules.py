@@ -13,7 +13,7 @@ from groundwire.config.fields import (
     read_fields,
     unique,
 )
-from groundwire.config.kinds import Kind, Text, Texts, Whole, one_of
+from groundwire.config.kinds import Kind, OneOrMore, Text, Texts, Whole, one_of
 from groundwire.config.names import Format
 from groundwire.config.tree import SETTINGS, Cosine
 from groundwire.detection.values import Label
@@ -21,12 +21,16 @@ from groundwire.policy import signals
 from groundwire.policy.decisions import Decision, Rule
 from groundwire.policy.policy import HallucinationPlugin
 from groundwire.policy.signals import Condition, Operator, SignalRules, SignalType
+from groundwire.text.keywords import PatternError, compile_pattern
+from groundwire.text.language import LANGUAGES
 
 #: The keys of the section ``signals``, and the type of the signals in each.
 KEYS = {
     "fact_check": SignalType.FACT_CHECK,
     "keywords": SignalType.KEYWORD,
     "domains": SignalType.DOMAIN,
+    "embeddings": SignalType.EMBEDDING,
+    "languages": SignalType.LANGUAGE,
     "hallucination": SignalType.HALLUCINATION,
 }
 
@@ -36,9 +40,12 @@ _KEY_OF = {type_: key for key, type_ in KEYS.items()}
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
     "keyword_rules": "keywords",
+    "embedding_rules": "embeddings",
+    "language_rules": "languages",
 }
 
 _ANY = "any"
+_Languages = Annotated[tuple[Annotated[str, one_of(LANGUAGES)], ...], OneOrMore()]
 _FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(Texts)
 _ACTION = SETTINGS["check.action"].kind
 _NAME = TableField("name", _TEXT, is_required=True)
@@ -51,6 +58,7 @@ def _choice(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> 
 
 
 _OPERATOR = _choice(tuple(Operator))
+_AGGREGATION = _choice(tuple(signals.Aggregation), {_ANY: "max"})
 
 FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.FACT_CHECK: (
@@ -60,11 +68,24 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.KEYWORD: (
         _NAME,
         _DESCRIPTION,
-        TableField("words", _TEXTS, ("keywords",), is_required=True),
+        TableField("words", _TEXTS, ("keywords",)),
+        TableField("patterns", _TEXTS),
         TableField("operator", _choice(tuple(Operator), {"NOR": "NOT"})),
         TableField("case_sensitive", _FLAG),
     ),
     SignalType.DOMAIN: (_NAME, _DESCRIPTION, _COSINE),
+    SignalType.EMBEDDING: (
+        _NAME,
+        _DESCRIPTION,
+        TableField("examples", _TEXTS, ("candidates",), is_required=True),
+        _COSINE,
+        TableField("aggregation", _AGGREGATION, ("aggregation_method",)),
+    ),
+    SignalType.LANGUAGE: (
+        _NAME,
+        _DESCRIPTION,
+        TableField("codes", Kind(_Languages)),
+    ),
     SignalType.HALLUCINATION: (
         _NAME,
         _DESCRIPTION,
@@ -115,6 +136,7 @@ class RuleReader:
     _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
     _places: dict[SignalType, dict[str, LinePlace]] = field(default_factory=dict)
     _domains_used: dict[str, None] = field(default_factory=dict)
+    _languages_used: dict[str, None] = field(default_factory=dict)
 
     def read_signals(self, entry: DocumentEntry) -> None:
         """Read the section ``signals``."""
@@ -145,7 +167,7 @@ class RuleReader:
     def rules(self) -> SignalRules:
         """Return the rules of all signals.
 
-        They include built-in domains that only decisions name.
+        They include built-in domains and language codes that only decisions name.
         """
         domains = self._rules.get(SignalType.DOMAIN, {})
         built_in = (
@@ -153,9 +175,17 @@ class RuleReader:
             for name in self._domains_used
             if name not in domains and name != signals.GENERAL
         )
+        languages = self._rules.get(SignalType.LANGUAGE, {})
+        codes = (
+            signals.LanguageRule(name=code, codes=(code,))
+            for code in self._languages_used
+            if code not in languages
+        )
         return SignalRules(
             keywords=self._all(SignalType.KEYWORD),
             domains=(*domains.values(), *built_in),
+            embeddings=self._all(SignalType.EMBEDDING),
+            languages=(*languages.values(), *codes),
             hallucination=self._all(SignalType.HALLUCINATION),
             fact_check=self._all(SignalType.FACT_CHECK),
         )
@@ -180,8 +210,11 @@ class RuleReader:
         if type_ is SignalType.FACT_CHECK:
             return (name, text)
         if type_ is SignalType.KEYWORD:
-            is_case_sensitive = values.pop("case_sensitive", False)
-            return signals.KeywordRule(**values, is_case_sensitive=is_case_sensitive)
+            return self._keyword(values, place)
+        if type_ is SignalType.EMBEDDING:
+            return signals.EmbeddingRule(**values)
+        if type_ is SignalType.LANGUAGE:
+            return self._language(name, values.get("codes"), place)
         if type_ is SignalType.HALLUCINATION:
             label = values.pop("label", _ANY)
             return signals.HallucinationRule(
@@ -193,6 +226,32 @@ class RuleReader:
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
         return signals.DomainRule(**values, description=description)
+
+    def _keyword(self, values: dict[str, Any], place: LinePlace) -> signals.KeywordRule | None:
+        name = values["name"]
+        if not values.get("words") and not values.get("patterns"):
+            self.problems.add(place, f"the keywords {name!r} have neither words nor patterns.")
+            return None
+        is_case_sensitive = values.pop("case_sensitive", False)
+        for pattern in values.get("patterns", ()):
+            try:
+                compile_pattern(pattern, is_case_sensitive=is_case_sensitive)
+            except PatternError as error:
+                self.problems.add(
+                    place,
+                    f"the pattern {pattern!r} of {name!r} cannot be used: {error}. Patterns are in "
+                    "RE2's syntax, without back references and looking around.",
+                )
+                return None
+        return signals.KeywordRule(**values, is_case_sensitive=is_case_sensitive)
+
+    def _language(
+        self, name: str, codes: tuple[str, ...] | None, place: LinePlace
+    ) -> signals.LanguageRule | None:
+        if codes is None and name not in LANGUAGES:
+            self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
+            return None
+        return signals.LanguageRule(name=name, codes=codes or (name,))
 
     def _decision(self, part: Part) -> Decision | None:
         values = read_fields(part, _DECISION, where="a decision", problems=self.problems)
@@ -244,6 +303,8 @@ class RuleReader:
             return None
         if type_ is SignalType.DOMAIN:
             self._domains_used[str(text)] = None
+        if type_ is SignalType.LANGUAGE:
+            self._languages_used[str(text)] = None
         return Condition(type_, str(text))
 
     def _names(self, type_: SignalType) -> Iterator[str]:
@@ -252,6 +313,7 @@ class RuleReader:
         built_in: dict[SignalType, Iterable[str]] = {
             SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),
             SignalType.DOMAIN: signals.DOMAINS,
+            SignalType.LANGUAGE: LANGUAGES,
             SignalType.HALLUCINATION: [rule.name for rule in signals.FINDINGS],
         }
         yield from built_in.get(type_, ())

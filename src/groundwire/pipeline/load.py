@@ -217,7 +217,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
     """Return the embedder of prompts if signals need one: that of the gate, or else a new one."""
-    if not config.signals.domains:
+    if not config.signals.domains and not config.signals.embeddings:
         return None
     if gate is not None:
         return gate.embed

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 from groundwire.detection.values import Detection, Label, Outcome, Reason
 from groundwire.errors import SettingError
 from groundwire.policy.ternary_logic import Truth, any_of, negate
-from groundwire.text.keywords import folded, has_word
+from groundwire.text.keywords import folded, has_pattern, has_word
+from groundwire.text.language import identify
 from groundwire.text.prompt_excerpt import both_ends
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: A function that returns the embeddings of texts, one row each.
 Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
+#: A function that returns the ISO 639-1 code of a text's language; ``None`` if it is unknown.
+Identifier = Callable[[str], str | None]
 
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
@@ -63,6 +66,8 @@ class SignalType(StrEnum):
     FACT_CHECK = "fact_check"
     KEYWORD = "keyword"
     DOMAIN = "domain"
+    EMBEDDING = "embedding"
+    LANGUAGE = "language"
     HALLUCINATION = "hallucination"
 
 
@@ -72,6 +77,13 @@ class Operator(StrEnum):
     AND = "AND"
     OR = "OR"
     NOT = "NOT"
+
+
+class Aggregation(StrEnum):
+    """Ways to combine the similarities of a prompt to several examples."""
+
+    MAX = "max"
+    MEAN = "mean"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,18 +99,20 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeywordRule:
-    """Words to look for in the prompt.
+    """Words and regular expressions to look for in the prompt.
 
     Attributes:
         name: Name of the signal in conditions.
         words: Words or phrases, found as whole words; a phrase must occur as it is written here.
-        operator: The signal holds with ``OR`` if at least one of the words is found, with ``AND``
-            if all are, with ``NOT`` if none is.
+        patterns: Regular expressions in RE2's syntax, found anywhere.
+        operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
+            with ``AND`` if all are, with ``NOT`` if none is.
         is_case_sensitive: Whether upper and lower case differ.
     """
 
     name: str
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
     operator: Operator = Operator.OR
     is_case_sensitive: bool = False
 
@@ -117,6 +131,27 @@ class DomainRule:
 
     def __post_init__(self) -> None:
         _require_cosine("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRule:
+    """Example phrases; the signal holds if the prompt's similarity reaches the threshold."""
+
+    name: str
+    examples: tuple[str, ...]
+    threshold: float = 0.7
+    aggregation: Aggregation = Aggregation.MAX
+
+    def __post_init__(self) -> None:
+        _require_cosine("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageRule:
+    """Languages, as ISO 639-1 codes; the signal holds if the prompt is in one of them."""
+
+    name: str
+    codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +185,16 @@ class SignalRules:
         keywords: Words to look for.
         domains: Domains that the configuration describes or a decision names, except ``general``,
             which holds where no other domain does.
+        embeddings: Example phrases.
+        languages: Sets of languages.
         hallucination: Kinds of findings.
         fact_check: Names and descriptions of the gate's two answers; they have no effect.
     """
 
     keywords: tuple[KeywordRule, ...] = ()
     domains: tuple[DomainRule, ...] = ()
+    embeddings: tuple[EmbeddingRule, ...] = ()
+    languages: tuple[LanguageRule, ...] = ()
     hallucination: tuple[HallucinationRule, ...] = ()
     fact_check: tuple[tuple[str, str], ...] = ()
 
@@ -191,25 +230,32 @@ class Observation:
     similarity: float | None = None
 
 
-_Rule = TypeVar("_Rule", KeywordRule, HallucinationRule, DomainRule)
+_Rule = TypeVar("_Rule", KeywordRule, EmbeddingRule, LanguageRule, HallucinationRule, DomainRule)
 
 
 class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
-    def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
-        """Keep the rules, and the function that they need.
+    def __init__(
+        self,
+        rules: SignalRules,
+        *,
+        embed: Embedder | None = None,
+        identify: Identifier = identify,
+    ) -> None:
+        """Keep the rules, and the functions that compute the signals.
 
         Args:
             rules: The rules of the configuration.
             embed: Returns embeddings of texts; with ``None``, all signals that need embeddings are
                 unknown.
+            identify: Returns the language of a text.
         """
         self.rules = rules
-        self._embed = embed
-        # Embeddings of descriptions. No lock is needed: if two threads compute the
+        self._embed, self._identify = embed, identify
+        # Embeddings of descriptions and examples. No lock is needed: if two threads compute the
         # same embeddings, the results are equal.
-        self._known: dict[str, NDArray[np.floating]] = {}
+        self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
 
     def open(self, request: SignalRequest) -> "SignalValues":
         """Return the signals of one request; no signal is computed yet."""
@@ -235,11 +281,15 @@ class Signals:
         unit: NDArray[np.floating] = rows / lengths
         return unit
 
-    def embed_description(self, text: str) -> "NDArray[np.floating]":
-        """Return the embedding of a domain's description; it is computed once and kept."""
-        if text not in self._known:
-            self._known[text] = self.embed([text])[0]
-        return self._known[text]
+    def embed_rule(self, texts: tuple[str, ...]) -> "NDArray[np.floating]":
+        """Return embeddings of texts of the configuration; they are computed once and kept."""
+        if texts not in self._known:
+            self._known[texts] = self.embed(texts)
+        return self._known[texts]
+
+    def identify(self, text: str) -> str | None:
+        """Return the ISO 639-1 code of a text's language; ``None`` if it is not recognised."""
+        return self._identify(text)
 
 
 class SignalValues:
@@ -302,10 +352,18 @@ class SignalValues:
         is_case_sensitive = rule.is_case_sensitive
         fold = partial(folded, is_case_sensitive=is_case_sensitive)
         prompt = self._prepare(f"prompt, {is_case_sensitive=}", lambda: fold(self._request.prompt))
-        found = (has_word(prompt, fold(word)) for word in rule.words)
+        found = (
+            *(partial(has_word, prompt, fold(word)) for word in rule.words),
+            *(
+                partial(
+                    has_pattern, self._request.prompt, pattern, is_case_sensitive=is_case_sensitive
+                )
+                for pattern in rule.patterns
+            ),
+        )
         if rule.operator is Operator.AND:
-            return Observation(truth=Truth.of(all(found)))
-        is_there = any(found)
+            return Observation(truth=Truth.of(all(look() for look in found)))
+        is_there = any(look() for look in found)
         return Observation(truth=Truth.of(is_there == (rule.operator is Operator.OR)))
 
     def _domain(self, name: str) -> Observation:
@@ -317,11 +375,20 @@ class SignalValues:
             reason = next(filter(None, unknown), "") if truth is Truth.UNKNOWN else ""
             return Observation(truth=truth, reason=reason)
         rule = _find(domains, name)
-        prompt = self._prepare(
-            "embedding", lambda: self._signals.embed([both_ends(self._request.prompt)])[0]
-        )
-        value = float(self._signals.embed_description(rule.description) @ prompt)
-        return Observation(truth=Truth.of(value >= rule.threshold), similarity=value)
+        return self._like((rule.description,), rule.threshold, Aggregation.MAX)
+
+    def _embedding(self, name: str) -> Observation:
+        rule = _find(self._signals.rules.embeddings, name)
+        return self._like(rule.examples, rule.threshold, rule.aggregation)
+
+    def _language(self, name: str) -> Observation:
+        rule = _find(self._signals.rules.languages, name)
+        code = self._prepare("language", lambda: self._signals.identify(self._request.prompt))
+        if code is None:
+            return Observation(
+                truth=Truth.UNKNOWN, reason="the prompt's language is not recognised"
+            )
+        return Observation(truth=Truth.of(code in rule.codes))
 
     def _hallucination(self, name: str) -> Observation:
         rule = _find((*self._signals.rules.hallucination, *FINDINGS), name)
@@ -343,6 +410,16 @@ class SignalValues:
         if is_read:
             return Observation(truth=Truth.FALSE)
         return Observation(truth=Truth.UNKNOWN, reason=f"not all was checked ({detection.outcome})")
+
+    def _like(
+        self, texts: tuple[str, ...], threshold: float, aggregation: Aggregation
+    ) -> Observation:
+        prompt = self._prepare(
+            "embedding", lambda: self._signals.embed([both_ends(self._request.prompt)])[0]
+        )
+        cosines = self._signals.embed_rule(texts) @ prompt
+        value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
+        return Observation(truth=Truth.of(value >= threshold), similarity=value)
 
     def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
         """Make a value that several signals need, such as the prompt's embedding, only once.
@@ -368,6 +445,8 @@ _READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
     SignalType.FACT_CHECK: SignalValues._fact_check,
     SignalType.KEYWORD: SignalValues._keyword,
     SignalType.DOMAIN: SignalValues._domain,
+    SignalType.EMBEDDING: SignalValues._embedding,
+    SignalType.LANGUAGE: SignalValues._language,
     SignalType.HALLUCINATION: SignalValues._hallucination,
 }
 

@@ -1,4 +1,9 @@
-"""Finds words in untrusted texts, and compiles regular expressions that strangers send."""
+"""Finds words, and matches of regular expressions, in untrusted texts.
+
+Words are found by comparing characters. Regular expressions run on RE2, whose time is linear in the
+length of the text. With Python's ``re``, a prompt of thirty letters can keep a thread busy for
+minutes (``(a+)+$``), so a limit on the length of prompts would not help.
+"""
 
 import unicodedata
 from functools import lru_cache
@@ -7,6 +12,10 @@ from typing import Any
 # Beginnings of the Unicode names of letters in scripts without spaces between words. A keyword in
 # such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
+
+
+#: Bytes of memory that a pattern of a configuration may take: the default limit of RE2.
+MAX_PATTERN_BYTES = 8 * 2**20
 
 
 class PatternError(ValueError):
@@ -44,20 +53,29 @@ def has_word(text: str, word: str) -> bool:
     return False
 
 
-def compile_pattern(pattern: str, *, max_bytes: int) -> Any:  # noqa: ANN401 - no types
-    """Compile a regular expression in RE2's syntax, whose time is linear in the length of a text.
+def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
+    """Return whether a regular expression, in RE2's syntax, matches somewhere in a text."""
+    return _compile_once(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
+
+
+def compile_pattern(
+    pattern: str, *, is_case_sensitive: bool, max_bytes: int = MAX_PATTERN_BYTES
+) -> Any:  # noqa: ANN401 - no types
+    """Compile a regular expression.
 
     Args:
-        pattern: The expression.
+        pattern: The expression, in RE2's syntax.
+        is_case_sensitive: Whether case counts.
         max_bytes: Bytes of memory that the compiled pattern may take.
 
     Raises:
         PatternError: If the pattern is not a regular expression, takes more memory, or has back
             references or lookaround, which RE2 does not offer.
     """
-    import re2  # few requests have a regular expression
+    import re2  # only a configuration with a regular expression needs it
 
     options = re2.Options()
+    options.case_sensitive = is_case_sensitive
     options.log_errors = False
     options.max_mem = max_bytes
     try:
@@ -65,6 +83,11 @@ def compile_pattern(pattern: str, *, max_bytes: int) -> Any:  # noqa: ANN401 - n
     except re2.error as error:
         reason = error.args[0] if error.args else "it cannot be read"
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
+
+
+# Caches compiled patterns, for the patterns of configurations. Patterns that come in requests are
+# compiled with ``compile_pattern``, so that they cannot fill the cache.
+_compile_once = lru_cache(maxsize=1024)(compile_pattern)
 
 
 def _joins(neighbour: str, edge: str) -> bool:

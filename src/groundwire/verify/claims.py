@@ -314,7 +314,7 @@ def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]
         NotVerifiedError: If the pattern is not valid, needs too much memory or has no group ``id``.
     """
     try:
-        compiled = compile_pattern(pattern, max_bytes=_MAX_PATTERN_BYTES)
+        compiled = compile_pattern(pattern, is_case_sensitive=True, max_bytes=_MAX_PATTERN_BYTES)
     except PatternError as error:
         raise invalid_argument(
             f"citation_regex cannot be used: {error}. It is in RE2's syntax, without back "

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Any, TypeAlias
 
-import re2
+from groundwire.text.keywords import compile_pattern
 
 #: A half-open range, in characters.
 Range: TypeAlias = tuple[int, int]
@@ -169,12 +169,13 @@ def _fold(code: int) -> str:
 
 def _found(pattern: str, text: str) -> Iterator[Range]:
     # The patterns have no groups, since RE2 is faster without them.
-    for match in re2.finditer(pattern, text):
+    for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
 
 
 def _whole(pattern: str, text: str) -> bool:
-    return re2.fullmatch(pattern, text) is not None
+    found = compile_pattern(pattern, is_case_sensitive=True).fullmatch(text)
+    return found is not None
 
 
 def _digit(text: str, at: int) -> bool:
