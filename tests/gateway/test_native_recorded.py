@@ -88,6 +88,17 @@ def test_each_answer_of_a_conversation_is_on_record(tmp_path: Path) -> None:
     assert (event["payload"]["choice"], event["payload"]["source"]) == (1, "native")
 
 
+def test_each_row_of_a_batch_is_on_record_with_its_number(tmp_path: Path) -> None:
+    with gateway(tmp_path) as own:
+        rows = [GOOD, BAD, {"answer": ""}, BAD]
+        found = own.post_to("check/batch", {"examples": rows}).json()
+        events = own.wait_for_events(2)
+        assert counted(own) == 3
+    assert found["summary"]["errors"] == 1
+    assert sorted(each["payload"]["row"] for each in events) == [2, 4]
+    assert len({each["trace_id"] for each in events}) == 1
+
+
 def test_what_cannot_be_checked_as_it_is_leaves_nothing(tmp_path: Path) -> None:
     with gateway(tmp_path) as own:
         assert own.post_to("check", {**BAD, "answer": " "}).status_code == 400
@@ -99,12 +110,14 @@ def test_what_cannot_be_checked_as_it_is_leaves_nothing(tmp_path: Path) -> None:
 def test_a_check_that_fails_is_on_record_as_unavailable(tmp_path: Path) -> None:
     with gateway(tmp_path, detector=Detector(FailingJudge(doubtful={}))) as own:
         response = own.post_to("check", BAD)
-        (event,) = own.wait_for_events(1)
-        assert counted(own, outcome="unavailable") == 1
+        rows = own.post_to("check/batch", {"examples": [BAD]}).json()
+        first, second = own.wait_for_events(2)
+        assert counted(own, outcome="unavailable") == 2
     assert response.status_code == 500
     assert WRONG not in without_ids(response.text)
-    assert event["payload"]["outcome"] == "unavailable"
-    assert event["payload"]["reason"] == "RuntimeError"
+    assert rows["summary"]["errors"] == 1
+    assert first["payload"]["outcome"] == second["payload"]["outcome"] == "unavailable"
+    assert first["payload"]["reason"] == "RuntimeError"
 
 
 # The tenant's own.
@@ -118,8 +131,8 @@ def test_the_detector_and_the_threshold_of_the_tenant_hold(tmp_path: Path) -> No
             "similarity:hash",
             0.9,
         )
-        asked = own.post_to("check", GOOD | {"operating_point": 0.8}).json()
-        assert asked["detector"]["threshold"] == 0.8
+        rows = own.post_to("check/batch", {"examples": [GOOD], "operating_point": 0.8}).json()
+        assert rows["results"][0]["detector"]["threshold"] == 0.8
         assert counted(own, detector="similarity:hash") == 2
         tenants["default"] = Overrides(similarity_threshold=0.5)
         assert own.post_to("check", GOOD).json()["error"]["code"] == "check_failed"
@@ -135,19 +148,26 @@ def test_a_tenant_that_is_not_checked_may_still_ask(tmp_path: Path) -> None:
 # Bounded in time.
 
 
-def test_a_check_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["check", "check/batch"])
+def test_a_check_that_takes_too_long_is_given_up(tmp_path: Path, path: str) -> None:
     StuckJudge.go_on.clear()
     detector = Detector(StuckJudge(doubtful={}))
+    body = {"examples": [{**BAD, "id": "a"}]} if path == "check/batch" else BAD
     with gateway(tmp_path, "gateway: {check_timeout_s: 0.2}", detector=detector) as own:
         try:
-            response = own.post_to("check", BAD)
+            response = own.post_to(path, body)
             (event,) = own.wait_for_events(1)
             assert counted(own, outcome="unavailable") == 1
         finally:
             StuckJudge.go_on.set()
     assert event["payload"]["reason"] == "CheckTimeoutError"
-    assert response.status_code == 503
-    error = response.json()["error"]
+    if path == "check":
+        assert response.status_code == 503
+        error = response.json()["error"]
+    else:
+        (row,) = response.json()["results"]
+        assert row["id"] == "a"
+        error = row["error"]
     assert error["code"] == "check_timeout"
     assert "0.2 s" in error["message"]
 
@@ -166,6 +186,18 @@ def test_a_result_does_not_leave_before_its_record(
     assert (sink.early, sink.before) == ([], b"")
 
 
+def test_a_row_does_not_leave_before_its_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, BEFORE, monkeypatch) as (own, sink):
+        client = ask(own, sink, {"examples": [GOOD, BAD]}, path="check/batch")
+        found = json.loads(client.wait())
+    assert found["summary"]["outcomes"] == {"grounded": 1, "hallucinated": 1}
+    assert sink.early == []
+    assert sink.before is not None
+    assert WRONG.encode() not in without_ids(sink.before)
+
+
 def test_without_record_a_result_is_refused_if_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,9 +206,11 @@ def test_without_record_a_result_is_refused_if_that_is_asked_for(
         first = own.post_to("check", BAD)
         eventually(lambda: own.metric("groundwire_audit_failures_total") > 0)
         second = own.post_to("check", GOOD)  # which would leave none, but nobody knew
-        for each in (first, second):
-            assert (each.status_code, each.json()["error"]["code"]) == (503, "audit_unavailable")
-        eventually(lambda: own.metric("groundwire_refusals_total", code="audit_unavailable") == 2)
+        rows = own.post_to("check/batch", {"examples": [BAD]}).json()["results"]
+        for error in (first.json()["error"], second.json()["error"], rows[0]["error"]):
+            assert error["code"] == "audit_unavailable"
+        assert (first.status_code, second.status_code) == (503, 503)
+        eventually(lambda: own.metric("groundwire_refusals_total", code="audit_unavailable") == 3)
         sink.is_broken = False
         eventually(lambda: own.metric("groundwire_audit_queue_depth") == 0)
         assert own.post_to("check", GOOD).status_code == 200

@@ -164,6 +164,7 @@ TWO_SPANS = {"answer": GOOD, "spans": [{"id": "S0", "text": GOOD}, {"id": "S1", 
         ("chat/completions", request(), 403, "hallucination_detected"),
         ("complete", {"prompt": "?"}, 403, "unchecked_endpoint"),
         ("check", CONVERSATION, 200, '"action":"block"'),
+        ("check/batch", {"examples": [CONVERSATION]}, 200, '"action":"block"'),
         ("verify", TWO_SPANS, 413, "evidence.max_sources"),
     ],
 )

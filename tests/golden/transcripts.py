@@ -58,6 +58,10 @@ ASKS = {
     "check nothing": Ask(path="/v1/check", body={}),
     "check an unknown field": Ask(path="/v1/check", body={"sources": [], "answer": "x", "y": 1}),
     "check what is no JSON": Ask(path="/v1/check", body=b"{"),
+    "check many": Ask(
+        path="/v1/check/batch",
+        body={"examples": [{"sources": SOURCES, "answer": answer} for answer in ANSWERS.values()]},
+    ),
     "classify a prompt": Ask(
         path="/api/v1/classify/fact-check", body={"text": "When was the Eiffel Tower built?"}
     ),

@@ -48,6 +48,7 @@ _ENDPOINTS = frozenset(
         "embeddings",
         "models",
         "check",
+        "check/batch",
         "verify",
         "verify/trace",
     }

@@ -108,14 +108,18 @@ class Recorder:
             self._services.metrics.refused(blocked(answers).code)
         return may_leave
 
-    async def native(self, context: RequestContext, answers: Sequence[Checked]) -> bool:
+    async def native(
+        self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
+    ) -> bool:
         """Record answers that a client sent to a native endpoint, such as ``/v1/check``.
 
         Args:
             context: The context of the request.
             answers: The results for all its answers.
+            row: The number of the row in a batch; ``None`` outside of batches.
         """
-        events = self._events(context, answers, "native", source=NATIVE)
+        numbered = {} if row is None else {"row": row}
+        events = self._events(context, answers, "native", source=NATIVE, **numbered)
         return await self._keep(events, tenant=context.tenant, source=NATIVE)
 
     async def streamed(self, context: RequestContext, report: StreamReport) -> bool:

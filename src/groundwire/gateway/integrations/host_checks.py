@@ -8,7 +8,7 @@ from fastapi import Request as HttpRequest
 from pydantic import BaseModel, ConfigDict
 
 from groundwire.detection.example import read_sources
-from groundwire.detection.values import Claim, Label, Outcome
+from groundwire.detection.values import Claim, Label, Outcome, worst
 from groundwire.gateway.http.refusals import blocked
 from groundwire.gateway.native.check import asked_by
 from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
@@ -80,7 +80,8 @@ async def check_chat(
 
 def _checked(asked: RecordedRequest, context: RequestContext, answers: Sequence[str]) -> Result:
     found = tuple(asked.pipeline.check(context, each) for each in answers)
-    return Result(context=context, answers=found)
+    outcome = worst(each.outcome for each in found) if found else None
+    return Result(context=context, answers=found, outcome=outcome)
 
 
 def is_withheld(answers: Sequence[Checked]) -> bool:

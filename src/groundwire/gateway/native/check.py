@@ -71,22 +71,32 @@ def asked_by(request: Request) -> RecordedRequest:
     )
 
 
-def result_of(asked: RecordedRequest, data: Mapping[str, Any]) -> Result:
+def result_of(
+    asked: RecordedRequest,
+    data: Mapping[str, Any],
+    *,
+    operating_point: str | float | None = None,
+    name: Mapping[str, Any] | None = None,
+) -> Result:
     """Check the answer or the conversation in a body, and encode the result as JSON.
 
     Args:
         asked: The caller, and the pipeline.
         data: An answer with its sources, or a conversation.
+        operating_point: The operating point if the body names none.
+        name: Fields that precede the result in its JSON, such as the number of a row.
 
     Raises:
         GroundwireError: If the data cannot be checked because it is invalid.
     """
     if shape_of(data) != SHAPES[0]:
-        return _check_conversation(asked, data)
-    return _check_example(asked, row_example(data), _require_point(data.get("operating_point")))
+        return _check_conversation(asked, data, name or {})
+    point = require_point(data.get("operating_point"))
+    point = operating_point if point is None else point
+    return _check_example(asked, row_example(data), point, name or {})
 
 
-def _require_point(value: object) -> str | float | None:
+def require_point(value: object) -> str | float | None:
     """Return a value unless it is obviously not an operating point; the detector checks the rest.
 
     Raises:
@@ -109,7 +119,9 @@ def _require_point(value: object) -> str | float | None:
     )
 
 
-def _check_example(asked: RecordedRequest, example: Example, point: str | float | None) -> Result:
+def _check_example(
+    asked: RecordedRequest, example: Example, point: str | float | None, name: Mapping[str, Any]
+) -> Result:
     pipeline = asked.pipeline
     context = pipeline.open_answer(
         example.sources,
@@ -124,11 +136,11 @@ def _check_example(asked: RecordedRequest, example: Example, point: str | float 
             raise
         return failed(pipeline, context, error)
     assert checked.detection is not None
-    written = to_json(checked.detection.to_dict())
-    return Result(context=context, answers=(checked,), json=written)
+    written = to_json({**name, **checked.detection.to_dict()})
+    return Result(context=context, answers=(checked,), json=written, outcome=str(checked.outcome))
 
 
-def _check_conversation(asked: RecordedRequest, data: object) -> Result:
+def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
     # An error names a place such as messages[3], but not whether it is in request or response.
     with_parts = isinstance(data, Mapping) and "request" in data
@@ -143,7 +155,8 @@ def _check_conversation(asked: RecordedRequest, data: object) -> Result:
     return Result(
         context=context,
         answers=found.answers,
-        json=to_json(found.to_dict()),
+        json=to_json({**name, **found.to_dict()}),
+        outcome=str(found.outcome),
     )
 
 

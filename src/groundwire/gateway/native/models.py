@@ -117,6 +117,18 @@ AnyCheck = Annotated[
 ]
 
 
+class BatchRequest(Shape):
+    """Many answers to check.
+
+    Attributes:
+        examples: Bodies as for `/v1/check`, each with an optional `id`. `context` and `source` are
+            other names of `sources`.
+    """
+
+    examples: list[Any]
+    operating_point: OperatingPoint = None
+
+
 class FactCheckOptions(Shape):
     """Options of the classification of a prompt; unknown options are ignored.
 
@@ -216,3 +228,46 @@ class ErrorResponse(Shape):
     """The envelope of every error."""
 
     error: ErrorBody
+
+
+class RowError(Shape):
+    """The reason why a row could not be checked."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+    next_step: str | None = None
+
+
+class BatchRow(Shape):
+    """The result of a row: a result as `/v1/check` gives it, or an error.
+
+    Attributes:
+        row: The number of the row, from 1; in JSON Lines, the number of its line.
+        id: The id that the row had in the request.
+        outcome: The outcome, if the row was checked.
+        error: The error, if the row was not checked.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    row: int = Field(ge=1)
+    id: str | float | None = None
+    outcome: str | None = None
+    error: RowError | None = None
+
+
+class BatchSummary(Shape):
+    """The number of rows, of errors, and of each outcome."""
+
+    rows: int
+    errors: int
+    outcomes: dict[str, int]
+
+
+class BatchResponse(Shape):
+    """The results in the order of the rows."""
+
+    results: list[BatchRow]
+    summary: BatchSummary

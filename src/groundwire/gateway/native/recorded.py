@@ -40,21 +40,26 @@ class Result:
         context: The context of the request.
         answers: The checked answers of the request, which are counted and recorded.
         json: The body of the response; empty if the check failed.
+        outcome: The worst outcome of the answers; ``None`` if the check failed.
         failure: The error because of which the check failed, or ``None``.
     """
 
     context: RequestContext
     answers: tuple[Checked, ...]
     json: bytes = b""
+    outcome: str | None = None
     failure: Exception | None = None
 
 
-async def recorded(asked: RecordedRequest, work: Callable[[], Result]) -> Result:
+async def recorded(
+    asked: RecordedRequest, work: Callable[[], Result], *, row: int | None = None
+) -> Result:
     """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
         asked: The caller.
         work: Function that makes the check.
+        row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:
         Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
@@ -69,7 +74,7 @@ async def recorded(asked: RecordedRequest, work: Callable[[], Result]) -> Result
     except CheckTimeoutError as error:
         context = asked.pipeline.open_answer(tenant=asked.tenant, overrides=asked.overrides)
         result = failed(asked.pipeline, context, error, shown=too_slow(asked.own))
-    if not await recorder.native(result.context, result.answers):
+    if not await recorder.native(result.context, result.answers, row=row):
         raise refused(RefusalCode.AUDIT_UNAVAILABLE)
     if result.failure is not None:
         raise result.failure

@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request, Response
 
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.native import check, classify, verify
+from groundwire.gateway.native import batch, check, classify, verify
 
 #: The paths of all native endpoints; each takes POST only.
 PATHS = (
     "/v1/check",
+    "/v1/check/batch",
     "/v1/verify",
     "/v1/verify/trace",
     "/api/v1/classify/fact-check",
@@ -15,7 +16,7 @@ PATHS = (
 )
 
 router = APIRouter()
-for part in (check.router, verify.router, classify.router):
+for part in (check.router, batch.router, verify.router, classify.router):
     router.include_router(part)
 
 
