@@ -67,7 +67,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "dividing", "memory"),
-        *("spans", "padding", "verify", "answers", "evaluate_memory", "scale"),
+        *("spans", "padding", "verify", "answers", "evaluate_memory"),
         *("audit_writes", "audit_beside", "audit_kills", "serve_kills", "audit_queries"),
     )
     rows = [
@@ -556,12 +556,6 @@ def _evaluate_memory(results: Mapping[str, Report]) -> str:
     return _cells(("rows", "peak, MB", "seconds"), results["evaluate_memory"]["rows"], keys)
 
 
-def _scale(results: Mapping[str, Report]) -> str:
-    keys = ("detector", "engine", "rows", "rows_per_s", "start_s")
-    header = ("detector", "engine", "rows", "rows a second", "to the first row, s")
-    return _cells(header, results["scale"]["rows"], keys)
-
-
 def _per_cent(interval: Mapping[str, float], digits: int = 0) -> str:
     value, low, high = (100 * interval[name] for name in ("value", "low", "high"))
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
@@ -604,7 +598,6 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "planted": _planted,
     "claims": _claims,
     "evaluate_memory": _evaluate_memory,
-    "scale": _scale,
 }
 
 

@@ -190,4 +190,4 @@ def test_the_example_of_a_client_of_the_gateway_shows_what_it_should(
 def test_every_example_is_run() -> None:
     scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
     here = {"rag_check.py", "stream.py", "batch.py", "gateway_openai_client.py"}
-    assert scripts == here | {"spark_map_in_arrow.py"}  # tests/evaluation/scale runs the last one
+    assert scripts == here

@@ -20,7 +20,7 @@ VARIABLE = "GROUNDWIRE_TESTS"
 
 #: The tier of tests with these marks, unless a test names its tier itself. Tests with the fixtures
 #: of ``_SERVERS``, which start servers, are in the tier ``merge``.
-_TIERS = {"postgres": "merge", "browser": "nightly", "clients": "nightly", "ray": "nightly"}
+_TIERS = {"postgres": "merge", "browser": "nightly", "clients": "nightly"}
 #: The marks of tests that a plain run leaves out.
 OTHER_TIERS = ("merge", "nightly", "torch", "network")
 AF_UNIX = getattr(socket, "AF_UNIX", None)  # Windows has none

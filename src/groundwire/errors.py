@@ -19,8 +19,7 @@
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── GateError (RuntimeError)         the gate failed, so the answer should be checked
     └── DetectionError (RuntimeError)    a check was due and failed
-        ├── UnreadableError              claim or evidence has no words that the model can read
-        └── AnswerFailedError            nothing of an answer could be judged; says why
+        └── UnreadableError              claim or evidence has no words that the model can read
 
 Each message says what happened, with the numbers, and what to do next.
 """
@@ -253,11 +252,3 @@ class UnreadableError(DetectionError):
             "The claim or the evidence has no words that the model can read. The embedded model "
             "reads English."
         )
-
-
-class AnswerFailedError(DetectionError):
-    """No part of an answer could be judged; the message says why.
-
-    A scoring session raises this error to end the check. After any other error the check goes on,
-    and the claims that failed are marked as not checked.
-    """

@@ -33,7 +33,6 @@ from groundwire.detection.values import (
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import has_statement
 from groundwire.errors import (
-    AnswerFailedError,
     DetectionError,
     EmptyAnswerError,
     LimitExceededError,
@@ -297,8 +296,6 @@ class Stream:
             return [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
         try:
             return self._session.read(self.text, ready)
-        except AnswerFailedError:
-            raise  # its message says why no part of the answer could be judged
         except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
             # The message of the error may quote the answer, so it must not be logged.
             log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)

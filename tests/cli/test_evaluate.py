@@ -212,8 +212,6 @@ def test_results_are_kept_and_not_overwritten(run: CommandLine, data: Path, tmp_
     [
         (["--resume"], "name it"),
         (["--force"], "name it"),
-        (["--retry-failed"], "--retry-failed concerns the file of --output: name it"),
-        (["--output", "r.jsonl", "--retry-failed", "--force"], "choose"),
         (["--output", "r.jsonl", "--resume", "--force"], "choose"),
         (["--output", "data.jsonl", "--force"], "are the same file"),
         (["--limit", "0"], "0 is not in the range"),
@@ -268,20 +266,6 @@ def test_results_of_other_data_another_detector_or_other_columns_are_refused(
     assert "its columns are read otherwise" in refused(run, "--label-means", "supported")
     write(data, json_lines(*rows(9)))
     assert "it was made from other data" in refused(run)
-
-
-def test_rows_that_failed_are_judged_again_if_that_is_wanted(
-    run: CommandLine, run_with: Callable[[AnyDetector], CommandLine], tmp_path: Path
-) -> None:
-    data = write(tmp_path / "t.jsonl", json_lines(*rows(6), row(8, "BOOM 1950"), row(9, "BOOM")))
-    args = ("evaluate", "--data", data, "--output", tmp_path / "r.jsonl")
-    assert run(*args).exit_code == 1
-    mended = run_with(FixedDetector(contradicted=["1950"]))
-    left = mended(*args, "--resume")  # what has a result is left as it is
-    assert left.exit_code == 1
-    result = mended(*args, "--retry-failed", "--json")
-    assert result.exit_code == 0, result.stderr
-    assert (json.loads(result.stdout)["n"], json.loads(result.stdout)["n_failed"]) == (8, 0)
 
 
 def test_a_complete_file_is_scored_without_judging(

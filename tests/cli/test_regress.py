@@ -69,7 +69,6 @@ def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) ->
         ("--limit", "4"),
         ("--format", "slots"),
         ("--label-means", "supported"),
-        pytest.param(("--workers", "1"), marks=pytest.mark.merge),
     ],
 )
 def test_what_evaluate_scored_is_compared_by_the_same_options(

@@ -1,15 +1,12 @@
 """``groundwire tune``."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from groundwire.evaluation.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.evaluation.made_results import Row, write
-from tests.fakes import FixedDetector
 
 
 @pytest.fixture
@@ -93,19 +90,6 @@ def test_rows_that_fail_are_told_and_are_exit_status_1(run: CommandLine, data: P
     assert [each["row"] for each in found["failures"]] == [13, 14]
 
 
-def test_rows_that_failed_are_judged_again_if_that_is_wanted(
-    run: CommandLine,
-    run_with: Callable[[AnyDetector], CommandLine],
-    data: Path,
-    tmp_path: Path,
-) -> None:
-    with data.open("a", encoding="utf-8") as stream:
-        stream.write('{"sources": ["A."], "answer": "BOOM", "label": true}\n')
-    args = ("tune", "--data", data, "--target", "f1", "--output", tmp_path / "kept.jsonl")
-    assert run(*args).exit_code == 1
-    assert run_with(FixedDetector())(*args, "--retry-failed").exit_code == 0
-
-
 def test_data_of_which_no_row_can_be_read_is_an_error_about_the_data(
     run: CommandLine, tmp_path: Path
 ) -> None:
@@ -131,7 +115,6 @@ def test_a_wrong_target_is_refused_before_anything_is_judged(run: CommandLine, d
         ["--data", "DATA", "--results", "DATA"],
         ["--results", "DATA", "--output", "x"],
         ["--data", "DATA", "--resume"],
-        ["--data", "DATA", "--retry-failed"],
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -157,11 +140,8 @@ def test_options_that_do_not_go_together_are_refused(
         ("--format", "table"),
         ("--task", "QA"),
         ("--limit", "5"),
-        ("--engine", "local"),
-        ("--workers", "1"),
         ("--output", "kept.jsonl"),
         ("--resume",),
-        ("--retry-failed",),
         ("--force",),
     ],
 )

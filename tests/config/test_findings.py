@@ -83,23 +83,9 @@ def test_the_threshold_of_the_complete_file_of_halugate_is_one_for_other_scores(
     assert codes(REFERENCE.replace("threshold: 0.8, ", "")) == []
 
 
-def test_what_lets_more_pass_than_the_preset_strict_is_one() -> None:
-    plugin = "{type: hallucination, configuration: {enabled: true, action: %s}}"
-    strict = "check: {preset: strict}\n"
-    assert codes(strict) == []
-    weak = f"{strict}decisions: [{{name: d, plugins: [{plugin % 'block'}]}}]"
-    assert codes(weak) == ["weaker_than_strict"]  # unverified_action is header
-    tenants = f"{strict}tenants: {{a: {{action: flag}}, b: {{max_sources: 3}}}}"
-    (finding,) = findings(parse(tenants, name=""))
-    assert finding.tenants == ("a",)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("check: {preset: strict, action: flag}", "check.action = flag does less than"),
-        ("check: {preset: strict, action: header}", "check.action = header does less than"),
-        ("check: {preset: strict, unverified_action: null}", "unverified_action = null does less"),
         (
             "check: {action: block}\ngateway: {unchecked_endpoints: mark}",
             "c.yaml:2: gateway.unchecked_endpoints = mark: answers of endpoints",
@@ -129,21 +115,3 @@ def test_what_lets_answers_pass_where_answers_are_withheld_is_one(text: str, sai
 )
 def test_what_lets_nothing_pass_that_would_be_withheld_is_none(text: str) -> None:
     assert codes(text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "unused"),
-    [
-        ("similarity: {min_words: 3}", "similarity.min_words"),
-        ("detector.name: similarity:neural\nsimilarity: {embedder: hash}", "similarity.embedder"),
-        (f"detector.name: reader\n{DVARA}.similarity-threshold: 0.8", "similarity.threshold"),
-    ],
-)
-def test_a_setting_that_nothing_reads_is_one(text: str, unused: str) -> None:
-    (said,) = told(text)
-    assert said.startswith("groundwire.yaml:")
-    assert f"nothing in the check of answers reads {unused}: the detector is" in said
-
-
-def test_what_the_detector_of_a_tenant_reads_is_no_setting_that_nothing_reads() -> None:
-    assert codes("similarity: {threshold: 0.5}\ntenants: {acme: {detector: similarity}}") == []

@@ -43,7 +43,6 @@ def test_the_documented_snippet_loads_as_it_stands() -> None:
     )
     assert config.formats == (Format.HALUGATE,)
     assert config.warnings == ()
-    assert config.signals.domains == ()  # none is in play beside "general"
     assert str(config.origins["decisions.factual-query-with-verification"]) == "snippet.yaml:2"
 
 

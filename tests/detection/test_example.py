@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from groundwire import errors
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.errors import (
-    AnswerFailedError,
     ConfigError,
     CorruptModelError,
     DatasetError,
@@ -308,7 +307,6 @@ ERRORS: list[GroundwireError] = [
     InvalidSourceError(None, "they are None", "Pass a list."),
     InvalidConversationError("messages[3]", "its type is int", "A message is an object."),
     GateError(30, "ValueError: no number"),
-    AnswerFailedError("Nothing of it could be judged."),
     ConfigError(["a.yaml:3: there is no setting 'acton'.", "a.yaml:4: there is no action 'blok'."]),
 ]
 

@@ -121,7 +121,7 @@ def test_it_reads_latin_script_only(neural: NeuralEmbedder) -> None:
 def test_what_is_no_graph_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "minilm.onnx"
     path.write_bytes(b"no graph")
-    with pytest.raises(ModelError, match="groundwire models verify"):
+    with pytest.raises(ModelError, match="groundwire doctor"):
         Encoder(path, threads=1)
 
 

@@ -101,7 +101,7 @@ def test_what_is_no_graph_is_refused_with_what_to_do(tmp_path: Path) -> None:
         ReaderGraph(path, MINILM, threads=1)
     message = str(raised.value)
     assert message.startswith(f"{path} cannot be opened as a model (")
-    assert "Run `groundwire models verify`" in message
+    assert "Run `groundwire doctor`" in message
 
 
 # The tokenizer.

@@ -1,6 +1,5 @@
 """Labelled answers through a detector, into a file of results."""
 
-import os
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.judging import judge_block
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.evaluation.results_file import read_judged
-from groundwire.evaluation.run import OnRow, Run, run
+from groundwire.evaluation.run import run
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
     DETECTOR,
@@ -157,109 +156,6 @@ def _kill_at(n_rows: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
             raise Killed
 
     return on_row
-
-
-# Rows that failed, once more.
-
-MENDED = FixedDetector(unsupported=["wrong"])
-
-
-def some_that_fail() -> list[AnyRow]:
-    """Every third check fails with :data:`DETECTOR`, and none with :data:`MENDED`."""
-    answers = [
-        labelled(
-            f"It is {'bad' if i % 3 == 1 else 'wrong'}, {i}.", context=f"c{i % 7}", id_=f"a{i}"
-        )
-        for i in range(20)
-    ]
-    return [*rows_of(answers), failed(21)]
-
-
-def retry(output: Path, detector: FixedDetector = MENDED, on_row: OnRow = lambda _: None) -> Run:
-    rows = some_that_fail()
-    return run(
-        *(detector, rows),
-        output=output,
-        header=header(),
-        retry_failed=True,
-        on_row=on_row,
-    )
-
-
-def test_rows_that_failed_are_judged_again_and_no_others(output: Path, tmp_path: Path) -> None:
-    rows = some_that_fail()
-    run(DETECTOR, rows, output=output, header=header())
-    assert Evaluation.read(output).counts.n_failed == 8
-    detector = Watched(unsupported=["wrong"])
-    done = retry(output, detector)
-    assert (done.n_rows, done.n_new) == (21, 8)  # one of them cannot be read this time either
-    assert sorted(detector.seen) == sorted(f"It is bad, {i}." for i in range(1, 20, 3))
-    run(MENDED, rows, output=tmp_path / "whole.jsonl", header=header())
-    assert scores(output) == scores(tmp_path / "whole.jsonl")
-
-
-def test_where_no_row_failed_none_is_judged_again(output: Path) -> None:
-    rows = rows_of(some_answers(5))
-    run(DETECTOR, rows, output=output, header=header())
-    before = output.read_bytes()
-    done = run(DETECTOR, rows, output=output, header=header(), retry_failed=True)
-    assert (done.n_new, output.read_bytes()) == (0, before)
-
-
-def test_without_results_all_rows_are_judged(output: Path) -> None:
-    assert retry(output).n_new == 21
-
-
-@pytest.mark.merge
-def test_a_retry_that_is_cut_anywhere_ends_as_one_that_is_not(
-    output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(DETECTOR, some_that_fail(), output=output, header=header())
-    content = output.read_bytes()
-    run(MENDED, some_that_fail(), output=tmp_path / "whole.jsonl", header=header())
-    whole = scores(tmp_path / "whole.jsonl")
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", _killed)
-        with pytest.raises(Killed):
-            retry(output)
-    assert output.read_bytes() == content  # the old ones, as a whole
-    for n_rows in (14, 17, 20):
-        output.write_bytes(content)
-        (tmp_path / ".results.jsonl.part").write_bytes(b"of one that was killed before that")
-        with pytest.raises(Killed):
-            retry(output, on_row=_kill_at(n_rows))
-        with output.open("ab") as stream:
-            stream.write(b'{"row": 3, "id')
-        assert retry(output).n_rows == 21
-        assert scores(output) == whole
-        assert {path.name for path in tmp_path.iterdir()} == {"results.jsonl", "whole.jsonl"}
-
-
-def _killed(*_: object) -> None:
-    raise Killed
-
-
-def test_results_that_cannot_be_continued_keep_the_rows_that_failed(output: Path) -> None:
-    run(DETECTOR, some_that_fail(), output=output, header=header())
-    before = output.read_bytes()
-    for other in (header(replace(FIXED, revision="1" * 40)), header(rows="1" * 64)):
-        with pytest.raises((DifferentDetectorError, ResultsError)):
-            run(MENDED, some_that_fail(), output=output, header=other, retry_failed=True)
-    assert output.read_bytes() == before
-
-
-@pytest.mark.skipif(os.name != "posix", reason="rights of files are otherwise here")
-def test_results_without_the_rows_that_failed_are_readable_for_the_same_people(
-    output: Path,
-) -> None:
-    run(DETECTOR, some_that_fail(), output=output, header=header())
-    output.chmod(0o600)
-    link = output.with_name("link.jsonl")
-    link.symlink_to(output)
-    retry(link)
-    assert link.is_symlink()
-    assert output.stat().st_mode & 0o777 == 0o600
-    assert Evaluation.read(output).counts.n_failed == 1
 
 
 def test_results_of_another_detector_are_refused(output: Path) -> None:

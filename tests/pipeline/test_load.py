@@ -4,7 +4,6 @@ import pytest
 
 from groundwire import Detector, Outcome, Pipeline
 from groundwire.config import parse
-from groundwire.config.findings import ConfigWarning
 from groundwire.engine.checkpoints import DeviceWarning
 from groundwire.errors import ConfigError
 from groundwire.pipeline.load import load_stages
@@ -55,8 +54,7 @@ def test_each_detector_has_its_own_threshold(text: str, name: str, threshold: fl
 
 
 def test_a_threshold_of_the_comparing_detector_does_not_reach_the_reader() -> None:
-    with pytest.warns(ConfigWarning, match="reads similarity.threshold: the detector is reader"):
-        assert detector("similarity: {threshold: 0.9}").info.operating_point == "balanced"
+    assert detector("similarity: {threshold: 0.9}").info.operating_point == "balanced"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
-from groundwire.cli.judging import EngineOptions, Judging, OutputOptions
+from groundwire.cli.judging import Judging, OutputOptions
 from groundwire.cli.options import argument, command, group, option
 from groundwire.evaluation.loading import DetectorChoice
 
@@ -29,7 +29,6 @@ def bench(
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
     output: OutputOptions = group(OutputOptions),
     as_json: bool = option("--json"),
-    engine: EngineOptions = group(EngineOptions),
     choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
     """Score a detector on a benchmark, beside the published scores of others.
@@ -50,10 +49,9 @@ def bench(
         groundwire bench ragtruth --data RAGTruth/dataset
         groundwire bench ragtruth --data test.jsonl.gz --output results.jsonl --resume
         groundwire bench aggrefact --detector similarity --limit 1000
-        groundwire bench halueval --data HaluEval/data --task qa --detector ngram --json
+        groundwire bench halueval --data HaluEval/data --task qa --detector similarity:hash --json
 
-    Detectors: reader, similarity, similarity:hash, ngram, nli:MODEL, judge:MODEL@URL, a folder or a
-    hub model that classifies tokens.
+    Detectors: reader, similarity, similarity:hash, a folder or a hub model that classifies tokens.
 
     Exit status:
         0  all rows were read and checked, each at least in part
@@ -85,10 +83,8 @@ def bench(
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=engine)
-    with judging.judged(
-        files, read(), hashes=sums_of(paths), count=lambda: limit, retry_failed=output.retry_failed
-    ) as done:
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
+    with judging.judged(files, read(), hashes=sums_of(paths), count=lambda: limit) as done:
         result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
     show(
         result.to_dict(wall_s=done.wall_s),

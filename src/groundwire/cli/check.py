@@ -81,9 +81,8 @@ class DetectorOptions:
         operating_point: precision, balanced, recall, or a threshold above 0 and at most 1. Words
             are marked if the probability that they are unsupported reaches it; with the detector
             similarity, sentences are marked whose similarity is below it.
-        model: reader, similarity, similarity:hash, a folder, or the id of a hub model; or another
-            kind of detector: ngram, nli:MODEL, or judge:MODEL@URL (an LLM, to which answers and
-            sources are sent).  [default: reader]
+        model: reader, similarity, similarity:hash, a folder, or the id of a hub model.  [default:
+            reader]
         revision: The commit of a hub model.
         threads: CPU threads to use.
         device: cpu or cuda:N, for models from a folder or the hub.

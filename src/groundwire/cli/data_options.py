@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.judging import EngineOptions
-from groundwire.cli.options import group, option
+from groundwire.cli.options import option
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
@@ -33,7 +32,6 @@ class DataOptions:
             {{supported||hallucinated||kind}}.
         tasks: Only rows of this task; can be repeated.
         limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
-        engine: The processes that judge the rows.
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
@@ -43,7 +41,6 @@ class DataOptions:
     format: str = option("--format", type=click.Choice(("table", "slots")), default="table")
     tasks: tuple[str, ...] = option("--task", "NAME")
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
-    engine: EngineOptions = group(EngineOptions)
 
     def reader(self, data: Path) -> "Read":
         """Return a function that reads the chosen rows; each call begins at the first row."""

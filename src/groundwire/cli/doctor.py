@@ -82,12 +82,10 @@ def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
     findings = [
         look_at_system(),
         *map(look_at_package, PACKAGES),
-        look_at_providers(),
         *look_at_models(),
         check_example(ctx.ensure_object(Setup)),
         Checkup(name="languages", ok=None, detail=LANGUAGES),
         *look_at_extras(),
-        look_at_cache(),
     ]
     works = all(finding.ok is not False for finding in findings)
     report = {"ok": works, "version": __version__, "findings": list(map(asdict, findings))}
@@ -116,16 +114,6 @@ def look_at_package(name: str) -> Checkup:
         fix = f"Install it again: pip install --force-reinstall {name}"
         return Checkup(name=name, ok=False, detail=str(error), fix=fix)
     return Checkup(name=name, ok=True, detail=version, data={"version": version})
-
-
-def look_at_providers() -> Checkup:
-    """List the devices of ONNX Runtime. The reader uses the CPU; checkpoints may use a GPU."""
-    try:
-        runtime = importlib.import_module("onnxruntime")
-    except (ImportError, OSError):
-        return Checkup(name="devices", ok=None, detail="unknown, as onnxruntime does not work")
-    names = [str(name) for name in runtime.get_available_providers()]
-    return Checkup(name="devices", ok=None, detail=", ".join(names), data={"providers": names})
 
 
 def look_at_models() -> Iterator[Checkup]:
@@ -203,22 +191,6 @@ def look_at_extras() -> Iterator[Checkup]:
             else "installed",
             data={"installed": not missing, "missing": missing, "install": command},
         )
-
-
-def look_at_cache() -> Checkup:
-    """Show the folder of models that were fetched from a hub."""
-    try:
-        from groundwire.engine.checkpoints import cache_folder
-    except (ImportError, OSError) as error:
-        return Checkup(name="cache folder", ok=None, detail=f"unknown ({error})")
-    folder = cache_folder()
-    there = "" if folder.exists() else " (nothing there yet)"
-    return Checkup(
-        name="cache folder",
-        ok=None,
-        detail=f"{folder}{there}; GROUNDWIRE_CACHE moves it",
-        data={"folder": str(folder)},
-    )
 
 
 def _is_installed(name: str) -> bool:

@@ -46,7 +46,6 @@ def evaluate(
         groundwire evaluate --data labelled.jsonl
         groundwire evaluate --data answers.csv --column answer=output --column label=is_wrong
         groundwire evaluate --data labelled.jsonl.gz --output results.jsonl --resume --json
-        groundwire evaluate --data labelled.parquet --output results.jsonl --engine ray
 
     A row has an answer, sources (or context), perhaps a question, an id, a task and a context_id;
     and spans (a list of start, end and label) or a label (true: hallucinated). Files are JSON
@@ -58,7 +57,7 @@ def evaluate(
            and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine)
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
     with judged_data(judging, data, rows, output) as done:
         # Importing NumPy and the scores takes a moment, and --help does not need them.
         from groundwire.evaluation.evaluation import Evaluation

@@ -17,31 +17,14 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.evaluation.loading import DetectorChoice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 
 if TYPE_CHECKING:
-    from groundwire.detection.values import DetectorInfo
-    from groundwire.evaluation import judging
     from groundwire.evaluation.datasets.files import AnyRow
 
 #: Cache of sources for the similarity detector, in megabytes. A small one is enough: the answers
 #: of one context are judged together, so its sources are not needed again later.
 SIMILARITY_CACHE_MB = 4.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineOptions:
-    """The options that say where answers are judged.
-
-    Attributes:
-        engine: Where answers are judged: on this machine, or on the Ray cluster that RAY_ADDRESS
-            names (extra ray).
-        workers: Processes that judge, each with a model of its own and one thread.  [default:
-            local: this process alone, with all its threads; ray: one for each processor]
-    """
-
-    engine: str = option("--engine", type=click.Choice(("local", "ray")), default="local")
-    workers: int | None = option("--workers", "N", click.IntRange(1, 4096))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,24 +35,19 @@ class OutputOptions:
         output: Write the result of each row to this file, as JSON Lines. Reports and thresholds
             are made from it, and --resume continues it.
         resume: Continue an --output that was cut short.
-        retry_failed: Continue an --output, and judge its failed rows again.
         force: Replace an --output that exists.
     """
 
     output: Path | None = option("--output", type=RESULT_FILE)
     resume: bool = option("--resume")
-    retry_failed: bool = option("--retry-failed")
     force: bool = option("--force")
 
     def files(self, data: Path) -> Files:
         """Return the input and output files; refuse options that do not go together."""
-        if self.retry_failed and self.output is None:
-            raise click.UsageError("--retry-failed concerns the file of --output: name it.")
         if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
             # The next run would read the results as data.
             raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
-        resume = self.resume or self.retry_failed
-        return Files(batch=data, output=self.output, resume=resume, force=self.force)
+        return Files(batch=data, output=self.output, resume=self.resume, force=self.force)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +65,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """Judges labelled answers with a detector, in this process or in others.
+    """Judges labelled answers with a detector.
 
     Attributes:
         setup: The functions that load detectors.
         choice: The detector to load.
-        engine: Where the detector runs: ``local`` or ``ray``, and in how many processes.
     """
 
     setup: Setup
     choice: DetectorChoice
-    engine: EngineOptions
 
     @contextmanager
     def judged(
@@ -107,7 +83,6 @@ class Judging:
         *,
         hashes: Mapping[str, str],
         count: Callable[[], int | None],
-        retry_failed: bool = False,
     ) -> Iterator[Judged]:
         """Judge the rows that have no result yet, and show the progress.
 
@@ -117,7 +92,6 @@ class Judging:
             rows: All rows of the data.
             hashes: Name of each file of the data → its SHA-256.
             count: Function that returns the number of rows; ``None`` if it is unknown.
-            retry_failed: Whether rows that failed before are judged again.
 
         Raises:
             InputError: If the output exists, and is to be neither continued nor replaced.
@@ -128,56 +102,35 @@ class Judging:
         with _results_file(files) as path:
             start = time.monotonic()
             with (
-                self._started() as (info, how, block_rows),
+                self._loaded() as detector,
                 _rows_told(count, hint=files.output is not None) as tell,
             ):
                 command = shlex.join(["groundwire", *sys.argv[1:]])
                 done = run(
-                    how,
+                    detector,
                     rows,
                     output=path,
-                    header=Header(detector=info, data=hashes, command=command),
+                    header=Header(detector=detector.info, data=hashes, command=command),
                     replace=files.force,
-                    retry_failed=retry_failed,
                     on_row=tell,
-                    block_rows=block_rows,
                 )
             is_whole = done.n_new == done.n_rows
             yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
 
     @contextmanager
-    def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
-        """Yield the detector's description, a function that judges, and the size of its blocks.
-
-        The size is a number of rows. The detector is closed when the caller's block ends.
-        """
+    def _loaded(self) -> "Iterator[AnyDetector]":
+        """Yield the detector, and close it after the block."""
         from groundwire.engine.models import EMBEDDERS
-        from groundwire.evaluation.run import here
-        from groundwire.text.files.reading import MAX_BLOCK_ROWS
 
-        choice, engine = self.choice, self.engine
+        choice = self.choice
         if choice.cache_mb is None and choice.model in EMBEDDERS:
             choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
         detector = self.setup.load(choice)
         try:
-            if engine.engine == "local" and engine.workers is None:
-                yield detector.info, here(detector), MAX_BLOCK_ROWS
-                return
+            yield detector
         finally:
             if close := getattr(detector, "close", None):
                 close()
-        from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
-
-        recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
-        del detector  # each worker loads a detector itself
-        if engine.engine == "ray":
-            from groundwire.evaluation.scale.cluster import on_ray
-
-            yield recipe.info, on_ray(recipe, engine.workers), BATCH_ROWS
-            return
-        from groundwire.evaluation.scale.processes import on_processes
-
-        yield recipe.info, on_processes(recipe, engine.workers or 1), BATCH_ROWS
 
 
 @contextmanager

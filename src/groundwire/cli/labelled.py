@@ -64,9 +64,7 @@ class Labelled:
             assert self.results is not None
             yield self.results
             return
-        judging = Judging(
-            setup=setup or ctx.ensure_object(Setup), choice=choice, engine=self.rows.engine
-        )
+        judging = Judging(setup=setup or ctx.ensure_object(Setup), choice=choice)
         with judged_data(judging, self.data, self.rows, self.output) as done:
             yield done.path
 
@@ -83,5 +81,4 @@ def judged_data(
         rows.reader(data)(),
         hashes=fingerprints(data),
         count=partial(rows.count, data),
-        retry_failed=output.retry_failed,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import NAME, READ_FILE, FilePath, FiniteRange, read_text
+from groundwire.cli.inputs import NAME, FilePath, FiniteRange
 from groundwire.cli.options import option
 from groundwire.cli.progress import progress
 from groundwire.cli.status import ExitStatus
@@ -22,48 +22,6 @@ if TYPE_CHECKING:
     from groundwire.evaluation.language_model import EndpointAddress
     from groundwire.evaluation.measure.generate import Generated, Prompting
     from groundwire.evaluation.measure.questions import AnyQuestion
-    from groundwire.evaluation.measure.rates import Prices
-
-
-class OrNone(click.ParamType):  # type: ignore[type-arg] # not generic in older versions of click
-    """Click type of a number with a lower limit, or of ``none`` for the endpoint's default."""
-
-    name = "number"
-
-    def __init__(self, kind: type[float], low: float) -> None:
-        self._kind, self._low = kind, low
-
-    def convert(  # noqa: D102  # as click declares it
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | None:
-        if value == "none":
-            return None
-        try:
-            number = self._kind(value)
-        except ValueError:
-            number = None
-        if number is None or not self._low <= number < 2**53:
-            self.fail(f"{value!r} is no number from {self._low:g}, or none.", param, ctx)
-        return number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceOptions:
-    """The options that say what tokens cost.
-
-    Attributes:
-        prices_in: Dollars for a million tokens that are read; can be repeated.
-        prices_out: Dollars for a million tokens that are written; can be repeated.
-    """
-
-    prices_in: tuple[str, ...] = option("--price-in", "[MODEL=]X")
-    prices_out: tuple[str, ...] = option("--price-out", "[MODEL=]X")
-
-    def read(self) -> "Prices":
-        """Read the prices of each model."""
-        from groundwire.evaluation.measure.rates import Prices
-
-        return Prices.of(self.prices_in, self.prices_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +56,11 @@ class Generating:
         base_url: An endpoint that speaks chat completions.  [default: $OPENAI_BASE_URL or OpenAI's]
         api_key_env: The variable of the environment that holds the key.
         no_key: Send no key.
-        system: Text of the system message, which comes before the question.
-        system_file: A file with the text of the system message.
+        temperature: Sampling temperature.  [default: the endpoint's]
+        max_tokens: Limit on the tokens of an answer.  [default: the endpoint's]
+        seed: Seed of the sampling.  [default: the endpoint's]
+        system: Text of the system message, which comes before the question.  [default: to answer
+            from the sources alone]
         concurrency: Most calls at a time.
         retries: How often a call is made again after 429, 5xx, or if it fails or takes too long,
             with longer and longer pauses.
@@ -110,18 +71,13 @@ class Generating:
     base_url: str | None = option("--base-url", "URL", NAME)
     api_key_env: str = option("--api-key-env", "NAME", NAME, default="OPENAI_API_KEY")
     no_key: bool = option("--no-key")
-    temperature: float | None = option("--temperature", "X|none", OrNone(float, 0), default="0")
-    max_tokens: int | None = option("--max-tokens", "N|none", OrNone(int, 1), default="1024")
-    seed: int | None = option("--seed", "N|none", OrNone(int, 0), default="none")
+    temperature: float | None = option("--temperature", "X", FiniteRange(0, 10))
+    max_tokens: int | None = option("--max-tokens", "N", click.IntRange(min=1))
+    seed: int | None = option("--seed", "N", click.IntRange(0, 2**53 - 1))
     system: str | None = option("--system", "TEXT")
-    system_file: Path | None = option("--system-file", type=READ_FILE)
     concurrency: int = option("--concurrency", "N", click.IntRange(1, 256), default=8)
     retries: int = option("--retries", "N", click.IntRange(0, 20), default=5)
     timeout_s: float = option("--timeout", "S", FiniteRange(0, 3600, min_open=True), default=120.0)
-
-    def __post_init__(self) -> None:
-        if self.system is not None and self.system_file is not None:
-            raise click.UsageError("--system and --system-file exclude each other.")
 
     def address(self) -> "EndpointAddress":
         """Read the address and key of the endpoint; warn if it is plain HTTP to another machine."""
@@ -141,16 +97,15 @@ class Generating:
         """Read the models to ask, and the parameters of their calls."""
         from groundwire.evaluation.measure.generate import SYSTEM, Prompting
 
-        system = SYSTEM if self.system is None else self.system
         return Prompting(
             models=tuple(dict.fromkeys(self.models)),
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             seed=self.seed,
-            system=system if self.system_file is None else read_text(self.system_file),
+            system=SYSTEM if self.system is None else self.system,
         )
 
-    def to(self, questions: Questions, output: Path, prices: "Prices") -> ExitStatus:
+    def to(self, questions: Questions, output: Path) -> ExitStatus:
         """Ask for the answers that are missing, and write the table of answers."""
         from groundwire.evaluation.language_model import LanguageModel
         from groundwire.evaluation.measure.generate import generate
@@ -168,7 +123,7 @@ class Generating:
                 concurrency=self.concurrency,
                 on_row=tell,
             )
-        _tell_generated(done, prices)
+        _tell_generated(done)
         if done.n_failed == done.n:
             return ExitStatus.FAILED
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
@@ -188,13 +143,11 @@ def _told() -> Iterator[Callable[[int], None]]:
         yield lambda n: report(n, n)
 
 
-def _tell_generated(done: "Generated", prices: "Prices") -> None:
+def _tell_generated(done: "Generated") -> None:
     parts = [f"answers: {done.n:,}, {done.n_asked:,} of them new"]
     if done.n_failed:
         parts.append(f"{done.n_failed:,} without one, the first for: {done.first_problem}")
     parts += [f"{done.n_cut:,} cut for their length"] if done.n_cut else []
     for model, (n_read, n_written) in done.tokens.items():
-        cost = prices.cost(model, n_read, n_written)
-        dollars = "" if cost is None else f", ${cost:.4f}"
-        parts.append(f"{model} {n_read:,} tokens in, {n_written:,} out{dollars}")
+        parts.append(f"{model} {n_read:,} tokens in, {n_written:,} out")
     click.echo("; ".join(parts), err=True)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from groundwire.config.read import Config, SettingOrigin
-from groundwire.config.tree import SETTINGS
 from groundwire.detection.similarity import THRESHOLD
 from groundwire.detection.values import Label, Outcome
 from groundwire.engine.models import EMBEDDERS, ENCODER, find_model, find_reader
@@ -61,10 +60,8 @@ def findings(
     tenants = config.tenants if tenants is None else tenants
     return (
         *_refusing_most(config, tenants),
-        *_weaker_than_strict(config, tenants),
         *_passing_unchecked(config, tenants),
         *_high_thresholds(config),
-        *_unused_settings(config, tenants),
         *_useless_sample(config),
         *_nobody_signs_in(config),
     )
@@ -115,36 +112,6 @@ def _refuses_most(
         "measured. Set detector.name: reader, which tells them apart, or an action that withholds "
         "nothing, such as flag."
     )
-
-
-def _weaker_than_strict(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find settings that pass answers that the preset ``strict`` would withhold."""
-    if config.check.preset != "strict":
-        return
-    message = "{} does less than the preset strict: some of what is not grounded passes."
-    for path in ("check.action", "check.unverified_action", "check.partial_action"):
-        value = config.value(path)
-        if value is not Action.BLOCK:
-            said = message.format(f"{path} = {'null' if value is None else value}")
-            yield Finding(code="weaker_than_strict", message=said, where=_where(config, path))
-    for decision in config.decisions:
-        if decision.plugin is not None and not _is_strict(config, None, decision.plugin):
-            yield Finding(
-                code="weaker_than_strict",
-                message=message.format("a decision"),
-                where=_where(config, f"decisions.{decision.name}"),
-            )
-    weaker = tuple(id_ for id_, own in tenants.items() if not _is_strict(config, own, None))
-    if weaker:
-        text = message.format("the policy of some tenants")
-        yield Finding(code="weaker_than_strict", message=text, tenants=weaker)
-
-
-def _is_strict(config: Config, own: Overrides | None, plugin: HallucinationPlugin | None) -> bool:
-    """Return whether a policy withholds all hallucinated, unverified and partial answers."""
-    policy = resolve(config.policy, plugins=[plugin], tenant=own)
-    outcomes = (Outcome.HALLUCINATED, Outcome.UNVERIFIED, Outcome.PARTIAL)
-    return all(decide(policy, each) is Action.BLOCK for each in outcomes)
 
 
 def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
@@ -220,27 +187,6 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
         )
 
 
-def _unused_settings(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find settings that were given and that no stage of a check reads."""
-    known = config.detectors
-    said = (own.detector for own in tenants.values())
-    compares = any(known.is_comparing(known.find(name) or "") for name in said if name)
-    given = [
-        path
-        for path, setting in SETTINGS.items()
-        if _is_unused(config, path, compares=compares)
-        and config.value(path) != setting.default
-        and not config.origins.get(path, SettingOrigin()).is_default
-    ]
-    for path in given:
-        yield Finding(
-            code="unused_setting",
-            where=_where(config, path),
-            message=f"nothing in the check of answers reads {path}: the detector is "
-            f"{config.detector.name}.",
-        )
-
-
 def _useless_sample(config: Config) -> Iterator[Finding]:
     """Find a sample of answers that is not kept, because its texts would not be kept."""
     own = config.audit
@@ -269,19 +215,3 @@ def _where(config: Config, path: str) -> str:
     """Return the place that a setting or a decision comes from; empty if it is a default."""
     origin = config.origins.get(path, SettingOrigin())
     return "" if origin.is_default else str(origin)
-
-
-def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
-    """Return whether no stage of a check reads a setting.
-
-    Args:
-        config: The configuration.
-        path: Full name of the setting.
-        compares: Whether a tenant has a similarity detector.
-    """
-    section, name = path.split(".")[0], config.detector.name
-    if compares and section == "similarity":
-        return False
-    if path == "similarity.embedder":  # a name such as "similarity:hash" includes the embedder
-        return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
-    return section == "similarity" and name not in EMBEDDERS

@@ -74,7 +74,7 @@ def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
     except Exception as error:  # ONNX Runtime's errors have no common base class
         raise ModelError(
             f"{path} cannot be opened as a model ({error}). "
-            "Run `groundwire models verify`, and install the package again if it fails."
+            "Run `groundwire doctor`, and install the package again if it fails."
         ) from error
 
 

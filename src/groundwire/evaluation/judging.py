@@ -1,6 +1,6 @@
 """Judges blocks of labelled answers and makes rows of results."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from groundwire.detection.values import Detection, Outcome
@@ -12,10 +12,6 @@ from groundwire.evaluation.loading import AnyDetector, judge_all
 
 #: Rows that are judged together, by one call.
 Block = Sequence[AnyRow]
-
-#: A function that judges blocks of rows and yields the results of each block when it is done. The
-#: blocks may come in any order.
-Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
 
 
 def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:

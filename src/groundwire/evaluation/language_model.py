@@ -35,14 +35,6 @@ class GenerationError(GroundwireError):
         self.is_final = is_final
 
 
-class EmptyReplyError(GenerationError):
-    """A reply has no text. ``is_cut`` says whether it was cut off at the limit of tokens."""
-
-    def __init__(self, problem: str, *, is_cut: bool) -> None:
-        super().__init__(problem)
-        self.is_cut = is_cut
-
-
 class EndpointSettingError(InputError):
     """The URL or the key of an endpoint cannot be used."""
 
@@ -85,7 +77,6 @@ class EndpointAddress:
         environ: Mapping[str, str],
         *,
         variable: str | None = KEY_VARIABLE,
-        option: str = "--base-url",
     ) -> Self:
         """Make an address from a URL and the environment.
 
@@ -93,7 +84,6 @@ class EndpointAddress:
             base_url: The URL; by default the value of ``OPENAI_BASE_URL``, else OpenAI's URL.
             environ: The environment variables.
             variable: The variable that holds the key; ``None`` sends no key.
-            option: The option that named the URL, for messages.
 
         Raises:
             EndpointSettingError: If the URL is not valid or has a secret in it; if the key is
@@ -104,10 +94,11 @@ class EndpointAddress:
         key = "" if variable is None else environ.get(variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise EndpointSettingError(f"{variable} = *** is no key: it must be printable ASCII.")
-        url = _read_url(given, option, has_key=bool(key))
+        url = _read_url(given, has_key=bool(key))
         if not key and variable is not None and not is_loopback(url):
-            more = ", or say --no-key for an endpoint that wants none" if option[:2] == "--" else ""
-            raise EndpointSettingError(f"There is no API key. Set {variable}{more}.")
+            raise EndpointSettingError(
+                f"There is no API key. Set {variable}, or say --no-key if the endpoint wants none."
+            )
         return cls(base_url=url, api_key=key or NO_KEY)
 
     @property
@@ -116,14 +107,14 @@ class EndpointAddress:
         return _is_plain(self.base_url)
 
 
-def _read_url(given: str, option: str, *, has_key: bool) -> str:
+def _read_url(given: str, *, has_key: bool) -> str:
     try:
         url = str(Kind(Endpoint).read(given)).rstrip("/")
     except KindError as error:
-        raise EndpointSettingError(f"{option} must be {error.legal}.") from None
+        raise EndpointSettingError(f"--base-url must be {error.legal}.") from None
     if has_key and _is_plain(url):
         raise EndpointSettingError(
-            f"{option} is plain HTTP to {urlsplit(url).hostname}: the key would travel "
+            f"--base-url is plain HTTP to {urlsplit(url).hostname}: the key would travel "
             "unencrypted. Use https://, or give no key if the endpoint wants none."
         )
     return url
@@ -196,8 +187,7 @@ def _read(content: bytes) -> ModelReply:
     if not isinstance(answer, str) or not answer.strip():
         why = f"finish_reason {reason}" if is_word(reason) else "without a reason"
         refused = " The model refused." if isinstance(choice.message.get("refusal"), str) else ""
-        problem = f"The reply has no text ({why}).{refused}"
-        raise EmptyReplyError(problem, is_cut=reason == "length")
+        raise GenerationError(f"The reply has no text ({why}).{refused}")
     n_read, n_written = reply.n_tokens
     return ModelReply(
         answer=answer,

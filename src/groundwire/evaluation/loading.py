@@ -40,8 +40,7 @@ class DetectorChoice:
 
     Attributes:
         model: Name, hub id or folder of the model. ``None`` is the embedded reader; ``similarity``
-            and ``similarity:hash`` compare texts; ``ngram``, ``nli:MODEL`` and ``judge:MODEL@URL``
-            are detectors of other projects.
+            and ``similarity:hash`` compare texts.
         revision: Commit of a hub model.
         operating_point: The threshold, as a name such as ``balanced`` or as a number.
         threads: Number of CPU threads; ``None`` for the detector's default.
@@ -58,22 +57,11 @@ class DetectorChoice:
 
 
 def load_detector(choice: DetectorChoice) -> AnyDetector:
-    """Load a detector of this project or of another project."""
+    """Load the chosen detector."""
     # Imported here: it imports numpy and the inference library, which takes 200 ms that --help
     # should not wait for.
     from groundwire.detector import CACHE_MB, Detector
-    from groundwire.evaluation.adapters.names import parse
 
-    if choice.model is not None and parse(choice.model) is not None:
-        from groundwire.evaluation.adapters.adapter import adapter
-
-        return adapter(
-            choice.model,
-            revision=choice.revision,
-            operating_point=choice.operating_point,
-            threads=choice.threads,
-            device=choice.device,
-        )
     return Detector.load(
         choice.model,
         revision=choice.revision,

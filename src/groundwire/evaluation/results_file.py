@@ -19,7 +19,7 @@ from groundwire.evaluation.judged_row import (
     require_same,
 )
 from groundwire.text.files.reading import DAMAGE, open_lines
-from groundwire.text.files.writing import Writer, drop_cut_line, keep_lines
+from groundwire.text.files.writing import Writer, drop_cut_line
 
 
 def read_header(path: Path) -> Header:
@@ -92,12 +92,6 @@ def resume(path: Path, header: Header) -> dict[int, str]:
     if path.exists():
         drop_cut_line(path, take)
     return found
-
-
-def drop_failed(path: Path) -> None:
-    """Rewrite a results file without the rows of failed checks and unreadable data."""
-    if path.exists():
-        keep_lines(path, lambda n, line: n == 1 or _row(path, n, line).error is None)
 
 
 class RowWriter:

@@ -4,16 +4,15 @@ Answers to one context are judged one after the other, so that its sources are r
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, ResultsError
-from groundwire.evaluation.judging import Block, Judging, judge_block
+from groundwire.evaluation.judging import Block, judge_block
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.evaluation.results_file import RowWriter, drop_failed, resume
+from groundwire.evaluation.results_file import RowWriter, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
 #: A function that is called with the number of rows done, including those of earlier runs.
@@ -39,59 +38,42 @@ class Run:
     n_new: int
 
 
-def here(detector: AnyDetector) -> Judging:
-    """Make a function that judges blocks in this process, with the threads of the detector."""
-    return lambda blocks: (judge_block(detector, block) for block in blocks)
-
-
 def run(
-    judging: Judging | AnyDetector,
+    detector: AnyDetector,
     rows: Iterable[AnyRow],
     *,
     output: Path,
     header: Header,
     replace: bool = False,
-    retry_failed: bool = False,
     on_row: OnRow = lambda _: None,
-    block_rows: int = MAX_BLOCK_ROWS,
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
 
     Args:
-        judging: A detector to judge with in this process, or an engine of :mod:`.scale`.
+        detector: The detector.
         rows: All rows of the data, including those that have a result.
         output: The file of results, which is created or continued.
         header: The data and the detector.
         replace: Whether earlier results are replaced. They are kept if reading the first rows of
             the data fails.
-        retry_failed: Whether failed rows are judged again; their old results are deleted at the
-            start.
         on_row: Called after each row with the number of rows done.
-        block_rows: About how many rows are judged together.
 
     Raises:
         ResultsError: If the existing results are from other data, or the name of the output ends
             in ``.gz`` or ``.parquet``.
         DifferentDetectorError: If the existing results were made by another detector.
     """
-    judge = judging if callable(judging) else here(judging)
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")
-    if retry_failed and not replace:
-        resume(output, header)  # refuses results that cannot be continued
-        drop_failed(output)
     done: Mapping[int, str] = {} if replace else resume(output, header)
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
-    blocks = in_contexts(remaining, block_rows)
+    blocks = in_contexts(remaining)
     first = [*islice(blocks, 1)]  # errors of the data are raised before the file is created
-    with (
-        output.open("wb" if replace else "ab") as stream,
-        closing(judge(chain(first, blocks))) as batches,
-    ):
+    with output.open("wb" if replace else "ab") as stream:
         writer = RowWriter(stream, header)
-        for judged in batches:
-            for row in judged:
+        for block in chain(first, blocks):
+            for row in judge_block(detector, block):
                 writer.write(row)
                 n_new += 1
                 on_row(n_done + n_new)

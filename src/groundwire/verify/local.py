@@ -352,7 +352,7 @@ def _failure(why: str) -> VerifierFailure:
     return VerifierFailure(
         kind=FailureKind.VERIFIER,
         error=f"The embedded model could not judge the claim ({why}). Check the installation with "
-        "`groundwire models verify`.",
+        "`groundwire doctor`.",
     )
 
 

@@ -1,8 +1,8 @@
 """Results of measured answers, made without a model."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,12 @@ class Row:
     """A judged answer; spans are labels with severities."""
 
     outcome: str = "grounded"
-    question: str = ""
-    text: str = "When?"
     context: str = ""
     model: str = "m"
     task: str = "QA"
     spans: Sequence[tuple[str, int]] = ()
     finish_reason: str = "stop"
     tokens: tuple[object, object] = (100, 10)
-    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def results(path: Path, rows: Sequence[Row], info: DetectorInfo = READER) -> Path:
@@ -44,7 +41,7 @@ def _row(number: int, row: Row) -> JudgedRow:
     if row.outcome == "hallucinated" and not spans:
         spans = [("unsupported", 2)]
     own = {
-        "question_id": row.question or f"q{number}",
+        "question_id": f"q{number}",
         "model": row.model,
         "finish_reason": row.finish_reason,
         "prompt_tokens": str(row.tokens[0]),
@@ -59,8 +56,8 @@ def _row(number: int, row: Row) -> JudgedRow:
         id=f"a{number}",
         task=row.task,
         context_id=row.context or f"c{number}",
-        columns={**own, **row.columns},
-        question=None if has_failed else row.text,
+        columns=own,
+        question=None if has_failed else "When?",
         answer="" if has_failed else "It was.",
         sources=() if has_failed else ({"id": "S0", "chars": 1, "sha256": "b" * 64},),
         known="nothing",

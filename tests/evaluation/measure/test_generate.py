@@ -97,7 +97,8 @@ def test_each_question_is_put_to_each_model_over_http(output: Path) -> None:
         ("q2@b", "b says: Why 2?"),
     ]
     body = endpoint.asked[0].body
-    assert (body["temperature"], body["max_tokens"], body["seed"]) == (0, 1024, 7)
+    assert body["seed"] == 7
+    assert body.keys() == {"model", "messages", "seed"}
     assert [each["role"] for each in body["messages"]] == ["system", "user"]
     assert "It was 1." in str([asked.body for asked in endpoint.asked])
     for path in (output, replies_path(output)):

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.judged_row import ResultsError
-from groundwire.evaluation.measure.rates import Prices, rates
+from groundwire.evaluation.measure.rates import rates
 from groundwire.evaluation.measure.table import to_text
-from groundwire.evaluation.measure.verdicts import NoColumnError
 from tests.evaluation.measure.judged import Row, results
 
 WRONG = Row(outcome="hallucinated")
@@ -57,39 +55,25 @@ def test_contradictions_and_severities_are_counted(counted: Any) -> None:  # noq
     assert found["severity"]["spans"] == {"0": 0, "1": 1, "2": 1, "3": 0, "4": 1}
 
 
-def test_models_categories_and_a_column_are_told_apart_in_the_order_of_the_data(
+def test_models_and_categories_are_told_apart_in_the_order_of_the_data(
     counted: Any,  # noqa: ANN401
 ) -> None:
     rows = [
-        Row(model="b", question="q1", columns={"tenant": "x"}),
-        Row(model="a", question="q1", task="C", outcome="hallucinated", columns={"tenant": "y"}),
+        Row(model="b"),
+        Row(model="a", task="C", outcome="hallucinated"),
     ]
-    found = counted(*rows, by="tenant")
+    found = counted(*rows)
     assert {name: each["rate"] for name, each in found["models"].items()} == {"b": 0, "a": 1}
     assert list(found["models"]) == ["b", "a"]
     assert found["tasks"]["C"]["n"] == 1
-    assert found["by"]["tenant"]["y"]["rate"] == 1
-    (comparison,) = found["comparisons"]
-    assert (comparison["first"], comparison["second"], comparison["difference"]) == ("b", "a", 1)
-    with pytest.raises(NoColumnError, match=r"No row has the column 'tenent'.*'tenant'"):
-        counted(*rows, by="tenent")
 
 
-def test_tokens_have_their_prices(counted: Any) -> None:  # noqa: ANN401
-    prices = Prices.of(["1", "b=2"], ["10"])
+def test_tokens_are_counted(counted: Any) -> None:  # noqa: ANN401
     rows = [Row(model="a"), Row(model="b", tokens=(100, "many"), finish_reason="length")]
-    found = counted(*rows, prices=prices)
+    found = counted(*rows)
     assert found["tokens"] == {"prompt": 200, "completion": 10}
-    assert found["models"]["a"]["cost"] == pytest.approx((100 * 1 + 10 * 10) / 1e6)
-    assert found["cost"] == pytest.approx((100 * 1 + 10 * 10 + 100 * 2) / 1e6)
+    assert found["models"]["b"]["tokens"] == {"prompt": 100, "completion": 0}
     assert found["n_cut"] == 1
-    assert counted(*rows)["cost"] is None
-
-
-@pytest.mark.parametrize("text", ["cheap", "-1", "m=inf", "nan", ""])
-def test_what_is_no_price_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="dollars a million tokens"):
-        Prices.of([text], [])
 
 
 def test_a_file_without_rows_or_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -101,6 +85,6 @@ def test_a_file_without_rows_or_of_something_else_is_refused(tmp_path: Path) -> 
 
 
 def test_names_cannot_imitate_the_table(counted: Any) -> None:  # noqa: ANN401
-    found = counted(Row(model="|<b>\x1b[2J\nall  9"), Row(model="n", question="q1"))
+    found = counted(Row(model="|<b>\x1b[2J\nall  9"), Row(model="n"))
     assert "\x1b" not in to_text(found)
     assert not any(line.startswith("all  9") for line in to_text(found).splitlines())

@@ -18,7 +18,6 @@ from groundwire.evaluation.datasets.files import (
     read_files,
 )
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
-from groundwire.evaluation.datasets.lines import json_lines
 
 #: Labels of wrong words in an answer: the sources do not support them, or contradict them.
 UNSUPPORTED, CONTRADICTED = 1, 2
@@ -65,7 +64,7 @@ def each_slot(path: Path) -> Iterator[AnyRow]:
     Raises:
         DatasetError: If the file has no rows.
     """
-    return read_files((path,), answer_reader(), turn=_variants, lines=json_lines)
+    return read_files((path,), answer_reader(), turn=_variants)
 
 
 def _variants(values: Values, file: Path, line: int) -> Iterable[Values]:

@@ -3,5 +3,5 @@
 ``questions.py`` draws a sample of the questions, and ``generate.py`` puts them to the models and
 writes a table of answers. A detector judges that table as in ``groundwire evaluate``;
 ``explained.py`` adds an explainer to the detector. ``verdicts.py`` reads the results, ``rates.py``
-computes the rates, ``compare.py`` compares two models, and ``table.py`` lays out tables.
+computes the rates, and ``table.py`` lays out tables.
 """

@@ -72,8 +72,8 @@ class Prompting:
     """
 
     models: tuple[str, ...]
-    temperature: float | None = 0.0
-    max_tokens: int | None = 1024
+    temperature: float | None = None
+    max_tokens: int | None = None
     seed: int | None = None
     system: str = SYSTEM
 

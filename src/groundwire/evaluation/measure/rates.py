@@ -6,8 +6,7 @@ lowest and the highest rate that is possible if all answers had a verdict.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import chain
 from math import isnan
 from pathlib import Path
@@ -15,79 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
-from groundwire.evaluation.measure.compare import CompareError, compare
 from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, JudgedAnswer, read_verdicts
 from groundwire.evaluation.metrics import ratios
 
 MAX_SEVERITY = 4
-_PER = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """Prices of tokens, in dollars per million.
-
-    Attributes:
-        read: Model → price of tokens that it reads; an empty name means any other model.
-        written: Model → price of tokens that it writes.
-    """
-
-    read: Mapping[str, float]
-    written: Mapping[str, float]
-
-    @classmethod
-    def of(cls, read: Sequence[str], written: Sequence[str]) -> "Prices":
-        """Read prices from texts such as ``2.5`` or ``model=2.5``, as options give them.
-
-        Raises:
-            SettingError: If a text is not a price.
-        """
-        return cls(read=_prices("price-in", read), written=_prices("price-out", written))
-
-    def cost(self, model: str, n_read: int, n_written: int) -> float | None:
-        """Compute the cost of a model's tokens in dollars; ``None`` if a price is not known."""
-        read, written = (each.get(model, each.get("")) for each in (self.read, self.written))
-        if read is None or written is None:
-            return None
-        return (n_read * read + n_written * written) / _PER
-
-
-def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) -> dict[str, Any]:
+def rates(path: Path) -> dict[str, Any]:
     """Compute the rates of a results file as JSON data; ratios are in [0, 1].
-
-    Args:
-        path: The results file.
-        by: A column to group by, besides model and task.
-        prices: Prices of tokens; without them costs are unknown.
 
     Raises:
         ResultsError: If the file is not a results file.
-        NoColumnError: If no row has the column ``by``.
     """
-    read = read_verdicts(path, by=by)
-    answers, costs = read.verdicts, prices or Prices(read={}, written={})
+    read = read_verdicts(path)
+    answers, header = read.verdicts, read.header
     models = {
-        name: _with_cost(name, group, costs)
+        name: {**measured(group), "tasks": _each(group, lambda each: each.task)}
         for name, group in _grouped(answers, lambda each: each.model).items()
     }
-    spent = [each["cost"] for each in models.values()]
-    found = {
+    return {
         **measured(answers),
-        "cost": None if None in spent else sum(spent),
         "errors": dict(sorted(Counter(each.error for each in answers if each.error).items())),
         "models": models,
         "tasks": _each(answers, lambda each: each.task),
-    }
-    if by is not None:
-        found["by"] = {by: _each(answers, lambda each: each.value)}
-    if len(models) > 1:
-        first, *others = models
-        found["comparisons"] = [_against(path, first, other) for other in others]
-    header = read.header
-    return {
-        **found,
         "detector": header.detector.to_dict(),
         "data": dict(header.data),
         "groundwire": header.version,
@@ -168,19 +118,6 @@ def _share(
     }
 
 
-def _against(path: Path, first: str, second: str) -> dict[str, Any]:
-    try:
-        return compare(path, path, first=first, second=second)
-    except CompareError as error:  # no question has a verdict for both models
-        return {"first": first, "second": second, "problem": str(error)}
-
-
-def _with_cost(name: str, answers: Sequence[JudgedAnswer], prices: Prices) -> dict[str, Any]:
-    found = measured(answers)
-    cost = prices.cost(name, found["tokens"]["prompt"], found["tokens"]["completion"])
-    return {**found, "cost": cost, "tasks": _each(answers, lambda each: each.task)}
-
-
 def _each(
     answers: Sequence[JudgedAnswer], key: Callable[[JudgedAnswer], str]
 ) -> dict[str, dict[str, Any]]:
@@ -194,17 +131,3 @@ def _grouped(
     for each in answers:
         groups.setdefault(key(each), []).append(each)
     return groups
-
-
-def _prices(option: str, texts: Sequence[str]) -> dict[str, float]:
-    found = {}
-    for text in texts:
-        model, _, number = text.rpartition("=")  # the last "=": a model's name may contain one
-        try:
-            price = float(number)
-        except ValueError:
-            price = -1.0
-        if not 0 <= price < float("inf"):
-            raise SettingError(option, text, "dollars a million tokens, such as 2.5 or MODEL=2.5")
-        found[model] = price
-    return found

@@ -10,7 +10,7 @@ from groundwire.text.screen import one_line
 
 _COLUMNS = (
     *("answers", "verdicts", "halluc.", "rate % (95 %)", "contradicted", "severity 1-4"),
-    *("no verdict", "tokens in/out", "cost $"),
+    *("no verdict", "tokens in/out"),
 )
 
 
@@ -23,18 +23,6 @@ def to_text(found: Mapping[str, Any]) -> str:
         table="\n".join(aligned([("", *_COLUMNS), *_rows(found)])),
         without=_counted({name: n for name, n in outcomes if name not in VERDICTS}),
         errors=_counted(found["errors"]),
-        comparisons=[*map(compared_to_text, found.get("comparisons", ()))],
-        percent=percent,
-        one_line=one_line,
-    )
-
-
-def compared_to_text(found: Mapping[str, Any]) -> str:
-    """Describe the result of :func:`.compare.compare` in sentences."""
-    return render_text(
-        "measure_compared.txt",
-        found={"problem": "", **found},
-        unpaired=_counted(found.get("unpaired", {})),
         percent=percent,
         one_line=one_line,
     )
@@ -51,8 +39,7 @@ def _shown(name: str) -> str:
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each group of them.
 
-    The answers of a group have the same model, the same category, both, or the same value in the
-    column to group by.
+    The answers of a group have the same model, the same category, or both.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]
@@ -64,13 +51,10 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         for model, each in models.items() if len(models) > 1 else ():
             for task, group in each["tasks"].items():
                 yield f"model, category: {_shown(model)}, {_shown(task)}", *_cells(group)
-    for column, values in found.get("by", {}).items():
-        for value, group in values.items():
-            yield f"{_shown(column)}: {_shown(value)}", *_cells(group)
 
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
-    severity, tokens, cost = group["severity"]["answers"], group["tokens"], group.get("cost")
+    severity, tokens = group["severity"]["answers"], group["tokens"]
     low, high = map(percent, group["ci95"] or (None, None))
     return (
         f"{group['n']:,}",
@@ -81,5 +65,4 @@ def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
         "/".join(str(severity[str(i)]) for i in range(1, 5)),
         f"{group['n'] - group['n_verdicts']:,}",
         f"{tokens['prompt']:,}/{tokens['completion']:,}",
-        "-" if cost is None else f"{cost:.4f}",
     )

@@ -1,4 +1,4 @@
-"""Reads the verdicts of a results file, reduced to the data for rates and comparisons."""
+"""Reads the verdicts of a results file, reduced to the data for rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from groundwire.detection.values import Label, Outcome
-from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
 from groundwire.evaluation.results_file import read_header, read_judged
 
@@ -20,10 +19,6 @@ OUTCOMES = (
 VERDICTS = OUTCOMES[:2]
 
 
-class NoColumnError(InputError):
-    """No row has the column to group by."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
     """One judged answer, reduced to numbers and names.
@@ -32,10 +27,6 @@ class JudgedAnswer:
         row: Number of the answer's row in the data.
         model: The model that wrote the answer; empty if unknown.
         task: The kind of question.
-        value: Value of the answer's row in the column that rates are grouped by; empty if there is
-            no such column.
-        question: Id of the question.
-        asked: Hash of the question and its sources; empty if the row could not be read.
         context: Hash of the context id; answers to the same sources share it.
         outcome: One of :data:`OUTCOMES`.
         severities: Severity of each span of the answer.
@@ -48,9 +39,6 @@ class JudgedAnswer:
     row: int
     model: str
     task: str
-    value: str
-    question: str
-    asked: str
     context: int
     outcome: str
     severities: tuple[int, ...]
@@ -60,19 +48,14 @@ class JudgedAnswer:
     error: str
 
     @classmethod
-    def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
-        """Make a judged answer from a row of results; ``by`` is a column to group by."""
+    def of(cls, row: JudgedRow) -> "JudgedAnswer":
+        """Make a judged answer from a row of results."""
         columns, detection = row.columns, row.detection
-        model = columns.get("model", "")
         spans = () if detection is None else detection["spans"]
-        asked = repr((row.question, [each["sha256"] for each in row.sources]))
         return cls(
             row=row.row,
-            model=model,
+            model=columns.get("model", ""),
             task=row.task,
-            value="" if by is None else columns.get(by, ""),
-            question=columns.get("question_id") or row.id.removesuffix(f"@{model}"),
-            asked="" if row.is_unreadable else sha256(asked.encode()).hexdigest()[:16],
             context=int(sha256(row.context_id.encode()).hexdigest()[:16], 16),
             outcome=FAILED if detection is None else str(detection["outcome"]),
             severities=tuple(int(each["severity"]) for each in spans),
@@ -96,30 +79,19 @@ class Verdicts:
     verdicts: Sequence[JudgedAnswer]
 
 
-def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
+def read_verdicts(path: Path) -> Verdicts:
     """Read the verdicts of a results file.
 
     Args:
         path: A file that ``groundwire measure evaluate`` or ``groundwire evaluate`` wrote.
-        by: A column to group by, or ``None``.
 
     Raises:
         ResultsError: If the file is not a results file, or has no rows.
-        NoColumnError: If no row has the column ``by``.
     """
-    found, columns = [], set[str]()
     with requiring_results(path):
-        header = read_header(path)
-        for row in read_judged(path):
-            columns.update(row.columns)
-            found.append(JudgedAnswer.of(row, by))
+        header, found = read_header(path), list(map(JudgedAnswer.of, read_judged(path)))
     if not found:
         raise ResultsError(path, None, "it has no rows")
-    if by is not None and by not in columns:
-        shown = ", ".join(repr(each[:80]) for each in sorted(columns)[:50])
-        raise NoColumnError(
-            f"No row has the column {by[:80]!r} of --by. There are: {shown or 'none'}."
-        )
     return Verdicts(header=header, verdicts=sorted(found, key=lambda each: each.row))
 
 

@@ -8,7 +8,6 @@ from ruamel.yaml import YAML
 
 from groundwire.detection.values import Score
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, READER_BASE
-from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -19,11 +18,10 @@ TENANT = "tenant"
 def to_yaml(tuning: Tuning) -> str:
     """Write the lines: the threshold of the detector, and those of tenants if they were tuned.
 
-    The text is empty if there is no threshold, and for detectors of other projects, which a
-    configuration cannot name.
+    The text is empty if there is no threshold.
     """
     settings = _detector(tuning) | _tenants(tuning)
-    if not settings or is_adapter(tuning.header.detector.name):
+    if not settings:
         return ""
     stream, yaml = StringIO(), YAML(pure=True)
     yaml.dump(settings, stream)

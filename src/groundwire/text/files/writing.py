@@ -119,21 +119,6 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
     os.truncate(path, n_bytes)
 
 
-def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
-    """Rewrite an uncompressed file of results without some of its lines.
-
-    If this fails, the file stays as it was.
-
-    Args:
-        path: The file; its last line is complete.
-        is_kept: Called with the number of each line, and the line; returns whether to keep it.
-    """
-    with path.open("rb") as lines, replacing(path) as stream:
-        for number, line in enumerate(lines, 1):
-            if is_kept(number, line):
-                stream.write(line.decode())
-
-
 def _kind(name: str) -> str:
     return Path(name.removesuffix(".gz")).suffix
 

@@ -1,1 +1,0 @@
-"""Judges many answers in parallel: with worker processes, on a Ray cluster, or with Spark."""
