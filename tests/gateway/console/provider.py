@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from tests.gateway.serving import serving
 
-CLIENT, SECRET = "console-of-acme", "s3cret:of+the/console"
+CLIENT, SECRET = "console+of/acme", "s3cret:50%25+of+the/console="
 CALLBACK = "http://127.0.0.1:8090/console/sign-in/callback"
 
 #: The key that signs, made once: making one takes a while.
