@@ -1,6 +1,7 @@
 """The console in Chromium: every page in each look, and what people do with it."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,9 @@ from tests.browser import each_look, needs_chromium, opened, picture, require_ac
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import WRONG
 from tests.gateway.console.desk import CHEAP, PASSWORD
+from tests.gateway.console.provider import CALLBACK, Provider, providing
 from tests.gateway.console.test_false_blocks import labelled
+from tests.gateway.console.test_oidc import settings
 from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
@@ -56,6 +59,19 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         assert started.chat().status == 200
         started.make_key("acme", name="search")
         yield started
+
+
+@pytest.fixture(scope="module")
+def with_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plane, Provider]]:
+    """A gateway where people can sign in at a provider."""
+    with providing() as provider, socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        listener.close()  # the console takes the port, which the provider has to know
+        provider.callback = f"http://127.0.0.1:{port}/console/sign-in/callback"
+        yaml = settings(provider.url).replace(CALLBACK, provider.callback)
+        environ = {"GROUNDWIRE_ADMIN_PORT": str(port)}
+        with plane(tmp_path_factory.mktemp("oidc"), yaml, environ=environ) as started:
+            yield started, provider
 
 
 def day() -> Iterator[dict[str, object]]:
@@ -101,6 +117,25 @@ def test_no_rule_of_accessibility_is_broken(
             if not path and (width > 500) == (scheme == "light"):
                 picture(page, f"console-{'phone' if width < 500 else 'desktop'}-{scheme}", tmp_path)
             require_accessible(page)
+
+
+@each_look
+def test_people_sign_in_at_their_provider(
+    browser: "Browser", with_provider: tuple[Plane, Provider], width: int, scheme: str
+) -> None:
+    own, provider = with_provider
+    address = f"{own.admin_url}/console/people"
+    look = {"width": width, "scheme": scheme, "bypass_csp": True, "also": provider.url}
+    with opened(browser, address, **look) as page:
+        button = page.get_by_role("link", name="Sign in at 127.0.0.1")
+        assert button.is_visible()
+        require_accessible(page)
+        button.focus()
+        page.keyboard.press("Enter")
+        page.locator(".me").wait_for()
+        assert page.url == address
+        assert "oidc:anna-" in page.inner_text(".me")
+        require_accessible(page)
 
 
 @each_look
