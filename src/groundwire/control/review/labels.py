@@ -15,7 +15,7 @@ from groundwire.control.store.tables import audit_details, audit_records, labels
 from groundwire.control.verdicts import Progress, Review, by_answer
 
 #: Number of the latest answers from which a queue is made.
-QUEUE = 200
+QUEUE = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.

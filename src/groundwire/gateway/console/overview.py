@@ -148,4 +148,4 @@ def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "Warning", each["code"], each["message"]
 
 
-routes = [Route(HOME, screen(_overview))]
+routes = [Route(path, screen(_overview)) for path in (HOME, f"{HOME}/")]
