@@ -1,6 +1,7 @@
 """The console in Chromium: every page in each look, and what people do with it."""
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -286,3 +287,53 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
         assert page.input_value("#action") == "block"
         own.upstream.script(Script.json(completion(BAD)))
         assert own.chat(key=secret).status == 403
+
+
+def test_an_admin_makes_a_tenant_with_a_key_and_deletes_it(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console/tenants") as page:
+        sign_in(page)
+        page.fill("#id", "brief")
+        page.click("button:text-is('Make it')")
+        page.click("text=Fill in the preset strict")
+        assert page.input_value("#action") == "block"
+        page.click("button:text-is('Save')")
+        page.click("nav >> text=Keys")
+        page.click("button:text-is('Make it')")
+        assert page.inner_text(".secret").startswith("gw_")
+        page.click("nav >> text=Keys")
+        assert page.locator(".secret").count() == 0
+        page.click("button:has-text('Revoke')")
+        page.locator("[role=status]:text('Revoked.')").wait_for()
+        assert page.locator("td .chip").all_inner_texts() == ["revoked"]
+        page.click("nav >> text=Grounding")
+        page.click("text=Rename or delete")
+        page.fill("#typed", "brief")
+        page.click("button:text-is('Delete')")
+        page.locator("[role=status]:text('Removed.')").wait_for()
+        assert page.locator("a:text-is('brief')").count() == 0
+
+
+def test_the_worst_answer_is_found_and_exported(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console") as page:
+        sign_in(page)
+        page.click("nav >> text=Audit")
+        page.select_option("#when", "24h")
+        page.select_option("#order", "worst")
+        page.click("button:text-is('Find')")
+        with page.expect_download() as found:
+            page.click("text=Export these as JSON Lines")
+        events = [json.loads(line) for line in found.value.path().read_text().splitlines()]
+        assert {each["type"] for each in events} == {"HALLUCINATION_DETECTED"}
+        page.locator(".events a").first.click()
+        assert WRONG in page.inner_text(".answer")
+        page.click("text=Judge its findings")
+        page.locator(".judge").first.wait_for()
+
+
+def test_people_change_their_own_password(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console/account") as page:
+        sign_in(page, "vic")
+        page.fill("#password", PASSWORD)
+        page.fill("#new", PASSWORD + "!")
+        page.keyboard.press("Enter")
+        page.locator("[role=status]:text('Your password is changed')").wait_for()
