@@ -35,6 +35,7 @@ from groundwire.control.accounts import AccountRole, Accounts
 from groundwire.control.activity import DAY_S, SLOT_S
 from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
 from groundwire.control.audit.event import moment_text
+from groundwire.control.audit.trail import Filter, Trail
 from groundwire.control.review.answers import facts_of
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store, moments, tables
@@ -52,7 +53,8 @@ BAR_MS = 100
 #: The latest answers whose details are kept.
 KEPT = 20_000
 MODELS = ("gpt-5.1", "claude-sonnet-5")
-N_LABELS = 1_000
+#: Answers of the random sample that two reviewers have labelled.
+N_LABELLED = 500
 PASSWORD = "right horse battery"
 
 PAGES = {
@@ -135,29 +137,27 @@ async def fill(store: Store) -> str:
         trails.BIG, {"action": "block", "false_block_budget": 0.05}, merges=True
     )
     await Accounts(store).save("anna", role=AccountRole.ADMIN, password=PASSWORD)
-    labels = Labels(store)
-    drawn = await labels.waiting(None, tenant=trails.BIG, is_sample=True)
-    for number in range(N_LABELS):
-        record = drawn[number % len(drawn)]
-        spans = (record.detail or {})["detection"]["spans"]
-        marks = tuple(
-            Mark(
-                start=each["start"],
-                end=each["end"],
-                label=Label.UNSUPPORTED,
-                verdict=Verdict.RIGHT if number % 3 else Verdict.WRONG,
+    labels, trail = Labels(store), Trail(store)
+    sampled = Filter(tenant=trails.BIG, types=(EventType.ANSWER_SAMPLED,))
+    for number, drawn in enumerate((await trail.page(sampled, limit=N_LABELLED)).events):
+        record = await trail.get(str(drawn.event["id"]))
+        assert record is not None
+        assert record.detail is not None
+        for account in ("rita", "otto"):
+            verdict = Verdict.WRONG if number % 3 or account == "otto" else Verdict.RIGHT
+            marks = tuple(
+                Mark(start=x["start"], end=x["end"], label=Label.UNSUPPORTED, verdict=verdict)
+                for x in record.detail["detection"]["spans"]
             )
-            for each in spans
-        )
-        await labels.save(
-            Review(
-                event_id=str(record.event["id"]),
-                account=f"reviewer-{number // len(drawn)}",
-                tenant=trails.BIG,
-                marks=marks,
-                facts=facts_of(record),
+            await labels.save(
+                Review(
+                    event_id=str(record.event["id"]),
+                    account=account,
+                    tenant=trails.BIG,
+                    marks=marks,
+                    facts=facts_of(record),
+                )
             )
-        )
     async with store.writing() as connection:
         for some in counts():
             await connection.execute(insert(tables.activity), some)

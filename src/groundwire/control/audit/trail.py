@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnCollection, ColumnElement, Select, and_, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
@@ -114,13 +114,14 @@ class Trail:
         async with self.store.reading() as connection:
             if filter.contains:
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
-                found = window.subquery()
+                lowered = func.lower(_RECORDS.line).label("lowered")
+                found = window.add_columns(lowered).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
                 by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
                 places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
                 last = places.offset(SEARCHED - 1)
                 end = (await connection.execute(last)).mappings().first()
-                matching = places.where(_containing(found.c, filter)).limit(limit + 1)
+                matching = places.where(_containing(found.c.lowered, filter)).limit(limit + 1)
                 keys = [row[1:] for row in await connection.execute(matching)]
                 query = _query(ALL, None, **order)
                 query = query.where(tuple_(_RECORDS.writer, _RECORDS.seq).in_(keys))
@@ -199,12 +200,12 @@ def _conditions(filter: Filter) -> list[ColumnElement[bool]]:
         found.append(_RECORDS.moment >= moments.of_datetime(filter.since))
     if filter.until is not None:
         found.append(_RECORDS.moment < moments.of_datetime(filter.until))
-    return [*found, _containing(_RECORDS, filter)] if filter.contains else found
+    return [*found, _containing(func.lower(_RECORDS.line), filter)] if filter.contains else found
 
 
-def _containing(columns: ColumnCollection[str, Any], filter: Filter) -> ColumnElement[bool]:
+def _containing(lowered: ColumnElement[str], filter: Filter) -> ColumnElement[bool]:
     groups = (
-        [columns.line.icontains(each, autoescape=True) for each in group]
+        [lowered.contains(each.lower(), autoescape=True) for each in group]
         for group in filter.contains
     )
     return and_(*(or_(*group) for group in groups))
