@@ -2,8 +2,8 @@
 
 A database of its own is made, filled and dropped on a PostgreSQL server, and a file of SQLite
 beside it. The events are made of a few real checks, whose details are kept for the latest answers;
-there are 121 tenants, 30 days of counts, and labels. Each page is asked for many times by somebody
-who is signed in, one at a time, through the ASGI app of the admin plane.
+there are 121 tenants, counts of as many answers in 30 days, and labels. Each page is asked for many
+times by somebody who is signed in, one at a time, through the ASGI app of the admin plane.
 
 Run it: ``python benchmarks/console.py --postgres postgresql://user:password@host/postgres
 --out benchmarks/results/console.json``
@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +27,7 @@ import audit_queries
 import corpus
 import httpx2 as httpx
 import measure
+import numpy as np
 import trails
 from sqlalchemy import insert, text
 
@@ -128,7 +129,7 @@ def records(n_records: int, events: dict[EventType, list[AuditEvent]]) -> Iterat
         yield trails.Made(row=row, detail=detail)
 
 
-async def fill(store: Store) -> str:
+async def fill(store: Store, n_records: int) -> str:
     """Add tenants, counts, labels and an account; return the id of an answer that can be judged."""
     registry = Registry(store)
     for id_ in (*trails.TENANTS, trails.RARE):
@@ -159,7 +160,7 @@ async def fill(store: Store) -> str:
                 )
             )
     async with store.writing() as connection:
-        for some in counts():
+        for some in counts(n_records):
             await connection.execute(insert(tables.activity), some)
         await connection.execute(insert(tables.check_times), list(stage_times()))
         if not store.is_sqlite:
@@ -178,15 +179,20 @@ def slots() -> list[int]:
     return [*days, *quarters, *hours]
 
 
-def counts() -> Iterator[list[dict[str, Any]]]:
-    """The rows of each tenant's counts."""
-    results = (("grounded", "none"), ("hallucinated", "header"), ("skipped", "none"))
-    for tenant in trails.TENANTS:
-        yield [
+def counts(n_answers: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each tenant's counts, of about so many answers in 30 days."""
+    chance = np.random.default_rng(0)
+    results = (("grounded", "none", 0.6), ("hallucinated", "header", 0.3), ("skipped", "none", 0.1))
+    starts = slots()
+    lengths = dict(pairwise([*starts, starts[-1] + SLOT_S]))
+    for tenant, weight in trails.TENANTS.items():
+        mine = n_answers * weight / sum(trails.TENANTS.values()) / (30 * DAY_S)
+        rows = [
             {"slot": slot, "tenant": tenant, "model": model, "outcome": outcome, "action": action}
-            | {"n": 7}
-            for slot, model, (outcome, action) in product(slots(), MODELS, results)
+            | {"n": int(chance.poisson(mine * (lengths[slot] - slot) * share / len(MODELS)))}
+            for slot, model, (outcome, action, share) in product(starts, MODELS, results)
         ]
+        yield [row for row in rows if row["n"]]
 
 
 def stage_times() -> Iterator[dict[str, Any]]:
@@ -221,9 +227,9 @@ async def browser(store: Store, folder: str) -> AsyncIterator[httpx.AsyncClient]
         await control.close()
 
 
-async def measured(store: Store, rounds: int) -> list[dict[str, Any]]:
+async def measured(store: Store, n_records: int, rounds: int) -> list[dict[str, Any]]:
     """A row for each page."""
-    event, rows = await fill(store), []
+    event, rows = await fill(store, n_records), []
     with TemporaryDirectory() as folder:
         async with browser(store, folder) as client:
             for name, path in PAGES.items():
@@ -275,7 +281,7 @@ async def main() -> None:
         )
         async with filled as (store, filled_s):
             print(f"\n{name}, {n_records:,} records, filled in {filled_s:.0f} s")
-            rows = await measured(store, options.rounds)
+            rows = await measured(store, n_records, options.rounds)
             version = await audit_queries.version_of(store)
         report[name] = {"version": version, "records": n_records, "rows": rows}
         slowest = max(rows, key=lambda row: float(row["p95"]))

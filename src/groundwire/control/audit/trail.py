@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, literal, or_, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
@@ -113,15 +113,17 @@ class Trail:
         end = None
         async with self.store.reading() as connection:
             if filter.contains:
+                # SQLite may have to sort many events, so their long lines are read only after that.
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
-                lowered = func.lower(_RECORDS.line).label("lowered")
-                found = window.add_columns(lowered).subquery()
+                found = window.with_only_columns(*(_RECORDS[name] for name in _PLACE)).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
                 by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
                 places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
                 last = places.offset(SEARCHED - 1)
                 end = (await connection.execute(last)).mappings().first()
-                matching = places.where(_containing(found.c.lowered, filter)).limit(limit + 1)
+                own = and_(found.c.writer == _RECORDS.writer, found.c.seq == _RECORDS.seq)
+                matching = places.join(audit_records, own).where(_containing(filter))
+                matching = matching.limit(limit + 1)
                 keys = [row[1:] for row in await connection.execute(matching)]
                 query = _query(ALL, None, **order)
                 query = query.where(tuple_(_RECORDS.writer, _RECORDS.seq).in_(keys))
@@ -200,12 +202,12 @@ def _conditions(filter: Filter) -> list[ColumnElement[bool]]:
         found.append(_RECORDS.moment >= moments.of_datetime(filter.since))
     if filter.until is not None:
         found.append(_RECORDS.moment < moments.of_datetime(filter.until))
-    return [*found, _containing(func.lower(_RECORDS.line), filter)] if filter.contains else found
+    return [*found, _containing(filter)] if filter.contains else found
 
 
-def _containing(lowered: ColumnElement[str], filter: Filter) -> ColumnElement[bool]:
+def _containing(filter: Filter) -> ColumnElement[bool]:
     groups = (
-        [lowered.contains(each.lower(), autoescape=True) for each in group]
+        [_RECORDS.line.icontains(each, autoescape=True) for each in group]
         for group in filter.contains
     )
     return and_(*(or_(*group) for group in groups))

@@ -116,8 +116,9 @@ class Labels:
 
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
-            found = (await connection.execute(query)).mappings()
-            return [Review.of_row({str(name): row[name] for name in row}) for row in found]
+            found = await connection.execute(query)
+            names = tuple(found.keys())
+            return [Review.of_row(dict(zip(names, row, strict=True))) for row in found]
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:
