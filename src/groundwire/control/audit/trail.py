@@ -122,11 +122,8 @@ class Trail:
                 last = places.offset(SEARCHED - 1)
                 end = (await connection.execute(last)).mappings().first()
                 own = and_(found.c.writer == _RECORDS.writer, found.c.seq == _RECORDS.seq)
-                matching = places.join(audit_records, own).where(_containing(filter))
-                matching = matching.limit(limit + 1)
-                keys = [row[1:] for row in await connection.execute(matching)]
-                query = _query(ALL, None, **order)
-                query = query.where(tuple_(_RECORDS.writer, _RECORDS.seq).in_(keys))
+                query = select(audit_records).join(found, own).where(_containing(filter))
+                query = query.order_by(*by).limit(limit + 1)
             else:
                 query = _query(filter, place, **order).limit(limit + 1)
             query = query.add_columns(_DETAIL.is_not(None).label("has_detail"))
