@@ -149,15 +149,15 @@ KINDS = (
 
 
 @asynccontextmanager
-async def postgres(server: str, n_records: int) -> AsyncIterator[tuple[Store, float]]:
-    """A filled database of its own, and how long filling took."""
+async def postgres(server: str, made: Iterator[trails.Made]) -> AsyncIterator[tuple[Store, float]]:
+    """A database of its own that is filled with records, and how long filling took."""
     name = f"groundwire_bench_{secrets.token_hex(4)}"
     url = urlsplit(server)._replace(path=f"/{name}").geturl()
     await _run(server, f'CREATE DATABASE "{name}"')
     try:
         async with Store(url) as store:
             begin = time.perf_counter()
-            await _without_indices(store, lambda: _copy(url, n_records))
+            await _without_indices(store, lambda: _copy(url, made))
             await _run(url, "VACUUM ANALYZE audit_records")
             await _run(url, "VACUUM ANALYZE audit_details")
             yield store, time.perf_counter() - begin
@@ -187,10 +187,10 @@ async def _without_indices(store: Store, fill: Callable[[], Any]) -> None:
             await connection.execute(CreateIndex(index))
 
 
-async def _copy(url: str, n_records: int) -> None:
+async def _copy(url: str, made: Iterator[trails.Made]) -> None:
     connection = await asyncpg.connect(url)
     try:
-        for some in _pieces(n_records):
+        for some in _pieces(made):
             await connection.copy_records_to_table(
                 "audit_records", records=[each.row for each in some], columns=trails.COLUMNS
             )
@@ -204,34 +204,33 @@ async def _copy(url: str, n_records: int) -> None:
 
 
 @asynccontextmanager
-async def sqlite(n_records: int) -> AsyncIterator[tuple[Store, float]]:
-    """A filled file, and how long filling took."""
+async def sqlite(made: Iterator[trails.Made]) -> AsyncIterator[tuple[Store, float]]:
+    """A file that is filled with records, and how long filling took."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "groundwire.db"
         async with Store(f"sqlite:///{path}") as store:
             begin = time.perf_counter()
 
             async def fill() -> None:
-                await asyncio.to_thread(_insert, path, n_records)
+                await asyncio.to_thread(_insert, path, made)
 
             await _without_indices(store, fill)
             yield store, time.perf_counter() - begin
 
 
-def _pieces(n_records: int) -> Iterator[list[trails.Made]]:
-    made = trails.records(n_records)
+def _pieces(made: Iterator[trails.Made]) -> Iterator[list[trails.Made]]:
     while piece := list(islice(made, 20_000)):
         yield piece
 
 
-def _insert(path: Path, n_records: int) -> None:
+def _insert(path: Path, made: Iterator[trails.Made]) -> None:
     connection = sqlite3.connect(path)
     tables = (("audit_records", trails.COLUMNS), ("audit_details", trails.DETAIL_COLUMNS))
     statements = [
         f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
         for table, columns in tables
     ]
-    for some in _pieces(n_records):
+    for some in _pieces(made):
         connection.executemany(statements[0], [each.row for each in some])
         connection.executemany(statements[1], [each.detail for each in some if each.detail])
         connection.commit()
@@ -326,10 +325,10 @@ async def main() -> None:
         "bars": [],
     }
     if options.postgres:
-        async with postgres(options.postgres, options.records) as (store, filled_s):
+        async with postgres(options.postgres, trails.records(options.records)) as (store, filled_s):
             found = await told("postgresql", store, filled_s, options.rounds)
         report |= {"postgresql": found, "bars": _bars(found)}
-    async with sqlite(options.records) as (store, filled_s):
+    async with sqlite(trails.records(options.records)) as (store, filled_s):
         report["sqlite"] = await told("sqlite", store, filled_s, options.rounds)
     measure.print_bars(report["bars"])
     measure.write(options.out, report)

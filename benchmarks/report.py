@@ -69,6 +69,7 @@ def _bars(results: Mapping[str, Report]) -> str:
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "dividing", "memory"),
         *("spans", "padding", "verify", "answers", "evaluate_memory"),
         *("audit_writes", "audit_beside", "audit_kills", "serve_kills", "audit_queries"),
+        "console",
     )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")

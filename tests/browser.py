@@ -48,11 +48,13 @@ def opened(
     *,
     width: int = 1280,
     scheme: str = "light",
+    also: str | None = None,
     **options: Any,  # noqa: ANN401 - of a context
 ) -> Iterator["Page"]:
     """Open a page in a fresh profile, and close it after the block.
 
-    The page may not write to the console, and may only send requests to its own server.
+    The page may not write to the console, and may only send requests to its own server, and to the
+    server ``also``.
     """
     # Types of Playwright are known only where it is installed, so they are not named here.
     options |= {"color_scheme": scheme}
@@ -71,7 +73,7 @@ def opened(
     yield page
     assert said == []
     own = address if address.startswith("file:") else "/".join(address.split("/")[:3])
-    assert [each for each in asked if not each.startswith(own)] == []
+    assert [each for each in asked if not each.startswith((own, also or own))] == []
     context.close()
 
 

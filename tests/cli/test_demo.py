@@ -15,6 +15,7 @@ import pytest
 from groundwire.cli.demo import NAMES
 from groundwire.cli.serve import PACKAGES
 from groundwire.engine.models import list_models
+from groundwire.gateway.demo.traffic import TENANTS
 from groundwire.gateway.demo.walk import curl, request_of, script
 from tests.cli.conftest import invoke
 from tests.gateway.client import fetch
@@ -90,6 +91,12 @@ def test_it_goes_on_serving_if_asked_to(number: signal.Signals) -> None:
             console = next(line for line in lines if "/console" in line).split()[-1]
             end = time.monotonic() + PATIENCE_S
             while "had something unsupported" not in fetch(console, method="GET").text:
+                assert time.monotonic() < end
+                time.sleep(0.2)
+            tenants = fetch(f"{console}/tenants", method="GET").text
+            assert [each for each in TENANTS if f"/console/tenants/{each}" not in tenants] == []
+            blocked = f"{console}?tenant={TENANTS[0]}&action=block"
+            while "100% of" not in fetch(blocked, method="GET").text:
                 assert time.monotonic() < end
                 time.sleep(0.2)
             process.send_signal(number)

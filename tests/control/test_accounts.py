@@ -1,11 +1,14 @@
 """Accounts and sessions, on both kinds of database."""
 
+import asyncio
+
 import pytest
 from sqlalchemy import select, update
 
 from groundwire.control.accounts import (
     AccountRole,
     Accounts,
+    Identity,
     InvalidAccountError,
     UnknownAccountError,
 )
@@ -78,3 +81,20 @@ async def test_passwords_and_tokens_are_kept_as_hashes(store: Store) -> None:
 async def test_some_passwords_are_none(store: Store, password: str) -> None:
     with pytest.raises(InvalidAccountError):
         await Accounts(store, hasher=CHEAP).save("anna@example.com", password=password)
+
+
+async def test_first_sign_ins_of_one_person_at_once_make_one_account(
+    store: Store, store_url: str
+) -> None:
+    anna = Identity(issuer="https://provider.example", subject="0815", called="anna")
+    async with Store(store_url) as replica:
+        both = (Accounts(store, hasher=CHEAP), Accounts(replica, hasher=CHEAP))
+        signed_in = await asyncio.gather(
+            *(each.sign_in_as(anna, AccountRole.ADMIN) for each in both * 4)
+        )
+    (account,) = await both[0].all()
+    assert (account.name, account.role) == (anna.account, AccountRole.ADMIN)
+    roles_before = [saved.role_before for saved, _ in signed_in]
+    assert sorted(roles_before, key=str) == [None, *[AccountRole.ADMIN] * 7]
+    for _, token in signed_in:
+        assert await both[0].signed_in(token) == account

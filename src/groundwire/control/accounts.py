@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import ColumnElement, Row, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
@@ -240,16 +241,16 @@ class Accounts:
         is_theirs = (accounts.c.issuer == identity.issuer) & (
             accounts.c.subject == identity.subject
         )
+        values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
+        values |= {"issuer": identity.issuer, "subject": identity.subject}
+        making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
+        # Another first sign-in of this person may end a moment before; then its account is read.
+        making = making.values(values).on_conflict_do_nothing().returning(accounts.c.name)
         async with self._store.writing() as connection:
-            row = (await connection.execute(select(accounts).where(is_theirs))).first()
-            before = None if row is None else _account(row)
-            made = Account(name=identity.account, role=role, created_at=now(), identity=identity)
-            account = made if before is None else replace(before, role=role)
-            if before is None:
-                values = {"name": made.name, "password": "", "created_at": made.created_at}
-                values |= {"issuer": identity.issuer, "subject": identity.subject, "role": role}
-                await connection.execute(insert(accounts).values(values))
-            elif before.role is not role:
+            is_new = await connection.scalar(making) is not None
+            found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
+            before, account = None if is_new else found, replace(found, role=role)
+            if found.role is not role:
                 own = sessions.c.account == account.name
                 await connection.execute(delete(sessions).where(own))
                 await connection.execute(update(accounts).where(is_theirs).values(role=role))

@@ -91,7 +91,7 @@ class Review:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Self:
-        """Read a row of the table ``labels``."""
+        """Read a row of the table ``labels``, with or without ``facts``."""
         marks = tuple(
             Mark(
                 start=each["start"],
@@ -101,7 +101,7 @@ class Review:
             )
             for each in row["marks"]
         )
-        facts = None if row["facts"] is None else CheckFacts(**row["facts"])
+        facts = None if row.get("facts") is None else CheckFacts(**row["facts"])
         return cls(**{**row, "marks": marks, "facts": facts})
 
     @property

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from tests.gateway.serving import serving
 
-CLIENT, SECRET = "console-of-acme", "s3cret:of+the/console"
+CLIENT, SECRET = "console+of/acme", "s3cret:50%25+of+the/console="
 CALLBACK = "http://127.0.0.1:8090/console/sign-in/callback"
 
 #: The key that signs, made once: making one takes a while.
@@ -40,6 +40,7 @@ class Provider:
 
     Attributes:
         url: Its issuer.
+        callback: Where it sends browsers back to.
         claims: The claims of whoever signs in.
         about: What replaces parts of the document about the provider.
         changed: Changes the claims of an ID token before it is signed.
@@ -52,6 +53,7 @@ class Provider:
     """
 
     url: str = ""
+    callback: str = CALLBACK
     claims: Claims = field(
         default_factory=lambda: {
             "sub": "0815",
@@ -78,6 +80,9 @@ def signed(claims: Claims, *, key: Any = KEY, alg: str = "RS256") -> str:  # noq
 class _Client(ClientMixin):  # type: ignore[misc]
     """The one client: the console."""
 
+    def __init__(self, callback: str) -> None:
+        self._callback = callback
+
     def get_client_id(self) -> str:
         return CLIENT
 
@@ -85,7 +90,7 @@ class _Client(ClientMixin):  # type: ignore[misc]
         return scope
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        return redirect_uri == CALLBACK
+        return redirect_uri == self._callback
 
     def check_client_secret(self, client_secret: str) -> bool:
         return client_secret == SECRET
@@ -146,7 +151,7 @@ class _Server(AuthorizationServer):  # type: ignore[misc]
         self.register_token_generator("default", self._token)
 
     def query_client(self, client_id: str) -> _Client | None:
-        return _Client() if client_id == CLIENT else None
+        return _Client(self.provider.callback) if client_id == CLIENT else None
 
     def save_token(self, token: Claims, request: OAuth2Request) -> None:
         self.provider.n_codes += 1

@@ -1,6 +1,8 @@
 """The console in Chromium: every page in each look, and what people do with it."""
 
 import asyncio
+import json
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,9 @@ from tests.browser import each_look, needs_chromium, opened, picture, require_ac
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import WRONG
 from tests.gateway.console.desk import CHEAP, PASSWORD
+from tests.gateway.console.provider import CALLBACK, Provider, providing
 from tests.gateway.console.test_false_blocks import labelled
+from tests.gateway.console.test_oidc import settings
 from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
@@ -56,6 +60,19 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
         assert started.chat().status == 200
         started.make_key("acme", name="search")
         yield started
+
+
+@pytest.fixture(scope="module")
+def with_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plane, Provider]]:
+    """A gateway where people can sign in at a provider."""
+    with providing() as provider, socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        listener.close()  # the console takes the port, which the provider has to know
+        provider.callback = f"http://127.0.0.1:{port}/console/sign-in/callback"
+        yaml = settings(provider.url).replace(CALLBACK, provider.callback)
+        environ = {"GROUNDWIRE_ADMIN_PORT": str(port)}
+        with plane(tmp_path_factory.mktemp("oidc"), yaml, environ=environ) as started:
+            yield started, provider
 
 
 def day() -> Iterator[dict[str, object]]:
@@ -101,6 +118,25 @@ def test_no_rule_of_accessibility_is_broken(
             if not path and (width > 500) == (scheme == "light"):
                 picture(page, f"console-{'phone' if width < 500 else 'desktop'}-{scheme}", tmp_path)
             require_accessible(page)
+
+
+@each_look
+def test_people_sign_in_at_their_provider(
+    browser: "Browser", with_provider: tuple[Plane, Provider], width: int, scheme: str
+) -> None:
+    own, provider = with_provider
+    address = f"{own.admin_url}/console/people"
+    look = {"width": width, "scheme": scheme, "bypass_csp": True, "also": provider.url}
+    with opened(browser, address, **look) as page:
+        button = page.get_by_role("link", name="Sign in at 127.0.0.1")
+        assert button.is_visible()
+        require_accessible(page)
+        button.focus()
+        page.keyboard.press("Enter")
+        page.locator(".me").wait_for()
+        assert page.url == address
+        assert "oidc:anna-" in page.inner_text(".me")
+        require_accessible(page)
 
 
 @each_look
@@ -251,3 +287,53 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
         assert page.input_value("#action") == "block"
         own.upstream.script(Script.json(completion(BAD)))
         assert own.chat(key=secret).status == 403
+
+
+def test_an_admin_makes_a_tenant_with_a_key_and_deletes_it(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console/tenants") as page:
+        sign_in(page)
+        page.fill("#id", "brief")
+        page.click("button:text-is('Make it')")
+        page.click("text=Fill in the preset strict")
+        assert page.input_value("#action") == "block"
+        page.click("button:text-is('Save')")
+        page.click("nav >> text=Keys")
+        page.click("button:text-is('Make it')")
+        assert page.inner_text(".secret").startswith("gw_")
+        page.click("nav >> text=Keys")
+        assert page.locator(".secret").count() == 0
+        page.click("button:has-text('Revoke')")
+        page.locator("[role=status]:text('Revoked.')").wait_for()
+        assert page.locator("td .chip").all_inner_texts() == ["revoked"]
+        page.click("nav >> text=Grounding")
+        page.click("text=Rename or delete")
+        page.fill("#typed", "brief")
+        page.click("button:text-is('Delete')")
+        page.locator("[role=status]:text('Removed.')").wait_for()
+        assert page.locator("a:text-is('brief')").count() == 0
+
+
+def test_the_worst_answer_is_found_and_exported(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console") as page:
+        sign_in(page)
+        page.click("nav >> text=Audit")
+        page.select_option("#when", "24h")
+        page.select_option("#order", "worst")
+        page.click("button:text-is('Find')")
+        with page.expect_download() as found:
+            page.click("text=Export these as JSON Lines")
+        events = [json.loads(line) for line in found.value.path().read_text().splitlines()]
+        assert {each["type"] for each in events} == {"HALLUCINATION_DETECTED"}
+        page.locator(".events a").first.click()
+        assert WRONG in page.inner_text(".answer")
+        page.click("text=Judge its findings")
+        page.locator(".judge").first.wait_for()
+
+
+def test_people_change_their_own_password(browser: "Browser", own: Plane) -> None:
+    with opened(browser, f"{own.admin_url}/console/account") as page:
+        sign_in(page, "vic")
+        page.fill("#password", PASSWORD)
+        page.fill("#new", PASSWORD + "!")
+        page.keyboard.press("Enter")
+        page.locator("[role=status]:text('Your password is changed')").wait_for()

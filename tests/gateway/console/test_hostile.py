@@ -138,6 +138,15 @@ def test_what_is_asked_for_stays_text(anna: Desk, step: int) -> None:
 
 
 @some_or_all
+def test_headers_of_requests_stay_text(anna: Desk, step: int) -> None:
+    names = ("x-trace-id", "traceparent", "x-forwarded-proto", "user-agent", "referer", "accept")
+    for text in CORPUS[::step]:
+        headers = dict.fromkeys(names, text.encode("utf-8", "replace"))
+        for path in ("", "/audit", "/nothing"):
+            plain(anna.get(path, headers=headers).text)
+
+
+@some_or_all
 def test_names_and_values_of_tenants_keys_and_people_stay_text(anna: Desk, step: int) -> None:
     anna.get("/tenants")
     registry, n_named, n_echoed = anna.control.registry, 0, 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnCollection, ColumnElement, Select, and_, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, literal, or_, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
@@ -113,17 +113,17 @@ class Trail:
         end = None
         async with self.store.reading() as connection:
             if filter.contains:
+                # SQLite may have to sort many events, so their long lines are read only after that.
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
-                found = window.subquery()
+                found = window.with_only_columns(*(_RECORDS[name] for name in _PLACE)).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
                 by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
                 places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
                 last = places.offset(SEARCHED - 1)
                 end = (await connection.execute(last)).mappings().first()
-                matching = places.where(_containing(found.c, filter)).limit(limit + 1)
-                keys = [row[1:] for row in await connection.execute(matching)]
-                query = _query(ALL, None, **order)
-                query = query.where(tuple_(_RECORDS.writer, _RECORDS.seq).in_(keys))
+                own = and_(found.c.writer == _RECORDS.writer, found.c.seq == _RECORDS.seq)
+                query = select(audit_records).join(found, own).where(_containing(filter))
+                query = query.order_by(*by).limit(limit + 1)
             else:
                 query = _query(filter, place, **order).limit(limit + 1)
             query = query.add_columns(_DETAIL.is_not(None).label("has_detail"))
@@ -199,12 +199,12 @@ def _conditions(filter: Filter) -> list[ColumnElement[bool]]:
         found.append(_RECORDS.moment >= moments.of_datetime(filter.since))
     if filter.until is not None:
         found.append(_RECORDS.moment < moments.of_datetime(filter.until))
-    return [*found, _containing(_RECORDS, filter)] if filter.contains else found
+    return [*found, _containing(filter)] if filter.contains else found
 
 
-def _containing(columns: ColumnCollection[str, Any], filter: Filter) -> ColumnElement[bool]:
+def _containing(filter: Filter) -> ColumnElement[bool]:
     groups = (
-        [columns.line.icontains(each, autoescape=True) for each in group]
+        [_RECORDS.line.icontains(each, autoescape=True) for each in group]
         for group in filter.contains
     )
     return and_(*(or_(*group) for group in groups))

@@ -15,11 +15,11 @@ from groundwire.control.store.tables import audit_details, audit_records, labels
 from groundwire.control.verdicts import Progress, Review, by_answer
 
 #: Number of the latest answers from which a queue is made.
-QUEUE = 200
+QUEUE = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
-COMPARED = 1_000
+COMPARED = 500
 #: The number of a tenant's latest labels from which the share of false blocks is estimated.
 PROMISED = 20_000
 
@@ -59,7 +59,8 @@ class Labels:
 
     async def progress(self) -> Progress:
         """Compute the progress of all reviewers from the latest :data:`COMPARED` reviews."""
-        latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
+        columns = (column for column in labels.c if column.name != "facts")  # not needed
+        latest = select(*columns).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
     async def of_sample(self, tenant: str) -> list[Review]:
@@ -115,8 +116,9 @@ class Labels:
 
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
-            found = (await connection.execute(query)).mappings()
-            return [Review.of_row({str(name): row[name] for name in row}) for row in found]
+            found = await connection.execute(query)
+            names = tuple(found.keys())
+            return [Review.of_row(dict(zip(names, row, strict=True))) for row in found]
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:

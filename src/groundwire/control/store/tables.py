@@ -132,6 +132,7 @@ activity = Table(
     Column("outcome", String(16), primary_key=True),
     Column("action", String(16), primary_key=True),
     Column("n", BigInteger, nullable=False),
+    sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
 #: How often a stage of a check took a time in a range of milliseconds, within the stretch of time
@@ -144,6 +145,7 @@ check_times = Table(
     Column("stage", String(16), primary_key=True),
     Column("range", Integer, primary_key=True, autoincrement=False),
     Column("n", BigInteger, nullable=False),
+    sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
 #: The records of the audit trail. Rows are never changed, and only retention removes them.

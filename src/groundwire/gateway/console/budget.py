@@ -1,6 +1,5 @@
 """Pages about budgets, which limit the share of right answers that a tenant's policy blocks."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -15,11 +14,11 @@ from groundwire.control.activity import DAY_S, Activity
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import TenantRecord
-from groundwire.detection.values import DetectorInfo, Outcome, Score
-from groundwire.errors import ConfigError, GroundwireError
+from groundwire.detection.values import Outcome, Score
+from groundwire.errors import ConfigError
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
-from groundwire.gateway.console.tenants import TENANT, tenant_path
+from groundwire.gateway.console.tenants import TENANT, detector_of, tenant_path
 from groundwire.gateway.console.visit import Visit, screen
 from groundwire.policy.policy import Action, Overrides, Policy, decide, resolve
 
@@ -97,7 +96,7 @@ def _policy(visit: Visit, tenant: str) -> Policy:
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     """Return a tenant's false blocks by its labels; ``None`` without a usable detector."""
     own = visit.control.directory.get(tenant) or Overrides()
-    detector = await _detector(visit, own)
+    detector = await detector_of(visit, own)
     if detector is None:
         return None
     return FalseBlocks.of(
@@ -105,17 +104,6 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
         detector,
         blocks_incomplete=decide(_policy(visit, tenant), Outcome.PARTIAL) is Action.BLOCK,
     )
-
-
-async def _detector(visit: Visit, own: Overrides) -> DetectorInfo | None:
-    """Return a tenant's detector with its threshold; ``None`` if it cannot be used now."""
-    pipeline = visit.control.pipeline
-    if pipeline is None:
-        return None
-    try:
-        return await asyncio.to_thread(pipeline.detector_of, own)
-    except GroundwireError:
-        return None  # the tab Grounding and the overview show the reason
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIterator[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 from authlib.oauth2.client import OAuth2Client
@@ -198,7 +198,12 @@ class Provider:
     async def _id_token(self, about: Mapping[str, Any], attempt: Attempt, code: str) -> str:
         """Exchange a code for an ID token."""
         client = self._client(about)
-        url, headers, body = client.client_auth(client.token_endpoint_auth_method).prepare(
+        auth = client.client_auth(client.token_endpoint_auth_method)
+        if client.token_endpoint_auth_method == "client_secret_basic":
+            # Authlib does not encode them, as RFC 6749 wants in section 2.3.1.
+            auth.client_id = quote(client.client_id, safe="")
+            auth.client_secret = quote(client.client_secret, safe="")
+        url, headers, body = auth.prepare(
             "POST",
             _endpoint(about, "token_endpoint"),
             dict(_FORM),

@@ -1,5 +1,6 @@
 """The first page: counts of checked answers, times of checks, and the health of the gateway."""
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -79,11 +80,15 @@ async def _overview(visit: Visit) -> Response:
     activity = visit.control.activity
     with suppress(StoreError):  # without it, the page shows the counts that were stored before
         await activity.write()
-    found = await activity.totals(since)
+    found, unsorted, trend = await asyncio.gather(
+        activity.totals(since),
+        activity.times(since),
+        activity.trend(since, step_s=step_s, only=asked),
+    )
     mine = [each for each in found if _matches(each, asked)]
-    times = sorted(await activity.times(since), key=lambda each: _place(each.stage))
+    times = sorted(unsorted, key=lambda each: _place(each.stage))
     bars: dict[int, list[AnswerCount]] = {x: [] for x in range(since, since + length_s, step_s)}
-    for each in await activity.trend(since, step_s=step_s, only=asked):
+    for each in trend:
         if each.start in bars:
             bars[each.start].append(each)
     columns = [(_label(start, form), _bars(own)) for start, own in bars.items()]
@@ -148,4 +153,4 @@ def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "Warning", each["code"], each["message"]
 
 
-routes = [Route(HOME, screen(_overview))]
+routes = [Route(path, screen(_overview)) for path in (HOME, f"{HOME}/")]

@@ -16,7 +16,8 @@ from groundwire.control.store.moments import now
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import TenantError, VersionMismatchError
 from groundwire.control.tenants.record import TenantRecord, over
-from groundwire.errors import ConfigError
+from groundwire.detection.values import DetectorInfo
+from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
@@ -71,10 +72,10 @@ async def _create(visit: Visit) -> Response:
 async def _show(visit: Visit) -> Response:
     record = await visit.control.registry.tenant(visit.part("tenant"))
     wanted = preset(visit.query.get("preset", ""))
-    return _grounding(visit, record, sent=wanted or None, is_preset=bool(wanted))
+    return await _grounding(visit, record, sent=wanted or None, is_preset=bool(wanted))
 
 
-def _grounding(
+async def _grounding(
     visit: Visit,
     record: TenantRecord,
     *,
@@ -98,6 +99,7 @@ def _grounding(
         problem=problem,
         is_preset=is_preset,
         effect=effect,
+        detector=await detector_of(visit, visit.control.directory.get(record.id) or Overrides()),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
         max_answers=MAX_ANSWERS,
         sample=keeping.sample,
@@ -138,7 +140,7 @@ async def _save(visit: Visit) -> Response:
         except ConfigError as error:
             found = admin_problem(error)
             problems, problem = {found.param or "": found.message}, found.message
-    return _grounding(
+    return await _grounding(
         visit, record, sent=visit.form, problems=problems, problem=problem, status=status
     )
 
@@ -180,7 +182,7 @@ async def _try(visit: Visit) -> Response:
                     now=now_,
                     then=then,
                 )
-    return _grounding(
+    return await _grounding(
         visit,
         record,
         sent=visit.form,
@@ -204,7 +206,7 @@ async def _delete(visit: Visit) -> Response:
     record = await visit.control.registry.tenant(id_)
     if visit.form.get("id", "").strip() != id_:
         problem = "Nothing was deleted: the id that was typed is another one."
-        return _grounding(visit, record, problem=problem, status=422)
+        return await _grounding(visit, record, problem=problem, status=422)
     await tenants.delete_tenant(visit.control, visit.events, id_, None)
     return RedirectResponse(f"{TENANTS}?done=removed", 303)
 
@@ -243,6 +245,17 @@ async def _revoke_key(visit: Visit) -> Response:
     id_ = visit.part("tenant")
     await keys.revoke_key(visit.control, visit.events, id_, visit.part("key"))
     return RedirectResponse(tenant_path(id_, "/keys?done=revoked"), 303)
+
+
+async def detector_of(visit: Visit, own: Overrides) -> DetectorInfo | None:
+    """Return a tenant's detector with its threshold; ``None`` if it cannot be used now."""
+    pipeline = visit.control.pipeline
+    if pipeline is None:
+        return None
+    try:
+        return await asyncio.to_thread(pipeline.detector_of, own)
+    except GroundwireError:
+        return None  # the field Detector and the overview show the reason
 
 
 def tenant_path(id_: str, rest: str = "") -> str:

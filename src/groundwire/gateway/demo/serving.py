@@ -84,7 +84,7 @@ class Gateways:
         return self.running[name]
 
     def open_console(self, yaml: str) -> tuple[str, str]:
-        """Start a gateway with a console, which serves this machine only and needs no key.
+        """Start a gateway with a console, where nobody has to sign in, for this machine only.
 
         Args:
             yaml: The configuration of the gateway.
@@ -98,7 +98,7 @@ class Gateways:
         environ = self._environ | {"GROUNDWIRE_ADMIN_PORT": "0"}
         config, failures = parse(yaml, name="console.yaml", environ=environ), list[Exception]()
         control = ControlPlane(config, is_local_demo=True)
-        app = create_app(config, control=control, is_local_demo=True, on_failure=failures.append)
+        app = create_app(config, control=control, on_failure=failures.append)
         plane = AdminPlane(control, readiness=app.state.readiness, metrics=app.state.metrics)
         (listener,) = listen(config, is_admin=True, is_local_demo=True)
         self._stack.callback(listener.close)

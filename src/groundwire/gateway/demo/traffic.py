@@ -5,14 +5,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
-from itertools import cycle
+from itertools import cycle, product
 from urllib.parse import urlsplit
 
 from groundwire.gateway.demo.walk import request_of, script
 
 #: Number of chats sent without pauses at first, to fill the console; seconds between later chats.
-_FIRST, _PAUSE_S = 24, 2.0
+_FIRST, _PAUSE_S = 33, 2.0
 _TIMEOUT_S = 60.0
+#: The tenants, which send chats in turns. Their settings are in ``scenes.toml``.
+TENANTS = ("city-guide", "museum-shop", "school")
 
 
 @contextmanager
@@ -20,7 +22,7 @@ def live_traffic(url: str) -> Iterator[None]:
     """Send chats to a gateway while the block runs.
 
     Args:
-        url: The base URL of the gateway, without ``/v1``. It needs no key.
+        url: The base URL of the gateway, without ``/v1``.
     """
     stopped = threading.Event()
     thread = threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True)
@@ -33,12 +35,13 @@ def live_traffic(url: str) -> Iterator[None]:
 
 def _send(url: str, stopped: threading.Event) -> None:
     requests = [request_of(each) for each in script()["scenes"] if "path" not in each]
-    for number, (path, body) in enumerate(cycle(requests)):
+    for number, ((path, body), tenant) in enumerate(cycle(product(requests, TENANTS))):
         if stopped.wait(0 if number < _FIRST else _PAUSE_S):
             return
         connection = HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
         with suppress(HTTPException, OSError):  # the gateway may end while it answers
-            headers = {"Content-Type": "application/json"}
+            key = f"Bearer demo-key-of-{tenant}"
+            headers = {"Content-Type": "application/json", "Authorization": key}
             connection.request("POST", path, json.dumps(body).encode(), headers)
             connection.getresponse().read()
         connection.close()
