@@ -115,6 +115,18 @@ HOSTS = {
     "NeMo Guardrails": _route(
         "`POST /alignscore_large`", "0.24", "`alignscore check facts`", "as NeMo buffers them"
     ),
+    "agentgateway": _route(
+        "`POST /integrations/agentgateway`",
+        "1.4",
+        "webhook of prompt guards",
+        "not asked, or in windows of 1 KiB: those that passed have left",
+    ),
+    "Kong": _route(
+        "`POST /integrations/kong`",
+        "Gateway 3.15",
+        "`ai-custom-guardrail`",
+        "refused: Kong judges them after the client has them",
+    ),
     "vLLM Semantic Router": _route("`POST /classify`", "Oct 2026", "`http_classify`"),
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",
