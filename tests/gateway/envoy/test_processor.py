@@ -3,11 +3,13 @@
 import asyncio
 import gzip
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from groundwire.config import parse
@@ -16,6 +18,8 @@ from groundwire.gateway.app import create_app
 from tests.gateway.completions import completion, stream_events
 from tests.gateway.integrations.conftest import KEY, chat
 from tests.gateway.native_app import fixed_pipeline
+from tests.gateway.serving import serving
+from tests.gateway.wire import eventually
 
 grpc = pytest.importorskip("grpc", reason="the extra envoy is not installed")
 pytest.importorskip("envoy_data_plane", reason="has the messages of Envoy, for its side")
@@ -53,7 +57,16 @@ class Processor:
     """A gateway that serves Envoy; it doubts the word ``wrong``."""
 
     port: int
+    url: str
     runner: asyncio.Runner
+
+    def n_requests(self) -> int:
+        """The number of requests that the gateway is working on, without this one."""
+        found = re.search(
+            r"^groundwire_in_flight (\d+)", httpx.get(f"{self.url}/metrics").text, re.M
+        )
+        assert found
+        return int(found[1]) - 1
 
     def carry(
         self,
@@ -92,15 +105,10 @@ class Processor:
 @pytest.fixture(scope="module")
 def processor() -> Iterator[Processor]:
     config = parse(_CONFIG, name="groundwire.yaml", environ={})
-    with (
-        fixed_pipeline(tenants=config.tenants, policy=config.policy) as pipeline,
-        asyncio.Runner() as runner,
-    ):
+    with fixed_pipeline(tenants=config.tenants, policy=config.policy) as pipeline:
         app = create_app(config, pipeline=pipeline)
-        lifespan = app.router.lifespan_context(app)
-        runner.run(lifespan.__aenter__())
-        yield Processor(app.state.ext_proc_port, runner)
-        runner.run(lifespan.__aexit__(None, None, None))
+        with serving(app) as url, asyncio.Runner() as runner:
+            yield Processor(app.state.ext_proc_port, url, runner)
 
 
 def whole(text: str) -> bytes:
@@ -352,10 +360,9 @@ def test_an_exchange_that_envoy_gives_up_ends_and_leaves_nothing(processor: Proc
             await asyncio.sleep(0.01)
         carrying.cancel()
         await asyncio.wait({carrying})
-        while any("Exchange" in str(each.get_coro()) for each in asyncio.all_tasks()):
-            await asyncio.sleep(0.01)
 
     processor.runner.run(asyncio.wait_for(give_up(), 30))
+    eventually(lambda: processor.n_requests() == 0)
     assert processor.carry(WRONG, mode=DUPLEX).status == 403  # it still answers
 
 

@@ -71,7 +71,8 @@ def _classes() -> dict[str, Any]:
     pool = DescriptorPool()
     messages = [_message(name, fields) for name, fields in _MESSAGES.items()]
     pool.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=messages))
-    return GetMessageClassesForFiles([_FILE], pool)
+    classes: dict[str, Any] = GetMessageClassesForFiles([_FILE], pool)
+    return classes
 
 
 CLASSES = _classes()

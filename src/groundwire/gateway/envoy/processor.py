@@ -71,7 +71,8 @@ async def serving(app: ASGIApp, settings: Gateway) -> AsyncIterator[int]:
     server.add_generic_rpc_handlers(
         [grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler})]
     )
-    address = f"{settings.host}:{settings.ext_proc_port}"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"{host}:{settings.ext_proc_port}"
     try:
         port = server.add_insecure_port(address)
     except RuntimeError as error:
