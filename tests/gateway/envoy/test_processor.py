@@ -203,6 +203,16 @@ def test_an_error_of_the_model_is_passed_on(processor: Processor, mode: Any) -> 
     assert (seen.status, seen.body) == (429, error)
 
 
+@MODES
+def test_a_refusal_and_an_error_of_the_model_with_its_status_do_not_mix(
+    processor: Processor,
+    mode: Any,  # noqa: ANN401
+) -> None:
+    asked = {"model": "m", "messages": 7}  # the model is asked before this is known
+    seen = processor.carry(Answer(pieces=[b"wrong"], status=400), mode=mode, asked=asked)
+    assert (seen.status, seen.json["error"]["code"]) == (400, "invalid_conversation")
+
+
 @pytest.mark.parametrize("has_trailers", [False, True])
 def test_a_right_stream_arrives_whole(processor: Processor, *, has_trailers: bool) -> None:
     answer = streamed("It is ", "right.", has_trailers=has_trailers)

@@ -126,7 +126,7 @@ class Exchange:
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False
-        self._is_read = self._is_streamed = self._is_complete = False
+        self._is_read = self._is_relayed = self._is_streamed = self._is_complete = False
         self._start: Message = {}
         self._pieces: list[bytes] = []
 
@@ -253,6 +253,10 @@ class Exchange:
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
+            # The app's response is the model's: its refusals have another status, or come before.
+            self._is_relayed = (
+                self._replied.done() and self._replied.result().status == message["status"]
+            )
             self._is_streamed = self._is_duplex and self._has_body and self._is_relayed
             if self._is_streamed:
                 await self._write(**{await self._turns.get(): self._changed()})
@@ -265,11 +269,6 @@ class Exchange:
             if is_last:
                 await self._finish(b"".join(self._pieces))
         self._is_complete |= is_last and not self._gone.is_set()
-
-    @property
-    def _is_relayed(self) -> bool:
-        """Whether the app's response is the model's; its refusals have another status."""
-        return self._replied.done() and self._replied.result().status == self._start["status"]
 
     async def _stream(self, body: bytes, *, is_last: bool) -> None:
         for start in range(0, len(body), _PIECE_BYTES):
