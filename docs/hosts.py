@@ -23,6 +23,7 @@ TESTS = (
     "tests/compat/test_clients.py",
     "tests/compat/test_otel.py",
     "tests/gateway/integrations",
+    "tests/gateway/envoy",
 )
 HEAD = ("Host", "Version", "Here", "What it gives", "What it sends", "Streams", '"Not checked" is')
 _TABLE = re.compile(r"(?<=<!-- written by docs/hosts.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -115,6 +116,19 @@ HOSTS = {
     "NeMo Guardrails": _route(
         "`POST /alignscore_large`", "0.24", "`alignscore check facts`", "as NeMo buffers them"
     ),
+    "agentgateway": _route(
+        "`POST /integrations/agentgateway`",
+        "1.4",
+        "webhook of prompt guards",
+        "not asked, or in windows of 1 KiB: those that passed have left",
+    ),
+    "Kong": _route(
+        "`POST /integrations/kong`",
+        "Gateway 3.15",
+        "`ai-custom-guardrail`",
+        "refused: Kong judges them after the client has them",
+    ),
+    "Envoy": _route("gRPC, `gateway.ext_proc_port`", "1.34 or later", "filter `ext_proc`"),
     "vLLM Semantic Router": _route("`POST /classify`", "Oct 2026", "`http_classify`"),
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",

@@ -1,4 +1,4 @@
-"""Hosts that ask for a verdict: NeMo, Portkey, LiteLLM, vLLM Semantic Router."""
+"""Hosts that ask for a verdict: NeMo, Portkey, LiteLLM, agentgateway, vLLM Semantic Router."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from tests.gateway.integrations.conftest import KEY, Post, chat
 
 NEMO, PORTKEY, ROUTER = "/alignscore_large", "/integrations/portkey", "/classify"
-LITELLM = "/beta/litellm_basic_guardrail_api"
+LITELLM, AGENTGATEWAY = "/beta/litellm_basic_guardrail_api", "/integrations/agentgateway"
 RIGHT, WRONG = "It is right.", "It is wrong."
 
 
@@ -101,6 +101,76 @@ def test_a_sentence_that_litellm_is_still_streaming_is_held(post: Post) -> None:
     found = answer(post, "stream", f"{RIGHT} It is wro", **sampled)
     assert found == {"action": "NOT_CHECKED", "stream_holdback_chars": [len("It is wro")]}
     assert answer(post, "stream", f"{RIGHT} {WRONG}", **sampled)["action"] == "BLOCKED"
+
+
+def guarded(
+    post: Post, call: str | None, *answers: str, asked: dict[str, Any] | None = None, **headers: str
+) -> dict[str, Any]:
+    """The action that agentgateway gets for answers, once it has asked about the messages.
+
+    Of each message it sends the role and the text.
+    """
+    sent = {"authorization": f"Bearer {KEY}", **({"x-request-id": call} if call else {}), **headers}
+    if asked is not None:
+        messages = [
+            {"role": each["role"], "content": each.get("content") or ""}
+            for each in asked["messages"]
+        ]
+        before = post(AGENTGATEWAY, {"body": {"messages": messages}}, **sent).json()
+        assert before == {"action": {"reason": "not checked: a request"}}
+    choices = [{"message": {"role": "assistant", "content": each}} for each in answers]
+    found = post(AGENTGATEWAY, {"body": {"choices": choices}}, **sent).json()
+    assert set(found) == {"action"}
+    action: dict[str, Any] = found["action"]
+    return action
+
+
+@pytest.mark.shows(
+    "agentgateway", evidence="texts of messages, then answers, joined by `x-request-id`"
+)
+def test_agentgateway_rejects_what_the_messages_of_the_same_request_do_not_support(
+    post: Post,
+) -> None:
+    assert guarded(post, "a1", RIGHT, asked=chat(RIGHT)) == {"reason": "checked: grounded"}
+    found = guarded(post, "a1", WRONG)
+    assert found["status_code"] == 403
+    assert "hallucination detected" in found["body"]
+    assert "wrong" not in str(found)
+
+
+def test_agentgateway_masks_the_wrong_one_of_several_answers(post: Post) -> None:
+    found = guarded(post, "a2", RIGHT, WRONG, asked=chat(RIGHT))
+    right, wrong = (each["message"] for each in found["body"]["choices"])
+    assert right == {"role": "assistant", "content": RIGHT}
+    assert wrong["role"] == "assistant"
+    assert wrong["content"] == found["reason"]
+    assert "wrong" not in str(found)
+    assert "status_code" not in found  # with it, the action would reject
+
+
+@pytest.mark.shows("agentgateway", unchecked="a pass with the `reason` `not checked`")
+def test_agentgateway_is_told_that_answers_without_messages_were_not_checked(post: Post) -> None:
+    assert guarded(post, "a3", WRONG) == {"reason": "not checked: unverified"}
+    assert guarded(post, None, WRONG, asked=chat(RIGHT)) == {"reason": "not checked: unverified"}
+    long = "a" * 300
+    assert guarded(post, long, WRONG, asked=chat(RIGHT)) == {"reason": "not checked: unverified"}
+    strict = guarded(post, "a1", RIGHT, authorization=f"Bearer {KEY}2")  # another tenant's call
+    assert strict["status_code"] == 403  # its unverified_action is block
+
+
+def test_agentgateway_passes_answers_that_claim_nothing(post: Post) -> None:
+    """The content of an answer with tool calls is empty; a response may have no choices."""
+    assert guarded(post, "a4", "", asked=chat(RIGHT)) == {"reason": "checked: skipped"}
+    assert guarded(post, "a4") == {"reason": "checked: no answer"}
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"messages": [], "choices": []}, {"choices": [{"text": RIGHT}]}, {"choices": 1}]
+)
+def test_agentgateway_never_gets_a_pass_for_a_body_of_another_shape(
+    post: Post, body: dict[str, Any]
+) -> None:
+    assert post(AGENTGATEWAY, {"body": body}).status_code == 422
 
 
 @pytest.mark.shows("vLLM Semantic Router", evidence="answer, context, question")

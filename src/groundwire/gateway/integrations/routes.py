@@ -3,8 +3,10 @@
 from fastapi import APIRouter
 
 from groundwire.gateway.integrations import (
+    agentgateway,
     azure,
     bedrock,
+    kong,
     litellm,
     nemo,
     portkey,
@@ -13,8 +15,10 @@ from groundwire.gateway.integrations import (
 
 #: The paths of the endpoints.
 PATHS = (
+    agentgateway.PATH,
     azure.PATH,
     bedrock.PATH,
+    kong.PATH,
     litellm.PATH,
     *nemo.PATHS,
     portkey.PATH,
@@ -22,5 +26,5 @@ PATHS = (
 )
 
 router = APIRouter()
-for part in (azure, bedrock, litellm, nemo, portkey, semantic_router):
+for part in (agentgateway, azure, bedrock, kong, litellm, nemo, portkey, semantic_router):
     router.include_router(part.router)

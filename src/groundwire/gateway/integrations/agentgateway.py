@@ -1,0 +1,97 @@
+"""agentgateway and kgateway: the webhook of their prompt guards, as in agentgateway 1.4.
+
+https://agentgateway.dev/docs/standalone/latest/llm/prompt-guards/webhooks/
+
+The webhook is called before the model with the messages, and after it with the answers. Nothing in
+the bodies joins the two calls, so both need the header ``x-request-id`` with the same value.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import model_validator
+
+from groundwire.gateway.http.refusals import STATUS
+from groundwire.gateway.integrations.host_checks import (
+    HostModel,
+    check_chat,
+    is_checked,
+    is_withheld,
+    refusal,
+)
+from groundwire.gateway.integrations.kept import kept_requests
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import answered
+from groundwire.pipeline import Checked
+
+PATH = "/integrations/agentgateway"
+CALL_ID = "x-request-id"
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class Message(HostModel):
+    """A message or an answer, of which only the text is sent."""
+
+    role: str = ""
+    content: str = ""
+
+
+class Choice(HostModel):
+    """One of the answers of a response."""
+
+    message: Message
+
+
+class GuardedBody(HostModel):
+    """Either the messages of a request, or the answers of a response."""
+
+    messages: list[Message] | None = None
+    choices: list[Choice] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "GuardedBody":
+        if (self.messages is None) is (self.choices is None):
+            raise ValueError("it needs either messages or choices")
+        return self
+
+
+class GuardCall(HostModel):
+    """A call of the webhook."""
+
+    body: GuardedBody
+
+
+@router.post(PATH)
+async def webhook(request: Request, body: GuardCall) -> Response:
+    """Keep the messages of a request, or check the answers of its response."""
+    call_id, kept = request.headers.get(CALL_ID), kept_requests(request)
+    if body.body.choices is None:
+        messages = [each.model_dump() for each in body.body.messages or ()]
+        if call_id and messages:
+            kept.keep(request, PATH, call_id, messages)
+        return answered({"action": {"reason": "not checked: a request"}})
+    texts = [each.message.content for each in body.body.choices]
+    found = kept.find(request, PATH, call_id)
+    answers = await check_chat(request, None if found is None else {"messages": found}, texts)
+    return answered({"action": _action(body.body.choices, answers)})
+
+
+def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, Any]:
+    """Return the action: agentgateway tells rejecting, masking and passing apart by their fields.
+
+    Of several answers, those that are withheld are masked; if all are, the response is rejected.
+    """
+    withheld = [is_withheld([each]) for each in answers]
+    if not any(withheld):
+        outcomes = ", ".join(str(each.outcome) for each in answers) or "no answer"
+        return {"reason": f"{'checked' if is_checked(answers) else 'not checked'}: {outcomes}"}
+    reason = refusal(answers)
+    if all(withheld):
+        return {"body": reason, "status_code": STATUS, "reason": reason}
+    masked = [
+        {"role": each.message.role, "content": reason if is_bad else each.message.content}
+        for each, is_bad in zip(choices, withheld, strict=True)
+    ]
+    return {"body": {"choices": [{"message": each} for each in masked]}, "reason": reason}

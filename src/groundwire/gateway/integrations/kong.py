@@ -1,0 +1,60 @@
+"""Kong: a guardrail service for its plugin ``ai-custom-guardrail``, as in Gateway 3.15.
+
+https://developer.konghq.com/plugins/ai-custom-guardrail/
+
+The plugin has no contract of its own: its configuration says what is sent, and which fields of the
+response are read. This endpoint belongs to the configuration in ``docs/examples/kong.yaml``, which
+remembers the request in Kong and sends it again with the answer.
+"""
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+
+from groundwire.gateway.integrations.host_checks import (
+    HostModel,
+    check_chat,
+    is_checked,
+    is_withheld,
+    refusal,
+)
+from groundwire.gateway.middleware.limits import parse_json
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import answered
+
+PATH = "/integrations/kong"
+
+router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+
+
+class GuardrailRequest(HostModel):
+    """A text that Kong wants to pass on.
+
+    Attributes:
+        source: Whether the text is that of a request (``INPUT``) or of an answer (``OUTPUT``).
+        content: The text; Kong sends ``false`` in place of an empty one.
+        request: The body of the client's request, as text or parsed; ``None`` if Kong has lost it.
+    """
+
+    source: Literal["INPUT", "OUTPUT"]
+    content: str | Literal[False] | None = None
+    request: dict[str, Any] | str | Literal[False] | None = None
+
+
+@router.post(PATH)
+async def guardrail(request: Request, body: GuardrailRequest) -> Response:
+    """Return whether to block an answer; requests pass."""
+    if body.source == "INPUT":
+        return answered({"block": False, "message": "", "outcome": "not_checked", "checked": False})
+    asked = body.request or None
+    if isinstance(asked, str):
+        asked = parse_json(asked.encode(errors="surrogatepass"))
+    answers = await check_chat(request, asked, [body.content or ""])
+    return answered(
+        {
+            "block": is_withheld(answers),
+            "message": refusal(answers),
+            "outcome": str(answers[0].outcome),
+            "checked": is_checked(answers),
+        }
+    )
