@@ -90,6 +90,9 @@ HOSTS = {
     "pydantic-evals": Host(
         here="`pydantic_evals`", gives="evaluator", packages=("pydantic-evals",)
     ),
+    "Guardrails AI": Host(
+        here="`guardrails_ai`", gives="validator", packages=("guardrails-ai",)
+    ),
     "DeepEval": Host(here="`deepeval`", gives="metric", packages=("deepeval",)),
     "Ragas": Host(here="`ragas`", gives="metric", packages=("ragas",)),
     "DSPy": Host(here="`dspy`", gives="metric, with feedback for GEPA", packages=("dspy",)),

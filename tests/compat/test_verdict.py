@@ -15,6 +15,7 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 ADAPTERS = {
     "deepeval": ("deepeval", "deepeval"),
     "dspy": ("dspy", "dspy"),
+    "guardrails_ai": ("guardrails", "guardrails-ai"),
     "haystack": ("haystack", "haystack"),
     "langchain": ("langchain", "langchain"),
     "langsmith": ("langchain_core", "langchain"),
