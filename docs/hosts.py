@@ -93,6 +93,14 @@ HOSTS = {
     "Guardrails AI": Host(
         here="`guardrails_ai`", gives="validator", packages=("guardrails-ai",)
     ),
+    "any-guardrail": Host(
+        here="`any_guardrail`", gives="guardrail", packages=("any-guardrail",)
+    ),
+    "OpenAI Guardrails": Host(
+        here="`openai_guardrails`",
+        gives="check of the stage `output`",
+        packages=("openai-guardrails",),
+    ),
     "DeepEval": Host(here="`deepeval`", gives="metric", packages=("deepeval",)),
     "Ragas": Host(here="`ragas`", gives="metric", packages=("ragas",)),
     "DSPy": Host(here="`dspy`", gives="metric, with feedback for GEPA", packages=("dspy",)),

@@ -13,6 +13,7 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 
 #: Module of an adapter → the framework that it imports, and the extra that installs it.
 ADAPTERS = {
+    "any_guardrail": ("any_guardrail", "any-guardrail"),
     "deepeval": ("deepeval", "deepeval"),
     "dspy": ("dspy", "dspy"),
     "guardrails_ai": ("guardrails", "guardrails-ai"),
@@ -23,6 +24,7 @@ ADAPTERS = {
     "llamaindex": ("llama_index", "llama-index"),
     "mlflow": ("mlflow.entities", "mlflow"),
     "openai_agents": ("agents", "openai-agents"),
+    "openai_guardrails": ("guardrails", "openai-guardrails"),
     "otel": ("opentelemetry._logs", "otel"),
     "phoenix": ("phoenix.client", "phoenix"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
