@@ -119,6 +119,7 @@ HOSTS = {
     "MLflow": Host(
         here="`mlflow`", gives="scorer for `mlflow.genai.evaluate`", packages=("mlflow",)
     ),
+    "Weave": Host(here="`weave`", gives="scorer for `Evaluation`", packages=("weave",)),
     "LiteLLM": _route("`POST /beta/litellm_basic_guardrail_api`", "1.110", "generic guardrail API"),
     "Portkey": _route(
         "`POST /integrations/portkey`", "May 2026", "webhook", "after the stream only"

@@ -30,6 +30,7 @@ ADAPTERS = {
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
     "ragas": ("ragas", "ragas"),
+    "weave": ("weave", "weave"),
 }
 
 
