@@ -90,16 +90,15 @@ HOSTS = {
     "pydantic-evals": Host(
         here="`pydantic_evals`", gives="evaluator", packages=("pydantic-evals",)
     ),
-    "Guardrails AI": Host(
-        here="`guardrails_ai`", gives="validator", packages=("guardrails-ai",)
-    ),
-    "any-guardrail": Host(
-        here="`any_guardrail`", gives="guardrail", packages=("any-guardrail",)
-    ),
+    "Guardrails AI": Host(here="`guardrails_ai`", gives="validator", packages=("guardrails-ai",)),
+    "any-guardrail": Host(here="`any_guardrail`", gives="guardrail", packages=("any-guardrail",)),
     "OpenAI Guardrails": Host(
         here="`openai_guardrails`",
         gives="check of the stage `output`",
         packages=("openai-guardrails",),
+    ),
+    "CrewAI": Host(
+        here="`crewai`", gives="guardrail of a task, which retries", packages=("crewai",)
     ),
     "DeepEval": Host(here="`deepeval`", gives="metric", packages=("deepeval",)),
     "Ragas": Host(here="`ragas`", gives="metric", packages=("ragas",)),

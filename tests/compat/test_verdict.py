@@ -14,6 +14,7 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 #: Module of an adapter → the framework that it imports, and the extra that installs it.
 ADAPTERS = {
     "any_guardrail": ("any_guardrail", "any-guardrail"),
+    "crewai": ("crewai", "crewai"),
     "deepeval": ("deepeval", "deepeval"),
     "dspy": ("dspy", "dspy"),
     "guardrails_ai": ("guardrails", "guardrails-ai"),

@@ -40,8 +40,8 @@ class Groundedness(Validator):
         """Set what the guard does with texts that fail.
 
         Args:
-            on_fail: ``exception``, ``noop``, ``reask``..., as for other validators. ``fix`` replaces
-                the text with a notice that it was withheld.
+            on_fail: ``exception``, ``noop``, ``reask``..., as for other validators. ``fix``
+                replaces the text with a notice that it was withheld.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
         super().__init__(on_fail=on_fail)

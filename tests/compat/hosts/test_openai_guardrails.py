@@ -134,8 +134,8 @@ def test_a_wrong_answer_in_a_stream_triggers_the_tripwire_at_its_end() -> None:
 
     http = httpx.Client(transport=httpx.MockTransport(stream))
     made = client(WRONG, http_client=http)
-    seen = []
-    with pytest.raises(GuardrailTripwireTriggered):
-        for chunk in made.chat.completions.create(model="m", messages=CHAT, stream=True):
-            seen += [chunk.choices[0].delta.content]
+    chunks = made.chat.completions.create(model="m", messages=CHAT, stream=True)
+    seen = [next(chunks).choices[0].delta.content for _ in WRONG.split()]
     assert "".join(seen).split() == WRONG.split()
+    with pytest.raises(GuardrailTripwireTriggered):
+        next(chunks)

@@ -1,4 +1,4 @@
-"""NeMo Guardrails with the configuration of docs/integrations.md, a scripted model and a gateway."""
+"""NeMo Guardrails with the configuration of docs/integrations.md, and a scripted model."""
 
 import asyncio
 import re
@@ -40,10 +40,10 @@ class ScriptedModel:
     def __init__(self, says: str) -> None:
         self.says = says
 
-    async def generate_async(self, *_: Any, **__: Any) -> LLMResponse:
+    async def generate_async(self, *_: object, **__: object) -> LLMResponse:
         return LLMResponse(content=self.says)
 
-    async def stream_async(self, *_: Any, **__: Any) -> AsyncIterator[LLMResponseChunk]:
+    async def stream_async(self, *_: object, **__: object) -> AsyncIterator[LLMResponseChunk]:
         yield LLMResponseChunk(delta_content=self.says)
 
 
