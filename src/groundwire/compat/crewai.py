@@ -12,9 +12,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("The guardrail for CrewAI", "crewai") from error
 
-#: Roles of messages with the question and the evidence; the others are CrewAI's or the model's.
-_READ = ("user", "tool")
-
 
 def groundedness_guardrail(
     *,
@@ -35,8 +32,10 @@ def groundedness_guardrail(
     checks = Checks(pipeline)
 
     def groundedness(output: TaskOutput) -> tuple[bool, Any]:
-        given = [each for each in output.messages if each.get("role") in _READ]
-        verdict = checks.chat({"messages": given}, output.raw)
+        # Messages of other roles are prompts that CrewAI wrote, or the model's own.
+        found = [each for each in output.messages if each.get("role") == "tool"]
+        question = {"role": "user", "content": output.description}
+        verdict = checks.chat({"messages": [question, *found]}, output.raw)
         on_verdict(verdict)
         if verdict.withholds(block_unchecked=block_unchecked):
             return False, f"The output is not supported by the evidence. {verdict.reason}"
