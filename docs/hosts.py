@@ -91,6 +91,16 @@ HOSTS = {
     "pydantic-evals": Host(
         here="`pydantic_evals`", gives="evaluator", packages=("pydantic-evals",)
     ),
+    "Guardrails AI": Host(here="`guardrails_ai`", gives="validator", packages=("guardrails-ai",)),
+    "any-guardrail": Host(here="`any_guardrail`", gives="guardrail", packages=("any-guardrail",)),
+    "OpenAI Guardrails": Host(
+        here="`openai_guardrails`",
+        gives="check of the stage `output`",
+        packages=("openai-guardrails",),
+    ),
+    "CrewAI": Host(
+        here="`crewai`", gives="guardrail of a task, which retries", packages=("crewai",)
+    ),
     "DeepEval": Host(here="`deepeval`", gives="metric", packages=("deepeval",)),
     "Ragas": Host(here="`ragas`", gives="metric", packages=("ragas",)),
     "DSPy": Host(here="`dspy`", gives="metric, with feedback for GEPA", packages=("dspy",)),
@@ -109,6 +119,7 @@ HOSTS = {
     "MLflow": Host(
         here="`mlflow`", gives="scorer for `mlflow.genai.evaluate`", packages=("mlflow",)
     ),
+    "Weave": Host(here="`weave`", gives="scorer for `Evaluation`", packages=("weave",)),
     "LiteLLM": _route("`POST /beta/litellm_basic_guardrail_api`", "1.110", "generic guardrail API"),
     "Portkey": _route(
         "`POST /integrations/portkey`", "May 2026", "webhook", "after the stream only"

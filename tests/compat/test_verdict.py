@@ -13,8 +13,11 @@ CHAT = [{"role": "user", "content": "How tall is it?"}, {"role": "tool", "conten
 
 #: Module of an adapter → the framework that it imports, and the extra that installs it.
 ADAPTERS = {
+    "any_guardrail": ("any_guardrail", "any-guardrail"),
+    "crewai": ("crewai", "crewai"),
     "deepeval": ("deepeval", "deepeval"),
     "dspy": ("dspy", "dspy"),
+    "guardrails_ai": ("guardrails", "guardrails-ai"),
     "haystack": ("haystack", "haystack"),
     "langchain": ("langchain", "langchain"),
     "langsmith": ("langchain_core", "langchain"),
@@ -22,11 +25,13 @@ ADAPTERS = {
     "llamaindex": ("llama_index", "llama-index"),
     "mlflow": ("mlflow.entities", "mlflow"),
     "openai_agents": ("agents", "openai-agents"),
+    "openai_guardrails": ("guardrails", "openai-guardrails"),
     "otel": ("opentelemetry._logs", "otel"),
     "phoenix": ("phoenix.client", "phoenix"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
     "ragas": ("ragas", "ragas"),
+    "weave": ("weave", "weave"),
 }
 
 

@@ -1,0 +1,44 @@
+"""A guardrail for tasks of CrewAI."""
+
+from collections.abc import Callable
+from typing import Any
+
+from groundwire.compat.verdict import Checks, Verdict
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from crewai import TaskOutput
+except ImportError as error:
+    raise MissingExtraError("The guardrail for CrewAI", "crewai") from error
+
+
+def groundedness_guardrail(
+    *,
+    block_unchecked: bool = False,
+    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    pipeline: Pipeline | None = None,
+) -> Callable[[TaskOutput], tuple[bool, Any]]:
+    """Return a guardrail for tasks that checks outputs against the results of tools.
+
+    If these do not support an output, the agent is asked again with the reason, as often as the
+    task's ``guardrail_max_retries`` says; then the crew fails.
+
+    Args:
+        block_unchecked: Whether outputs that could not be checked are refused as well.
+        on_verdict: Called with the verdict on each output, also if it passes or is not checked.
+        pipeline: The pipeline that checks; by default one with the default configuration.
+    """
+    checks = Checks(pipeline)
+
+    def groundedness(output: TaskOutput) -> tuple[bool, Any]:
+        # Messages of other roles are prompts that CrewAI wrote, or the model's own.
+        found = [each for each in output.messages if each.get("role") == "tool"]
+        question = {"role": "user", "content": output.description}
+        verdict = checks.chat({"messages": [question, *found]}, output.raw)
+        on_verdict(verdict)
+        if verdict.withholds(block_unchecked=block_unchecked):
+            return False, f"The output is not supported by the evidence. {verdict.reason}"
+        return True, output
+
+    return groundedness

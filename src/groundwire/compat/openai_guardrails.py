@@ -1,0 +1,51 @@
+"""A check for the clients of OpenAI's guardrails-python."""
+
+from groundwire.compat.verdict import Checks
+from groundwire.errors import DetectionError, MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    from guardrails import GuardrailResult
+    from guardrails.registry import default_spec_registry
+    from guardrails.spec import GuardrailSpecMetadata
+except ImportError as error:
+    raise MissingExtraError("The check for OpenAI Guardrails", "openai-guardrails") from error
+
+
+def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) -> None:
+    """Register the check, so that the stage ``output`` of a configuration can name it.
+
+    The evidence is the conversation: results of tools and system messages. An unsupported answer
+    triggers the tripwire. For an answer that could not be checked, the result says
+    ``execution_failed``, which clients let pass unless they have ``raise_guardrail_errors=True``.
+
+    Args:
+        name: The name of the check in configurations, which take no further settings.
+        pipeline: The pipeline that checks; by default one with the default configuration.
+
+    Raises:
+        ValueError: If a check of this name is registered.
+    """
+    checks = Checks(pipeline)
+
+    async def groundedness(ctx: object, candidate: str, config: None) -> GuardrailResult:
+        del config
+        history = getattr(ctx, "get_conversation_history", lambda: None)() or []
+        # What the model wrote is the answer, or no evidence.
+        given = [each for each in history if each.get("role") != "assistant"]
+        verdict = await checks.achat({"input": given}, candidate)
+        is_unchecked = verdict.passed is None and verdict.is_due
+        return GuardrailResult(
+            tripwire_triggered=verdict.passed is False,
+            execution_failed=is_unchecked,
+            original_exception=DetectionError(verdict.reason) if is_unchecked else None,
+            info={"guardrail_name": name, **verdict.to_dict()},
+        )
+
+    default_spec_registry.register(
+        name=name,
+        check_fn=groundedness,
+        description="Checks whether the evidence in a conversation supports the answer.",
+        media_type="text/plain",
+        metadata=GuardrailSpecMetadata(engine="Groundwire", uses_conversation_history=True),
+    )

@@ -1,0 +1,43 @@
+"""A scorer for the evaluations of Weights & Biases Weave."""
+
+from typing import Any
+
+from groundwire.compat.verdict import Checks, value_of
+from groundwire.errors import MissingExtraError
+from groundwire.pipeline import Pipeline
+
+try:
+    import weave
+except ImportError as error:
+    raise MissingExtraError("The scorer for Weave", "weave") from error
+
+
+class Groundedness(weave.Scorer):
+    """Scores whether the evidence of a row supports the output of a model.
+
+    The evidence is the sources (``context``, ``contexts``, ``documents``...) in the output or, if
+    it has none, in the row. The output is a text, or has one as ``answer``, ``response`` or
+    ``output``. An output that was not checked has ``None`` as ``passed`` and ``score``.
+    """
+
+    def __init__(self, *, pipeline: Pipeline | None = None, **settings: Any) -> None:  # noqa: ANN401
+        """Use a pipeline.
+
+        Args:
+            pipeline: The pipeline that checks; by default one with the default configuration.
+            settings: Those of every scorer, such as ``name``.
+        """
+        super().__init__(**settings)
+        self._checks = Checks(pipeline)
+
+    @weave.op
+    async def score(self, *, output: Any, **row: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Return ``passed``, ``score``, ``status`` and ``reason`` of an output."""
+        said = output if isinstance(output, dict) else {"answer": output}
+        answer = value_of(said, "answer")
+        verdict = await self._checks.aanswer(
+            None if answer is None else str(answer),
+            sources=value_of(said, "sources") or value_of(row, "sources"),
+            question=value_of(row, "question"),
+        )
+        return {"passed": verdict.passed, **verdict.to_dict()}
