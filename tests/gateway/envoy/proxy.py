@@ -188,8 +188,9 @@ class Envoy:
                     return
                 self._take(reply, answer)
         finally:
-            sending.cancel()
-            await asyncio.wait({sending})
+            if answer.gate is not None and not answer.gate.is_set():
+                sending.cancel()
+            await asyncio.wait({sending})  # gRPC ends a call whose write is cancelled
 
     async def _send(self, answer: Answer) -> None:
         headers = _response(answer, _own(answer))
