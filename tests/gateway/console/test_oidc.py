@@ -1,5 +1,6 @@
 """Sign-in at an OpenID Connect provider, with a real one on this machine."""
 
+import asyncio
 import json
 import sys
 import time
@@ -16,10 +17,14 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 
+from groundwire.config import parse
 from groundwire.control.accounts import Account, Accounts, Identity
 from groundwire.control.audit.control_events import login_failed
 from groundwire.errors import MissingExtraError
+from groundwire.gateway.console.oidc import MAX_WAITING
+from groundwire.gateway.console.oidc import Provider as OpenIdProvider
 from groundwire.gateway.console.services import MAX_OF_ADDRESS, MAX_OF_NAME
+from groundwire.gateway.http.problems import Problem
 from tests.gateway.console import provider as parts
 from tests.gateway.console.desk import PASSWORD, Desk, desk
 from tests.gateway.console.provider import CALLBACK, CLIENT, KEY, SECRET, Provider, providing
@@ -578,3 +583,28 @@ def test_without_the_extra_the_start_says_which_one_to_install(
         desk(tmp_path, settings("https://login.example.com")),
     ):
         pass
+
+
+@pytest.mark.asyncio
+async def test_requests_that_wait_for_a_slow_provider_are_limited() -> None:
+    released = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await released.wait()
+        writer.close()
+
+    async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        oidc = OpenIdProvider(parse(settings(url), name="").oidc)
+        waiting = [asyncio.create_task(oidc.leave("secret")) for _ in range(MAX_WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(Problem) as refused:
+            await oidc.leave("secret")
+        assert "too many sign-ins" in refused.value.message
+        released.set()
+        for failed in await asyncio.gather(*waiting, return_exceptions=True):
+            assert isinstance(failed, Problem)
+            assert "does not answer" in failed.message
+        with pytest.raises(Problem) as freed:
+            await oidc.leave("secret")
+        assert "does not answer" in freed.value.message

@@ -41,7 +41,7 @@ LEEWAY_S = 60
 #: The most seconds that a response of the provider may take, and the most bytes it may have.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: The most sign-ins that wait for the provider at a time: fewer than the requests that the console
+#: The most requests that wait for the provider at a time: fewer than the requests that the console
 #: answers at a time, so that a slow provider does not block other pages.
 MAX_WAITING = 16
 
@@ -172,7 +172,7 @@ class Provider:
         """Exchange a code for an ID token, validate the token, and return its claims."""
         about = await self._discovered()
         token = await self._id_token(about, attempt, code)
-        status, keys = await _fetch("GET", _endpoint(about, "jwks_uri"))
+        status, keys = await self._fetch("GET", _endpoint(about, "jwks_uri"))
         if status != 200:
             raise _unavailable(f"its keys have status {status}")
         essential: dict[str, Any] = {"essential": True}
@@ -214,7 +214,7 @@ class Provider:
                 code_verifier=attempt.verifier,
             ),
         )
-        status, answer = await _fetch("POST", url, headers=headers, body=body)
+        status, answer = await self._fetch("POST", url, headers=headers, body=body)
         if status != 200:
             raise _refused(f"the provider gives the error {_error(answer)} for its code")
         token = answer.get("id_token")
@@ -225,18 +225,29 @@ class Provider:
     async def _discovered(self) -> Mapping[str, Any]:
         """Fetch the document in which the provider describes itself."""
         url = get_well_known_url(self._issuer, external=True)
-        if self._n_waiting >= MAX_WAITING:
-            raise _unavailable("too many sign-ins wait for it")
-        self._n_waiting += 1
-        try:
-            status, about = await _fetch("GET", url)
-        finally:
-            self._n_waiting -= 1
+        status, about = await self._fetch("GET", url)
         if status != 200:
             raise _unavailable(f"{url} has status {status}")
         if about.get("issuer") != self._issuer:
             raise _unavailable("it names another issuer than oidc.issuer")
         return about
+
+    async def _fetch(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> tuple[int, Mapping[str, Any]]:
+        """Send a request to the provider, if not too many wait for it already."""
+        if self._n_waiting >= MAX_WAITING:
+            raise _unavailable("too many sign-ins wait for it")
+        self._n_waiting += 1
+        try:
+            return await _fetch(method, url, headers=headers, body=body)
+        finally:
+            self._n_waiting -= 1
 
     def _client(self, about: Mapping[str, Any]) -> OAuth2Client:
         secret, method = self._own.client_secret, "none"
@@ -256,7 +267,7 @@ class Provider:
 
 
 async def _fetch(
-    method: str, url: str, *, headers: Mapping[str, str] | None = None, body: str | None = None
+    method: str, url: str, *, headers: Mapping[str, str] | None, body: str | None
 ) -> tuple[int, Mapping[str, Any]]:
     """Send a request to the provider; return the status and the JSON object of the response.
 
