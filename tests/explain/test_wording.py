@@ -9,6 +9,7 @@ def text(said: str, line: str) -> str:
     return explanation_text(
         said,
         label=Label.CONTRADICTED,
+        reference=None,
         counterpart=None,
         evidence=EvidenceRef(source_id="S0", start=0, end=len(line), text=line),
         unexplained=None,
@@ -44,6 +45,7 @@ def test_the_source_of_a_quote_is_shown_in_one_short_line() -> None:
     said = explanation_text(
         "x",
         label=Label.CONTRADICTED,
+        reference=None,
         counterpart=ref,
         evidence=ref,
         unexplained=None,

@@ -243,9 +243,9 @@ class Accounts:
         )
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
-        making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
+        insert = sqlite.insert if self._store.is_sqlite else postgresql.insert
         # Another first sign-in of this person may end a moment before; then its account is read.
-        making = making.values(values).on_conflict_do_nothing().returning(accounts.c.name)
+        making = insert(accounts).values(values).on_conflict_do_nothing().returning(accounts.c.name)
         async with self._store.writing() as connection:
             is_new = await connection.scalar(making) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -126,7 +126,12 @@ def test_people_sign_in_at_their_provider(
 ) -> None:
     own, provider = with_provider
     address = f"{own.admin_url}/console/people"
-    look = {"width": width, "scheme": scheme, "bypass_csp": True, "also": provider.url}
+    look: dict[str, Any] = {
+        "width": width,
+        "scheme": scheme,
+        "bypass_csp": True,
+        "also": provider.url,
+    }
     with opened(browser, address, **look) as page:
         button = page.get_by_role("link", name="Sign in at 127.0.0.1")
         assert button.is_visible()

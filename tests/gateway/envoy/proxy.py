@@ -26,6 +26,17 @@ with warnings.catch_warnings():  # its messages are made in a way that pydantic 
         ProtocolConfiguration,
     )
 
+__all__ = [
+    "BUFFERED",
+    "DUPLEX",
+    "STREAMED",
+    "Answer",
+    "Envoy",
+    "HttpBody",
+    "ProcessingRequest",
+    "Seen",
+]
+
 METHOD = "/envoy.service.ext_proc.v3.ExternalProcessor/Process"
 BUFFERED, DUPLEX, STREAMED = Mode.BUFFERED, Mode.FULL_DUPLEX_STREAMED, Mode.STREAMED
 

@@ -38,7 +38,8 @@ from tests.gateway.envoy.proxy import (  # noqa: E402
 pytestmark = pytest.mark.merge
 
 RIGHT, WRONG = "It is right.", "It is wrong."
-EVENTS, GZIP = "text/event-stream", {"content-encoding": "gzip"}
+EVENTS = "text/event-stream"
+GZIP: dict[str, Any] = {"content-encoding": "gzip"}
 MODES = pytest.mark.parametrize("mode", [BUFFERED, DUPLEX], ids=["buffered", "duplex"])
 
 _CONFIG = f"""
@@ -300,7 +301,7 @@ def test_the_model_is_not_asked_what_the_gateway_refuses(
 
 
 def test_the_key_that_envoy_was_given_wins_over_that_of_a_client(processor: Processor) -> None:
-    theirs = {"x-groundwire-key": f"{KEY}3"}
+    theirs: dict[str, Any] = {"x-groundwire-key": f"{KEY}3"}
     seen = processor.carry(WRONG, asked=chat(), **theirs)
     assert seen.status == 200  # it is refused for the other tenant
     assert seen.asked is not None

@@ -143,7 +143,7 @@ class Exchange:
             await self._context.abort(grpc.StatusCode.FAILED_PRECONDITION, _NEEDED)
         if (scope := self._scope(headers)) is None:
             return
-        answering = asyncio.create_task(self._app(scope, self._receive, self._send))
+        answering = asyncio.ensure_future(self._app(scope, self._receive, self._send))
         reading = asyncio.create_task(self._read(first, messages))
         try:
             await asyncio.wait({answering, reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -277,7 +277,7 @@ class Exchange:
         if is_last:
             await self._ended.wait()  # Envoy allows no end before that of the model's response
             last = _part({"streamed_response": {"body": b"", "end_of_stream": True}})
-            trailers = {"response_trailers": {}}
+            trailers: dict[str, Any] = {"response_trailers": {}}
             await self._write(**trailers if self._has_trailers else {"response_body": last})
 
     async def _finish(self, body: bytes) -> None:
