@@ -245,9 +245,9 @@ class Accounts:
         values |= {"issuer": identity.issuer, "subject": identity.subject}
         making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
         # Another first sign-in of this person may end a moment before; then its account is read.
-        making = making.values(values).on_conflict_do_nothing().returning(accounts.c.name)
+        making = making.values(values).on_conflict_do_nothing()
         async with self._store.writing() as connection:
-            is_new = await connection.scalar(making) is not None
+            is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
             before, account = None if is_new else found, replace(found, role=role)
             if found.role is not role:

@@ -126,8 +126,9 @@ def test_people_sign_in_at_their_provider(
 ) -> None:
     own, provider = with_provider
     address = f"{own.admin_url}/console/people"
-    look = {"width": width, "scheme": scheme, "bypass_csp": True, "also": provider.url}
-    with opened(browser, address, **look) as page:
+    with opened(
+        browser, address, width=width, scheme=scheme, also=provider.url, bypass_csp=True
+    ) as page:
         button = page.get_by_role("link", name="Sign in at 127.0.0.1")
         assert button.is_visible()
         require_accessible(page)
