@@ -71,7 +71,7 @@ def opened(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
     yield page
-    assert said == []
+    assert not said, said
     own = address if address.startswith("file:") else "/".join(address.split("/")[:3])
     assert [each for each in asked if not each.startswith((own, also or own))] == []
     context.close()

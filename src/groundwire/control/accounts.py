@@ -156,8 +156,8 @@ class Accounts:
 
         Args:
             name: The name to sign in with.
-            role: The new role; ``None`` keeps the role, and makes a new account a viewer.
-            password: The new password; ``None`` keeps the password. A new account needs one.
+            role: The new role; ``None`` leaves the role, and makes a new account a viewer.
+            password: The new password; ``None`` leaves the password. A new account needs one.
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of a session of the account that does not end.
@@ -243,11 +243,11 @@ class Accounts:
         )
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
-        insert = sqlite.insert if self._store.is_sqlite else postgresql.insert
+        making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
         # Another first sign-in of this person may end a moment before; then its account is read.
-        making = insert(accounts).values(values).on_conflict_do_nothing().returning(accounts.c.name)
+        making = making.values(values).on_conflict_do_nothing()
         async with self._store.writing() as connection:
-            is_new = await connection.scalar(making) is not None
+            is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
             before, account = None if is_new else found, replace(found, role=role)
             if found.role is not role:
@@ -302,7 +302,7 @@ def new_password() -> str:
 
 
 def read_name(raw: str) -> str:
-    """Validate the name of an account, and return it in lower case.
+    """Validate the name of an account, and return it in small letters.
 
     Raises:
         InvalidAccountError: If the name is not valid.

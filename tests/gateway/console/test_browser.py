@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -126,13 +126,9 @@ def test_people_sign_in_at_their_provider(
 ) -> None:
     own, provider = with_provider
     address = f"{own.admin_url}/console/people"
-    look: dict[str, Any] = {
-        "width": width,
-        "scheme": scheme,
-        "bypass_csp": True,
-        "also": provider.url,
-    }
-    with opened(browser, address, **look) as page:
+    with opened(
+        browser, address, width=width, scheme=scheme, also=provider.url, bypass_csp=True
+    ) as page:
         button = page.get_by_role("link", name="Sign in at 127.0.0.1")
         assert button.is_visible()
         require_accessible(page)
