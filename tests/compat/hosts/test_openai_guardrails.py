@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
@@ -18,6 +17,7 @@ needs("guardrails", extra="openai-guardrails")
 if find_spec("guardrails_ai"):
     pytest.skip("Guardrails AI has a package of the same name", allow_module_level=True)
 
+import httpx
 from guardrails import GuardrailTripwireTriggered
 from guardrails.registry import default_spec_registry
 
