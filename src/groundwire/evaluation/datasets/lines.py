@@ -192,8 +192,8 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
         for number, (first, _, fields) in enumerate(_csv_records(path, delimiter)):
             if _NOT_UTF8.search("".join(fields)):
                 problem = f"{f'row {number:,}' if number else 'its header'} is not UTF-8"
-                step = "Save it as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE"
-                raise DatasetError(path, first, problem, f"{step}.")
+                step = f"Save it as CSV UTF-8. {conversion('WINDOWS-1252')}."
+                raise DatasetError(path, first, problem, step)
     header: Sequence[str] | None = None
     last = 0
     try:

@@ -69,7 +69,7 @@ async def webhook(request: Request, body: GuardCall) -> Response:
     call_id, kept = request.headers.get(CALL_ID), kept_requests(request)
     if body.body.choices is None:
         messages = [each.model_dump() for each in body.body.messages or ()]
-        if call_id and messages:
+        if call_id:
             kept.keep(request, PATH, call_id, messages)
         return answered({"action": {"reason": "not checked: a request"}})
     texts = [each.message.content for each in body.body.choices]

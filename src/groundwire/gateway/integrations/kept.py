@@ -27,10 +27,15 @@ class KeptRequests:
         )
 
     def keep(self, request: Request, host: str, call_id: str, messages: list[Any]) -> None:
-        """Keep the messages of a call, unless they alone or its id exceed the limits."""
-        written = to_json(messages)
-        if len(written) + _EACH_BYTES <= _KEPT_BYTES and len(call_id) <= _MAX_ID_CHARS:
-            self._kept[caller(request).tenant, host, call_id] = written
+        """Keep the messages of a call in place of those of an earlier call with its id.
+
+        Messages or an id that exceed the limits are not kept, nor is an empty list.
+        """
+        key, written = (caller(request).tenant, host, call_id), to_json(messages)
+        self._kept.pop(key, None)
+        is_small = len(written) + _EACH_BYTES <= _KEPT_BYTES and len(call_id) <= _MAX_ID_CHARS
+        if messages and is_small:
+            self._kept[key] = written
 
     def find(self, request: Request, host: str, call_id: str | None) -> list[Any] | None:
         """Return the messages of a call; ``None`` if they are not known."""

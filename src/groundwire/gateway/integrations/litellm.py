@@ -72,8 +72,8 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
     """Keep the messages of a request, or check the texts of its response."""
     kept = kept_requests(request)
     if body.stage == "request":
-        if body.call_id and body.messages:
-            kept.keep(request, PATH, body.call_id, body.messages)
+        if body.call_id:
+            kept.keep(request, PATH, body.call_id, body.messages or [])
         return answered({"action": "NONE"})
     messages = kept.find(request, PATH, body.call_id)
     if messages is not None and _OMITTED in json.dumps(messages):

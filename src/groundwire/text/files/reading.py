@@ -78,7 +78,7 @@ def other_encoding(data: bytes) -> str:
     return "UTF-16LE" if data[1:4:2] == b"\0\0" else ""
 
 
-def conversion(encoding: str = "WINDOWS-1252") -> str:
+def conversion(encoding: str) -> str:
     """Say how to convert a file to UTF-8."""
     return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
 
