@@ -303,7 +303,11 @@ class Exchange:
 
 
 def _names(path: bytes, endpoint: str) -> bool:
-    """Return whether a server may read a path as that of an endpoint, below any prefix."""
+    """Return whether a server could take a path for that of an endpoint, after any prefix.
+
+    Case, percent-encoding, doubled slashes, and dots and spaces at the ends of segments make no
+    difference.
+    """
     words = [each for each in unquote(path.decode("latin-1")).lower().split("/") if each]
     ends = endpoint.split("/")
     return [each.strip(". ") for each in words[-len(ends) :]] == ends
