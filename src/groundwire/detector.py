@@ -60,7 +60,8 @@ class ScoringBackend(Protocol):
         score: Kind of the scores: probabilities or similarities.
         answers: Calibration from the highest P(not supported) in an answer to P(the answer is
             hallucinated); ``None`` if the scores are not calibrated.
-        work: Counts of model calls so far, by name, such as ``texts_read``.
+        work: Counts of what the model has read so far, such as texts, claims and word pieces, by
+            name.
     """
 
     @property
@@ -320,7 +321,7 @@ class Detector:
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of model calls so far, by name, such as ``texts_read`` and ``second_looks``."""
+        """Counts of what the model has read so far, by name, such as ``texts_read``."""
         return self._backend.work
 
     def detect(

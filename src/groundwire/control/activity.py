@@ -21,7 +21,7 @@ from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import activity, check_times
 from groundwire.pipeline import Checked
 
-#: Seconds of the stretch of time that a new row stands for: an hour.
+#: Length in seconds of the stretch of time that a new row covers: an hour.
 SLOT_S = 3600
 
 #: Seconds for which rows are kept.
@@ -104,7 +104,7 @@ class Activity:
             self._counts[activity][_slot(), *result] += 1
 
     def took(self, stage: str, ms: float) -> None:
-        """Count the time that a stage of a check took."""
+        """Count one run of a stage of a check, by the range into which its duration falls."""
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:

@@ -33,7 +33,7 @@ class RowError(InputError):
 
 
 class MissingColumnError(RowError):
-    """A row has no column for its answer or its sources."""
+    """A row lacks the column of its answer, of its sources or of its question."""
 
 
 class ConstantError(ValueError):

@@ -17,7 +17,8 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
-# Names of the three classes, in lower case and with letters and digits only.
+# Patterns of the names of the three classes, in the order of the result. They match names in lower
+# case, with letters and digits only.
 _NAMES = (
     re.compile("entail(s|ed|ment)?"),
     re.compile("neutral"),

@@ -55,15 +55,17 @@ class RegressionCheck(JsonRecord):
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
-        is_passed: Whether the number is within its limit.
-        before: The number in the baseline; ``None`` without a baseline, and for ``rate``.
-        now: The number in the new results.
+        is_passed: Whether the number is within its limit; for ``rate``, even if all answers that
+            were not fully checked are hallucinated.
+        before: The number in the baseline, in the unit of ``now``; ``None`` without a baseline, and
+            for ``rate``.
+        now: The number in the new results: a score or the rate as a share, or a count.
         worse: By how much the number is worse than in the baseline: percentage points for a score,
-            rows for a count; ``None`` for ``rate``.
+            rows for a count (without a baseline the count itself); ``None`` for ``rate``.
         allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
             the per cent of answers that may be hallucinated, for a count its highest value.
-        ci95: 95 % interval of ``worse``, from paired resamples of contexts; ``None`` unless the
-            baseline is a file of results.
+        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts;
+            ``None`` unless the baseline is a file of results.
         sentence: The result of the check as a sentence.
         note: A warning about answers that were not fully checked, or empty.
     """

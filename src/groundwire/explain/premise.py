@@ -37,13 +37,13 @@ def best_lines(
     Args:
         premise: Any text, read as a source is: prose, Markdown, JSON.
         hypothesis: The claim. The lines that have most in common with it are chosen.
-        max_chars: The most characters of all lines together, at least :data:`MAX_LINE_CHARS`. A
-            premise that is not longer is not cut into lines.
+        max_chars: Limit on the characters of the chosen lines together, at least
+            :data:`MAX_LINE_CHARS`. A premise within the limit is returned whole.
 
     Returns:
-        One reference to the whole premise if it is short enough, or else to each of at most six
-        lines, in reading order, with neighbouring lines joined. Empty if the premise is blank, or
-        longer than ``max_chars`` and without any line.
+        One reference to the whole premise if it is within the limit. Otherwise references to at
+        most six lines or parts of long lines, in reading order, with neighbours joined. Empty if
+        the premise is blank, or over the limit and without any line.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()

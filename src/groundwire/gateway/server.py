@@ -289,7 +289,8 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # The server compares this number with the bytes that it sends.
+            # uvicorn raises an error if it sends another number of bytes than this, which is 0 if
+            # no length was given. So it is set to the length of each message.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 

@@ -40,7 +40,7 @@ class Backend:
 
     @property
     def is_open_world(self) -> bool:
-        """Whether claims and evidence are sent to another machine to be verified."""
+        """Whether the verifier may send texts to another machine, as all but ``local`` may."""
         return self.name != LOCAL
 
     @property

@@ -1,4 +1,4 @@
-"""Searches held spans, with the index by which the detector finds evidence for claims."""
+"""Searches held spans as the detector searches sources for the evidence of a claim."""
 
 import math
 from collections.abc import Sequence

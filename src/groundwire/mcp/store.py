@@ -167,7 +167,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Return one sentence for a message: which ids of spans are held."""
+    """Write a sentence for an error message: the held ids, or the first and last of many."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

@@ -1,7 +1,7 @@
 """Writes results as a few lines of text, which agents and people read first.
 
 Texts that are quoted come from models and strangers. So a quote is cut to one short line, and
-characters that control a terminal are removed from it.
+visible characters replace those that control a terminal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

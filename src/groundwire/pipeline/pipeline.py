@@ -183,7 +183,7 @@ class Pipeline:
         overrides: Overrides | None = None,
         request: Request | None = None,
     ) -> bool:
-        """Return whether a tenant's answers may be checked; if not, requests need not be opened.
+        """Return whether an answer could be checked at all; if not, no request need be opened.
 
         Args:
             tenant: The tenant.

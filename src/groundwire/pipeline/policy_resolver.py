@@ -24,7 +24,7 @@ class Decider:
     base: Policy
 
     def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
-        """Return whether the answer to a request may be checked.
+        """Return whether the answer to a request could be checked at all.
 
         A request can ask for the check. If it does not, the setting of its tenant counts, or else
         that of the configuration or of any decision. If the result is false, no model has to read

@@ -9,8 +9,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-# Beginnings of the Unicode names of letters in scripts without spaces between words. A keyword in
-# such a script may have letters right beside it.
+# The words with which the Unicode names of letters begin in scripts without spaces between words. A
+# keyword in such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
 

@@ -1,6 +1,7 @@
 """Prepares prompts for the models that classify them: shortens them, or adds the previous question.
 
-The detector does not use this module: it reads the whole question.
+The detector does not use this module. It shortens questions itself: a long question loses its
+middle (``Reason.QUESTION_SHORTENED``).
 """
 
 #: The most characters of a prompt that the models read, half of them at each end.

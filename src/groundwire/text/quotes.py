@@ -2,7 +2,8 @@
 
 import re
 
-#: Longest piece of evidence quoted in a terminal, in characters.
+#: Usual limit on the characters of a quote from a question, an answer or a source, in terminal
+#: reports and explanations.
 QUOTE_CHARS = 160
 
 _WORD = re.compile(r"\w+")

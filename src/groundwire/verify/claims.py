@@ -112,8 +112,8 @@ def read_claims(
         answer: The answer.
         span_ids: Ids of the spans that may be cited.
         claim_split: ``sentences`` or ``lines``.
-        citation_regex: Pattern of a citation, with a group ``id``, in RE2's syntax, which
-            matches in linear time; ``None``: the forms that this module describes.
+        citation_regex: Pattern of a citation, with a group ``id``, for RE2, which matches in linear
+            time; ``None``: the forms that this module describes.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

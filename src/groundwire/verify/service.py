@@ -305,7 +305,11 @@ def _speaks_against_pass(
 def _decision(
     reported: ReportedClaim, posterior: Readout | None, target: float, *, is_flagged: bool
 ) -> ClaimDecision:
-    """Return the service's decision; a pass is overruled if the posterior does not allow it."""
+    """Return the decision about a claim.
+
+    A flagged claim never passes: it gets the service's status, or one that is chosen here if the
+    service gave none or a pass. Others pass, unless the posterior does not allow it.
+    """
     if not is_flagged:
         if posterior is None:
             return PASSED

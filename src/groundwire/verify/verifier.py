@@ -74,7 +74,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer. A call about several claims is shared among their answers.
+    """The cost of one answer; that of a call about several claims is divided among their answers.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.

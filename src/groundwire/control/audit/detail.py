@@ -28,7 +28,7 @@ MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Most characters of texts that are kept whole, together; further texts are cut.
 MAX_CHARS = 500_000
 
-#: Fields that the detail takes from the context of the request.
+#: Fields of the context of the request that the detail takes over unchanged.
 _REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")

@@ -39,9 +39,9 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 class Disposition(StrEnum):
     """The ways in which a stream can end if its text is held back until it is judged."""
 
-    DELIVERED = "delivered"  # sent to the client as a whole
+    DELIVERED = "delivered"  # all of it was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
-    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client got
+    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, passed on to the client
     CANCELLED = "cancelled"  # the client disconnected
 
 

@@ -43,11 +43,13 @@ class Filter:
         tenant: The id of the tenant.
         types: The types of events; empty: all types.
         trace_id: The id of the request.
-        writer: The id of the chain. The events then come in the order of the chain.
+        writer: The id of the chain. The events of a page then come in the order of the chain, and
+            so do those of an export without further conditions.
         since: The moment from which on events are selected.
         until: The moment before which events are selected.
-        contains: Groups of texts. Of each group, at least one text must occur in the event's line
-            of JSON; case does not matter. For one page, only :data:`SEARCHED` events are searched.
+        contains: Groups of texts, escaped as in JSON. Of each group, at least one text must occur
+            in the event's line of JSON; the case of ASCII letters does not matter. For one page, at
+            most :data:`SEARCHED` events are searched.
     """
 
     tenant: str | None = None

@@ -235,7 +235,10 @@ class AsideFinder:
 
 
 def _turns_code(gap: str) -> bool:
-    """Return whether a code block begins or ends in the gap between two segments."""
+    """Return whether only one of the texts before and after a gap is in a code block.
+
+    Then the gap has an odd number of fences.
+    """
     return len(_FENCE.findall(gap)) % 2 == 1
 
 

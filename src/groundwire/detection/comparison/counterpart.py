@@ -131,7 +131,11 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 
 
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
-    """Return whether two quantities are of one kind: dates, times, or numbers of one measure."""
+    """Return whether two quantities are of one kind.
+
+    Two dates or years are, two times, and two numbers of one unit. Equal numbers with different
+    units are too, since one of them may have the wrong unit.
+    """
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)
         for q, t in ((one, one_text), (other, other_text))

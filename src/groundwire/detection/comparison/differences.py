@@ -78,7 +78,10 @@ def _negations_differ(held: Held) -> bool:
 
 
 def is_rounded(held: Held, stated: Quantity) -> bool:
-    """Return whether a claim marks a number as rounded ("about") that a line states exactly."""
+    """Return whether a claim marks a number as rounded, and a line has an exact number that fits.
+
+    "About 21,000", "more than 21,000" and "nearly 22,000" fit 21,196.
+    """
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)

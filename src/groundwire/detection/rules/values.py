@@ -19,8 +19,8 @@ _STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT
 #: Least likeness of the places of two values that are treated as one place. A word right beside
 #: both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to the likeness if all words around one value are around the other too. In "It was built
-#: in 1950.", "built" is the only such word.
+#: Added to the likeness if all words around one value are around the other too, even if they are
+#: few: in "It was built in 1950.", "built" is the only word around the value.
 _ALL_AROUND = 0.1
 #: Added to the likeness for the same unit.
 _SAME_UNIT = 0.1

@@ -29,8 +29,8 @@ Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Ite
 _RESPONSES, _SOURCES = "response.jsonl", "source_info.jsonl"
 #: The line between instruction and data in RAGTruth's Data2txt prompts.
 _BEFORE_DATA = "Structured data:"
-#: Task of HaluEval → field of the source, field of the question, and last word of the names of the
-#: fields of answers, such as ``right_answer``.
+#: Task of HaluEval → source field, question field, and the word that ends the names of its answer
+#: fields, such as ``right_answer``.
 _HALUEVAL = {
     "qa": ("knowledge", "question", "answer"),
     "summarization": ("document", None, "summary"),

@@ -166,6 +166,7 @@ class ColumnMapping:
         """Read a row as a question with its sources; its answer, if it has one, is ignored.
 
         Raises:
+            MissingColumnError: If the row lacks the column of question or sources.
             InputError: If the row cannot be read.
         """
         text = _text(self._need(row, "question"), "question")
@@ -179,8 +180,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If the row lacks the column of answer or sources; both are named if
-                both are missing.
+            MissingColumnError: If the row lacks the column of answer or sources (both are named if
+                both are missing), or the column that the mapping names for the question.
             InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")

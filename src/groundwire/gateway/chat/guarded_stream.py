@@ -262,7 +262,7 @@ class ReleasedStream:
         self._put_last(held.finish(head, extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Send the events that end an answer; with ``settles``, once the record is written."""
+        """Send events; if the response may end only with its audit records, keep them till then."""
         if self._settles:
             self._kept += events
         else:

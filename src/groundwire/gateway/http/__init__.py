@@ -1,1 +1,1 @@
-"""HTTP parts of the gateway: bodies, content codings, event streams, errors, refusals."""
+"""HTTP parts of the gateway: callers, headers, bodies, event streams, errors, refusals, pages."""

@@ -1,4 +1,4 @@
-"""Routes that accept bodies only as JSON in UTF-8.
+"""Routes that accept bodies only as JSON in UTF-8, and the check of content types.
 
 FastAPI alone would accept ``NaN``, guess UTF-16, and read a browser's form as an empty body.
 """

@@ -131,7 +131,7 @@ def _is_output_type(name: str) -> bool:
 
 
 def _has_results(body: Mapping[str, Any]) -> bool:
-    """Return whether a tool was called before.
+    """Return whether a request has the result of an earlier call of a tool.
 
     Then even the only tool may be called for more data, and not for the final output.
     """

@@ -24,7 +24,7 @@ class Pair:
 
 
 class AnsweredQuestions:
-    """All pairs of a question and its answer in one prompt."""
+    """The questions that one prompt answers itself, each as a pair with its answer."""
 
     def __init__(self, text: str, names: Names, material: PastedMaterial, *, is_user: bool) -> None:
         """Find the pairs in a prompt.

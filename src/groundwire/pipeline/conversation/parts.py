@@ -27,7 +27,10 @@ class Part:
 
 
 def joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
-    """Join neighbouring parts of the same kind that only white space separates."""
+    """Join neighbouring parts that only white space separates, if they do the same.
+
+    Both or neither must be marked. A part with attributes stays alone.
+    """
     last: Part | None = None
     for part in parts:
         if last is not None and _belong_together(text, last, part):

@@ -68,10 +68,11 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def to_json(data: object, *, indent: int | None = None) -> str:
-    """Write data as JSON in ASCII.
+    """Return data as JSON text in ASCII.
 
-    ASCII text cannot hide anything on a terminal. It also has no U+2028 and U+0085, which some
-    readers of JSON Lines treat as the end of a line.
+    Control characters and all characters beyond ASCII are escaped. So the text hides nothing on a
+    terminal, and has no U+2028 or U+0085, which some readers of JSON Lines treat as the end of a
+    line.
     """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
