@@ -184,7 +184,10 @@ def test_csv_in_another_encoding_is_refused_before_a_row_is_checked(
     result = run("check", "--batch", table)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"error: {table}:3: row 2 is not UTF-8" in result.stderr
-    assert "Save it as CSV UTF-8. Convert it first, for instance: iconv -f WINDOWS-1252 -t UTF-8" in result.stderr
+    assert (
+        "Save it as CSV UTF-8. Convert it first, for instance: iconv -f WINDOWS-1252 -t UTF-8"
+        in result.stderr
+    )
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_row(run: CommandLine, batch: Path) -> None:

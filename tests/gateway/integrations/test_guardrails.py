@@ -161,7 +161,13 @@ def test_agentgateway_is_told_that_answers_without_messages_were_not_checked(pos
 def test_agentgateway_passes_answers_that_claim_nothing(post: Post) -> None:
     """The content of an answer with tool calls is empty; a response may have no choices."""
     assert guarded(post, "a4", "", asked=chat(RIGHT)) == {"reason": "checked: skipped"}
-    assert guarded(post, "a4") == {"reason": "checked: no answer"}
+    assert guarded(post, "a4") == {"reason": "not checked: no answer"}
+
+
+def test_messages_of_an_earlier_request_are_no_evidence_for_a_later_one(post: Post) -> None:
+    assert guarded(post, "a5", RIGHT, asked=chat(RIGHT)) == {"reason": "checked: grounded"}
+    found = guarded(post, "a5", RIGHT, asked={"messages": []})
+    assert found == {"reason": "not checked: unverified"}
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, 
     withheld = [is_withheld([each]) for each in answers]
     if not any(withheld):
         outcomes = ", ".join(str(each.outcome) for each in answers) or "no answer"
-        return {"reason": f"{'checked' if is_checked(answers) else 'not checked'}: {outcomes}"}
+        done = "checked" if answers and is_checked(answers) else "not checked"
+        return {"reason": f"{done}: {outcomes}"}
     reason = refusal(answers)
     if all(withheld):
         return {"body": reason, "status_code": STATUS, "reason": reason}

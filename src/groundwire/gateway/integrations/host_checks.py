@@ -95,8 +95,8 @@ def refusal(answers: Sequence[Checked]) -> str:
 
 
 def is_checked(answers: Sequence[Checked]) -> bool:
-    """Return whether there are answers, and each was checked in full or claims nothing."""
-    return bool(answers) and all(each.outcome in _CHECKED for each in answers)
+    """Return whether each answer was checked in full, or claims nothing."""
+    return all(each.outcome in _CHECKED for each in answers)
 
 
 def doubt(checked: Checked) -> float:
