@@ -215,8 +215,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
             where = _address(config.admin.host, admins)
             beside = Beside(admin_app, config, admins, address=where)
         server = Server(app, config, says=tell, address=address, beside=beside)
-        # Imported code stays for good. If the garbage collector looked at it again and again, it
-        # would hold up all requests, each time for 50 ms and more.
+        # Imported code stays for good, so the garbage collector need not look at it again: it holds
+        # up all requests meanwhile.
         gc.freeze()
         server.serve_until_told(sockets)
 
