@@ -112,12 +112,16 @@ def test_a_similarity_is_blocked_below_its_threshold() -> None:
 
 def test_the_newest_labels_can_break_a_budget() -> None:
     good, bad = (80, True, None), (20, True, 0.9)
-    assert [*found(good, good).warnings(0.05)] == []
-    (broke,) = found(good, bad).warnings(0.05)
+
+    def warnings(labels: FalseBlocks, budget: float) -> list[str]:
+        return [*labels.warnings(budget, labels.support(budget))]
+
+    assert warnings(found(good, good), 0.05) == []
+    (broke,) = warnings(found(good, bad), 0.05)
     assert broke.startswith("The 25 newest labelled answers broke the budget")
-    (alone,) = found((900, True, None), (300 - 60, True, None), (60, True, 0.9)).warnings(0.1)
+    (alone,) = warnings(found((900, True, None), (240, True, None), (60, True, 0.9)), 0.1)
     assert alone.startswith("Of the 300 newest labelled answers alone")
-    assert [*found().warnings(0.05)] == []
+    assert warnings(found(), 0.05) == []
 
 
 def test_a_change_of_traffic_is_more_than_chance() -> None:

@@ -45,10 +45,10 @@ async def _page(
     budget = in_effect[_BUDGET].value
     found = await _false_blocks(visit, record.id)
     kept = None
-    warnings: list[str] = []
+    support, warnings = Support.UNSET, list[str]()
     if found is not None and budget is not None:
-        kept = found.kept_by(budget)
-        warnings = [*found.warnings(budget)]
+        kept, support = found.kept_by(budget), found.support(budget)
+        warnings = [*found.warnings(budget, support)]
         warnings += [each async for each in _drift(control.activity, record.id, found)]
     return visit.page(
         "budget",
@@ -59,7 +59,7 @@ async def _page(
         origin=in_effect[_BUDGET].origin,
         action=decide(_policy(visit, record.id), Outcome.HALLUCINATED),
         found=found,
-        support=Support.UNSET if found is None else found.support(budget),
+        support=support,
         after=None if found is None or kept in (None, found.now.threshold) else found.at(kept),
         n_more=None if found is None or budget is None else found.n_more(budget),
         warnings=warnings,

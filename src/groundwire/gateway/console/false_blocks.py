@@ -207,12 +207,19 @@ class FalseBlocks:
         """Return whether the labels support a budget at the threshold in use."""
         if budget is None:
             return Support.UNSET
-        blocked, kept = self.now.blocked, self.kept_by(budget)
+        if self._breaks(budget):
+            return Support.BROKEN
+        kept = self.kept_by(budget)
         if kept is not None and not self._finds_more(self.detector.threshold, kept):
             return Support.HOLDS
-        if blocked.of and 1 - upper_bound(blocked.of - blocked.n, blocked.of, ALPHA) > budget:
-            return Support.BROKEN
-        return Support.AGAINST if blocked.value > budget else Support.OPEN
+        return Support.AGAINST if self.now.blocked.value > budget else Support.OPEN
+
+    def _breaks(self, budget: float) -> bool:
+        """Return whether more is blocked than a budget allows, with 95 % confidence."""
+        blocked = self.now.blocked
+        if not blocked.of:
+            return False
+        return 1 - upper_bound(blocked.of - blocked.n, blocked.of, ALPHA) > budget
 
     def _finds_more(self, threshold: float, other: float) -> bool:
         is_higher = threshold > other
@@ -233,17 +240,21 @@ class FalseBlocks:
         share = self.n_right / len(self.answers) if self.n_right else 1.0
         return max(0, round((n_right - blocked.of) / share))
 
-    def warnings(self, budget: float) -> Iterator[str]:
-        """Yield warnings if the newest quarter of the labelled answers speaks against a budget."""
+    def warnings(self, budget: float, support: Support) -> Iterator[str]:
+        """Yield warnings if the newest quarter of the labelled answers speaks against a budget.
+
+        Args:
+            budget: The budget.
+            support: What all of the labels say about it: the result of ``support(budget)``.
+        """
         n_new = len(self.answers) // 4
         if not n_new:
             return
-        support = self.support(budget)
         older = replace(self, answers=self.answers[:-n_new])
         newer = replace(self, answers=self.answers[-n_new:])
         if support is not Support.HOLDS and older.support(budget) is Support.HOLDS:
             yield f"The {n_new} newest labelled answers broke the budget: without them it held."
-        elif newer.support(budget) is Support.BROKEN and support is not Support.BROKEN:
+        elif support is not Support.BROKEN and newer._breaks(budget):
             yield (
                 f"Of the {n_new} newest labelled answers alone, more are blocked than the budget "
                 "allows: the traffic may have changed."
