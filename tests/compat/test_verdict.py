@@ -53,6 +53,7 @@ def test_the_score_is_the_share_of_supported_statements(checks: Checks) -> None:
     verdict = checks.answer("It is 330 metres tall. It is 900 years old.", sources=[TOWER])
     assert (about(verdict), verdict.passed) == (("failed", 0.5), False)
     assert '"900"' in verdict.reason
+    assert repr(verdict) == f"Verdict(status='failed', reason={verdict.reason!r})"
 
 
 def test_an_answer_without_evidence_is_not_checked(checks: Checks) -> None:

@@ -24,7 +24,7 @@ _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
 WITHHELD = "This answer was withheld, because the evidence does not support it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Verdict:
     """The result of a check, in the terms that frameworks use.
 
@@ -35,6 +35,9 @@ class Verdict:
 
     checked: Checked
     problem: str = ""
+
+    def __repr__(self) -> str:
+        return f"Verdict(status={self.status!r}, reason={self.reason!r})"
 
     @property
     def passed(self) -> bool | None:
