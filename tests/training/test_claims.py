@@ -52,7 +52,7 @@ def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Pa
         {**row, "id": "4", "answer": "A lake.", "label": "contradiction", "context": "A bridge."},
     ]
     for name in SETS:
-        write(tmp_path / f"{name}.jsonl.gz", rows if name == "infotabs" else [])
+        write(tmp_path / f"{name}.jsonl.gz", rows if name == "nli/infotabs" else [])
     first, second = claims(tmp_path)
     assert (first.id, first.task, first.question) == ("1", "claims-infotabs", None)
     assert first.answers == (

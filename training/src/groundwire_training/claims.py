@@ -14,29 +14,47 @@ from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.sets import LabelledContext, changed_words, read_rows
 
-#: Sets under ``nli/``, each with its parts that are used for training: InfoTabs
+#: Sets by their paths, each with its parts that are used for training. Sentence pairs: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL
 #: (https://arxiv.org/abs/2011.04864), symmetric FEVER (https://aclanthology.org/D19-1341), RTE as
 #: in BECEL (https://aclanthology.org/2022.coling-1.324), negations of RTE, SNLI and MNLI
 #: (https://aclanthology.org/2020.emnlp-main.732), ScoNe (https://aclanthology.org/2023.acl-short.154),
-#: MED (https://aclanthology.org/W19-4804).
+#: MED (https://aclanthology.org/W19-4804). Claims of people and of models beside evidence:
+#: AttributionBench (https://aclanthology.org/2024.findings-acl.886), citations of biomedical papers
+#: (https://doi.org/10.1093/bioinformatics/btae420), Climate-FEVER
+#: (https://arxiv.org/abs/2012.00614), multi-hop claims (https://arxiv.org/abs/2410.20783),
+#: Factcheck-GPT (https://arxiv.org/abs/2311.09000), Q² (https://aclanthology.org/2021.emnlp-main.619)
+#: and SciTab (https://aclanthology.org/2023.emnlp-main.483).
 SETS: Mapping[str, frozenset[str]] = {
-    "infotabs": frozenset({"train"}),
-    "snli_dev_test": frozenset({"validation"}),
-    "control": frozenset({"dev"}),
-    "fever_symmetric": frozenset({"dev"}),
-    "rte": frozenset({"train"}),
-    "negnli": frozenset({"all"}),
-    "scone": frozenset({"train"}),
-    "med": frozenset({"all"}),
+    "nli/infotabs": frozenset({"train"}),
+    "nli/snli_dev_test": frozenset({"validation"}),
+    "nli/control": frozenset({"dev"}),
+    "nli/fever_symmetric": frozenset({"dev"}),
+    "nli/rte": frozenset({"train"}),
+    "nli/negnli": frozenset({"all"}),
+    "nli/scone": frozenset({"train"}),
+    "nli/med": frozenset({"all"}),
+    "claims/attributionbench": frozenset({"dev"}),
+    "claims/citation_integrity": frozenset({"train"}),
+    "claims/climate_fever": frozenset({"all"}),
+    "claims/cg2c": frozenset({"all"}),
+    "claims/factcheckgpt_stance": frozenset({"all"}),
+    "claims/q2": frozenset({"all"}),
+    "claims/scitab": frozenset({"all"}),
 }
+_SUPPORTED, _UNSUPPORTED, _CONTRADICTED = range(3)
 _LABELS = {
-    "entailment": 0,
-    "SUPPORTS": 0,
-    "neutral": 1,
-    "not_entailment": 1,
-    "contradiction": 2,
-    "REFUTES": 2,
+    **dict.fromkeys(
+        ("attributable", "completely-support", "consistent", "entailment", "support", "supported")
+        + ("supports",),
+        _SUPPORTED,
+    ),
+    **dict.fromkeys(
+        ("inconsistent", "irrelevant", "nei", "neutral", "not attributable", "not enough info")
+        + ("not_enough_info", "not_entailment", "partially-support", "unsupported"),
+        _UNSUPPORTED,
+    ),
+    **dict.fromkeys(("contradiction", "refute", "refutes"), _CONTRADICTED),
 }
 # The words that differ between a right and a wrong sentence are taken to be the wrong ones if at
 # least this share of all words is the same and the others are in one place.
@@ -47,13 +65,13 @@ def claims(folder: Path) -> list[LabelledContext]:
     """Read the claims of all :data:`SETS`, grouped by premise.
 
     Args:
-        folder: Has a file ``NAME.jsonl.gz`` for each set, whose rows have ``split``, ``context``,
+        folder: Has a file ``SET.jsonl.gz`` for each set, whose rows have ``split``, ``context``,
             ``answer`` and ``label``.
     """
     return [
         record
-        for name, splits in SETS.items()
-        for record in _grouped(name, read_rows(folder / f"{name}.jsonl.gz"), splits)
+        for path, splits in SETS.items()
+        for record in _grouped(Path(path).name, read_rows(folder / f"{path}.jsonl.gz"), splits)
     ]
 
 
@@ -67,7 +85,7 @@ def _grouped(
     records = []
     for context, found in groups.items():
         answers = dict.fromkeys(
-            judged([(row["answer"].strip(), _LABELS[row["label"]]) for row in found])
+            judged([(row["answer"].strip(), _LABELS[row["label"].lower()]) for row in found])
         )
         sources = read_sources([context])
         records.append(

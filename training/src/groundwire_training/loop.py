@@ -89,7 +89,7 @@ class Loader:
             for name in ("spans/bump", "spans/defacto", "claims/summedits"):
                 self.edits += self._not_held_out(sets.edits(folder / f"{name}.jsonl.gz"))
         if recipe.claims_per_step:
-            self.claims = self._not_held_out(claims.claims(folder / "nli"))
+            self.claims = self._not_held_out(claims.claims(folder))
         if recipe.contrasts_per_step:
             self.contrasts = {
                 name: self._not_held_out(records)
