@@ -42,19 +42,18 @@ SETS: Mapping[str, frozenset[str]] = {
     "claims/q2": frozenset({"all"}),
     "claims/scitab": frozenset({"all"}),
 }
-_SUPPORTED, _UNSUPPORTED, _CONTRADICTED = range(3)
+#: Labels of the sets in lower case, by their number: 0 supported, 1 unsupported, 2 contradicted.
 _LABELS = {
-    **dict.fromkeys(
-        ("attributable", "completely-support", "consistent", "entailment", "support", "supported")
-        + ("supports",),
-        _SUPPORTED,
-    ),
-    **dict.fromkeys(
-        ("inconsistent", "irrelevant", "nei", "neutral", "not attributable", "not enough info")
-        + ("not_enough_info", "not_entailment", "partially-support", "unsupported"),
-        _UNSUPPORTED,
-    ),
-    **dict.fromkeys(("contradiction", "refute", "refutes"), _CONTRADICTED),
+    label: number
+    for number, labels in enumerate(
+        (
+            "attributable, completely-support, consistent, entailment, support, supported, supports",
+            "inconsistent, irrelevant, nei, neutral, not attributable, not enough info, "
+            "not_enough_info, not_entailment, partially-support, unsupported",
+            "contradiction, refute, refutes",
+        )
+    )
+    for label in labels.split(", ")
 }
 # The words that differ between a right and a wrong sentence are taken to be the wrong ones if at
 # least this share of all words is the same and the others are in one place.
