@@ -47,7 +47,8 @@ _LABELS = {
     label: number
     for number, labels in enumerate(
         (
-            "attributable, completely-support, consistent, entailment, support, supported, supports",
+            "attributable, completely-support, consistent, entailment, support, supported, "
+            "supports",
             "inconsistent, irrelevant, nei, neutral, not attributable, not enough info, "
             "not_enough_info, not_entailment, partially-support, unsupported",
             "contradiction, refute, refutes",
