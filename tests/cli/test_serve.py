@@ -403,8 +403,18 @@ def refused(*args: str, **environ: str) -> str:
     return result.stderr
 
 
-def test_without_an_upstream_it_says_how_to_name_one() -> None:
-    assert "groundwire serve --upstream https://api.openai.com/v1" in refused()
+@posix
+def test_without_an_upstream_it_checks_and_refuses_chats(tmp_path: Path) -> None:
+    with gateway(
+        *("--port", "0", "--local-demo"), GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path)
+    ) as started:
+        url = started.url()
+        assert "upstream  none: checks are served" in started.said
+        body = {"answer": "It is 300 m tall.", "sources": ["It is 330 m tall."]}
+        checked = httpx.post(f"{url}/v1/check", json=body, timeout=PATIENCE_S)
+        assert checked.json()["outcome"] == "hallucinated"
+        chat = httpx.post(f"{url}/v1/chat/completions", json=chat_request(), timeout=PATIENCE_S)
+        assert (chat.status_code, chat.json()["error"]["code"]) == (503, "no_upstream")
 
 
 @pytest.mark.parametrize(
@@ -415,7 +425,7 @@ def test_without_an_upstream_it_says_how_to_name_one() -> None:
         (["--upstream", "http://a", "--action", "blok"], "did you mean 'block'?"),
         (["--upstream", "http://a", "--release", "late"], "one of sentence, deferred"),
         (["--upstream", "http://a", "--upstream-key-env", "NO_SUCH"], "'NO_SUCH' is not set"),
-        (["--upstream-key-env", "HOME"], "There is no upstream"),
+        (["--upstream-key-env", "HOME"], "--upstream-key-env goes with --upstream"),
         (["--upstream", "http://a", "--local-demo", "--host", "0.0.0.0"], "on this machine only"),
         (["--upstream", "http://a", "--host", "256.1.1.1"], "is no address of this machine"),
         (["--upstream", "http://a", "--admin-port", "x"], "admin.port = 'x' is not possible."),

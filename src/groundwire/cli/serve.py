@@ -35,11 +35,6 @@ PACKAGES = (
 #: File in ``gateway.data_dir`` for new keys if there is no terminal to show them on.
 FIRST_KEYS = "first-keys.txt"
 
-NO_UPSTREAM = """\
-There is no upstream to send requests to. Name one, for instance:
-  groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
-  groundwire serve --upstream http://127.0.0.1:11434/v1"""
-
 REACHABLE = """\
 warning: other machines may reach the admin plane at {host}. It needs a key, and speaks plain HTTP:
 put TLS before it."""
@@ -51,7 +46,8 @@ class ServeOptions:
 
     Attributes:
         upstream: Base URL of the OpenAI-compatible API that answers, such as
-            https://api.openai.com/v1. Only a configuration can name several upstreams.
+            https://api.openai.com/v1. Only a configuration can name several upstreams. Without
+            an upstream, chats are refused.
         upstream_key_env: The environment variable that holds the upstream's key. Without it,
             clients send the upstream's key as Authorization, and the gateway's key as
             X-Groundwire-Key.
@@ -116,8 +112,6 @@ def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions))
     config = with_upstream(read_config(ctx, options.file), given_settings(options))
     if options.upstream_key_env is not None:
         config = with_key(config, options.upstream_key_env)
-    if not config.upstreams:
-        raise click.UsageError(NO_UPSTREAM)
     run(config, is_local_demo=options.is_local_demo)
 
 
@@ -160,7 +154,7 @@ def with_key(config: "Config", variable: str) -> "Config":
 
     if config.upstream.url is None:
         text = "goes with --upstream; upstreams of a configuration have keys of their own."
-        raise click.UsageError(f"--upstream-key-env {text}" if config.upstreams else NO_UPSTREAM)
+        raise click.UsageError(f"--upstream-key-env {text}")
     key = read_variable(variable, Token, what="key")
     return replace(config, upstream=replace(config.upstream, api_key=key))
 
@@ -229,6 +223,9 @@ def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
 
 def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
     """Describe the gateway that is about to run, line by line."""
+    if not config.upstreams:
+        yield "upstream  none: checks are served, such as /v1/check, and chats are refused"
+        yield "          To name one: groundwire serve --upstream https://api.openai.com/v1"
     for each in config.upstreams:
         models = "all models" if each.models == ("*",) else ", ".join(each.models)
         yield f"upstream  {each.name}: {each.url}, {models}"
