@@ -187,6 +187,19 @@ def test_a_local_demo_needs_no_account_and_answers_this_machine_alone(tmp_path: 
         assert console.events("ACCOUNT_CREATED")[-1]["payload"]["actor"] == "local-demo"
 
 
+def test_in_a_local_demo_who_signs_in_has_the_role_of_the_account(tmp_path: Path) -> None:
+    with desk(tmp_path, is_local_demo=True) as console:
+        assert 'href="/console/sign-in"' in console.get("/account").text
+        assert console.get("/sign-in").status_code == 200
+        console.add("rita", AccountRole.REVIEWER)
+        assert console.sign_in("rita").status_code == 303
+        assert "Change your password" in console.get("/account").text
+        assert console.post("/people", {"name": "otto", "role": "viewer"}).status_code == 403
+        assert console.post("/sign-out").status_code == 303
+        console.get("/people")
+        assert console.post("/people", {"name": "otto", "role": "viewer"}).status_code == 200
+
+
 def test_the_sign_in_page_says_how_the_first_account_is_made(tmp_path: Path) -> None:
     with desk(tmp_path) as console:
         assert "groundwire accounts set NAME --role admin" in console.get("/sign-in").text

@@ -38,7 +38,8 @@ _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 
 async def _show(request: Request) -> Response:
-    if await person_of(request) is not None:
+    person = await person_of(request)
+    if person is not None and person.has_session:
         return RedirectResponse(HOME, 303)
     return await _form(request, after=request.query_params.get("next", ""))
 

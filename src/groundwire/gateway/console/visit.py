@@ -37,6 +37,8 @@ class Person:
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
         has_password: Whether the account has a password.
+        has_session: Whether the person signed in; ``False`` for whoever uses a local demo without
+            an account.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Person:
     role: AccountRole
     secret: str = field(repr=False)
     has_password: bool = True
+    has_session: bool = True
 
     @property
     def form_token(self) -> str:
@@ -115,7 +118,7 @@ class Visit:
             person=person,
             path=self.request.url.path,
             token="" if person is None else person.form_token,
-            has_session=not self.control.is_local_demo,
+            is_local_demo=self.control.is_local_demo,
             said=DONE.get(self.query.get("done", ""), ""),
             SECTIONS=SECTIONS,
             link=_link,
@@ -190,21 +193,30 @@ async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Res
 
 
 async def person_of(request: Request) -> Person | None:
-    """Return the person who is signed in, or ``None``."""
+    """Return the person who is signed in, or ``None``.
+
+    Whoever uses a local demo without signing in is an admin.
+    """
     own = services_of(request)
+    nobody = None
     if own.control.is_local_demo:
         check_is_local(request.scope)
-        secret = own.demo_secret
-        return Person(name=LOCAL_DEMO, actor=LOCAL_DEMO, role=AccountRole.ADMIN, secret=secret)
+        nobody = Person(
+            name=LOCAL_DEMO,
+            actor=LOCAL_DEMO,
+            role=AccountRole.ADMIN,
+            secret=own.demo_secret,
+            has_session=False,
+        )
     await own.control.require_open()
     token = request.cookies.get(COOKIE, "")
     account = await own.accounts.signed_in(token) if token else None
     if account is None:
-        return None
+        return nobody
     if account.identity is not None and (
         own.provider is None or account.identity.issuer != own.provider.issuer
     ):
-        return None  # the account's provider is no longer configured
+        return nobody  # the account's provider is no longer configured
     actor = account_actor(account.name)
     return Person(
         name=account.name,
