@@ -78,7 +78,8 @@ def demo(
         if keeps or (keeps is None and not names and sys.stdout.isatty()):
             url, console = gateways.open_console(script()["console"])
             screen.show_running(chosen[-1])
-            click.echo(f"\nThe console, with live traffic; nobody has to sign in: {console}")
+            says = f"\nThe console, with live traffic; nobody has to sign in: {console}"
+            click.secho(says, bold=True, color=wants_color(color))
             if opens and not names:
                 open_in_browser(console)
             with live_traffic(url):

@@ -45,8 +45,13 @@ def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
     """Return the message that a value is wrong, with the closest value and all possible values."""
+    return f"{name} = {describe_refused(raw, error)}"
+
+
+def describe_refused(raw: object, error: KindError) -> str:
+    """Return the message of :func:`describe_wrong` without the name of the setting."""
     meant = f"; did you mean {error.guess!r}?" if error.guess else "."
-    return f"{name} = {_short(raw)} is not possible{meant} It must be {error.legal}."
+    return f"{_short(raw)} is not possible{meant} It must be {error.legal}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,9 @@ class Check:
         preset: Other defaults for the settings of this section. strict: block every answer that is
             not found grounded, also unverified and partial answers and those whose check failed.
         enabled: Whether answers are checked.
-        action: The action on a hallucinated answer.
+        action: The action on a hallucinated answer: none, log and flag deliver it unchanged (log
+            records it, flag also counts it apart), header adds response headers, body puts a
+            warning before the text, block withholds it.
         contradicted_action: The action on an answer that the evidence contradicts, if it is
             stronger than action; null: as action.
         unverified_action: The action if there is no evidence; null: as action, at most header.

@@ -242,7 +242,12 @@ class ControlPlane:
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
         """Return a builder of audit events about an actor's changes in one request."""
-        return ControlEvents(actor=actor, trace_id=trace_id, redact=self._redaction.apply)
+        return ControlEvents(
+            actor=actor,
+            trace_id=trace_id,
+            redact=self._redaction.apply,
+            configured=self.config.tenants.keys(),
+        )
 
     async def change(
         self,

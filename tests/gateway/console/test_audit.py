@@ -40,7 +40,10 @@ def anna(tmp_path_factory: pytest.TempPathFactory, detector: Detector) -> Iterat
 def traces(anna: Desk, query: str) -> list[str]:
     """The requests whose events a search finds, the latest first."""
     page = anna.get(f"/audit{query}").text
-    ids = [part.partition('"')[0] for part in page.split('<a href="/console/audit/')[1:]]
+    ids = [
+        part.partition('"')[0].partition("?")[0]
+        for part in page.split('<a href="/console/audit/')[1:]
+    ]
     found = [anna.run(anna.control.trail.get(id_)) for id_ in ids]
     return [each.event["trace_id"] for each in found if each.event["trace_id"].startswith("t")]
 
@@ -61,6 +64,7 @@ def traces(anna: Desk, query: str) -> list[str]:
         ("?action=block", ["t2", "t1"]),
         ("?action=block&tenant=acme", ["t1"]),
         ("?model=gpt-5", ["t2"]),
+        ("?type=changes", []),
         ("?severity=4", ["t2", "t1"]),
         ("?trace_id=t1", ["t1"]),
         ("?text=EIFFEL+tower", ["t2", "t1"]),
@@ -69,6 +73,17 @@ def traces(anna: Desk, query: str) -> list[str]:
 )
 def test_events_are_found(anna: Desk, query: str, expected: list[str]) -> None:
     assert traces(anna, query) == expected
+
+
+def test_an_answer_that_is_also_drawn_at_random_is_listed_once_by_its_action(
+    tmp_path: Path, detector: Detector
+) -> None:
+    real = checked_by(Pipeline(detector, policy=BLOCK, explainer=EXPLAINER))
+    with desk(tmp_path, is_local_demo=True) as own:
+        events = response_events(real, tenant="acme", trace_id="t1", keeping=Keeping(sample=1))
+        own.run(own.control.audit.settle(events))
+        assert traces(own, "") == ["t1", "t1"]
+        assert traces(own, "?action=block") == ["t1"]
 
 
 def test_the_worst_answer_comes_first_if_that_is_asked_for(tmp_path: Path) -> None:
@@ -103,6 +118,15 @@ def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) ->
     assert "Judge its findings" in page
     for part in ("Taken for evidence", "Time of the check", "path checked", "is-block", "Why"):
         assert part in page
+
+
+def test_the_way_back_keeps_the_filters(anna: Desk) -> None:
+    page = anna.get("/audit?trace_id=t1").text
+    link = page.partition('<a href="/console/audit/')[2].partition('"')[0]
+    event = anna.get(f"/audit/{link}".replace("&amp;", "&")).text
+    assert '<a href="/console/audit?trace_id=t1">Audit trail</a>' in event
+    strange = anna.get(f"/audit/{link.partition('?')[0]}?back=//evil.example").text
+    assert '<a href="/console/audit">Audit trail</a>' in strange
 
 
 def test_an_event_whose_answer_is_cut_shows_the_beginnings(anna: Desk) -> None:

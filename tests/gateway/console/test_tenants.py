@@ -52,6 +52,23 @@ def save(anna: Desk, path: str, **changes: str) -> str:
     return answer.headers.get("location", answer.text)
 
 
+def test_the_trail_says_in_words_who_changed_what(anna: Desk) -> None:
+    path = "/tenants/fixed"  # of the configuration, so it is not made by the first change
+    before = len(anna.events("TENANT_CREATED"))
+    save(anna, path, operating_point="0.3", action="block")
+    save(anna, path, operating_point="0.2", action="")
+    assert len(anna.events("TENANT_CREATED")) == before
+    page = " ".join(Page(anna.get("/audit?type=changes&tenant=fixed").text).text.split())
+    for line in (
+        "by anna, operating point: not set → 0.3",
+        "by anna, operating point: 0.3 → 0.2",
+        "by anna, grounding.action: not set → BLOCK",
+        "by anna, grounding.action: BLOCK → not set",
+    ):
+        assert line in page
+    assert "/console/audit?type=changes&amp;tenant=fixed" in anna.get(path).text
+
+
 def is_untouched(anna: Desk, id_: str) -> bool:
     record = anna.run(anna.control.registry.tenant(id_))
     return bool(record.updated_at == record.created_at)
@@ -62,9 +79,9 @@ def test_a_tenant_inherits_and_the_page_says_from_where(anna: Desk) -> None:
     assert not any(value for name, value in fields(anna, path).items() if name != "version")
     page = anna.get(path).text
     assert '<option value="">inherit: header</option>' in page
-    assert "Inherited from configuration (groundwire.yaml:1)" in page
+    assert "Inherited from the configuration (groundwire.yaml:1)" in page
     fixed = anna.get("/tenants/fixed").text
-    assert "Inherited from configuration (groundwire.yaml:2)" in fixed
+    assert "Inherited from the configuration (groundwire.yaml:2)" in fixed
 
 
 def test_what_dvara_knows_is_saved_as_metadata_and_the_rest_as_policy(anna: Desk) -> None:

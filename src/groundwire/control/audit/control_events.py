@@ -4,7 +4,7 @@ Events hold the ids of keys, never a key. Texts that people wrote, such as value
 redacted.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -49,22 +49,26 @@ class ControlEvents:
             :data:`COMMAND_LINE` or :data:`FIRST_START`.
         trace_id: The id of the request.
         redact: Function that redacts a text before an event keeps it.
+        configured: The ids of the tenants in the configuration. They are no new tenants when
+            something of them is stored for the first time.
     """
 
     actor: str
     trace_id: str
     redact: Callable[[str], str] = str
+    configured: Collection[str] = ()
 
     def changed(self, change: Changed) -> tuple[AuditEvent, ...]:
         """Return the events of a change of a tenant; empty if nothing changed."""
         record, version = change.record, {"version": change.record.version}
         before = change.before or TenantRecord(id=record.id)
         events = []
-        if change.is_new:
+        is_new = change.is_new and record.id not in self.configured
+        if is_new:
             named = {} if record.name is None else {"name": self.redact(record.name)}
             events.append(self._event(EventType.TENANT_CREATED, record.id, version | named))
         renamed: dict[str, Any] = {}
-        if not change.is_new and before.name != record.name:
+        if not is_new and before.name != record.name:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
         for part, type_ in _PARTS.items():
             old, new = getattr(before, part), getattr(record, part)

@@ -1,7 +1,7 @@
 """Pages of the audit trail: a list of events with filters, one event, and a check of the chain."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from starlette.responses import Response
@@ -34,6 +34,19 @@ _OUTCOMES = {
         (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE), (EventType.CHECK_INCOMPLETE,)
     ),
 }
+
+#: The type to ask for in order to see all changes that people make.
+_CHANGES = "changes"
+_CHANGE_TYPES = (
+    *(EventType.TENANT_CREATED, EventType.TENANT_METADATA_UPDATED),
+    *(EventType.TENANT_POLICY_UPDATED, EventType.TENANT_DELETED, EventType.KEY_CREATED),
+    *(EventType.KEY_REVOKED, EventType.ACCOUNT_CREATED, EventType.ACCOUNT_UPDATED),
+    *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
+)
+
+#: The events that say what was done with an answer. An answer drawn at random has a second event,
+#: which is left out where somebody asks for an action, so that each answer is listed once.
+_DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
 #: The most hallucinated answers that are read and sorted to show the worst first.
 _RANKED = 500
@@ -68,7 +81,7 @@ async def _list(visit: Visit) -> Response:
         is_cut=page.is_cut,
         searched=SEARCHED,
         times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday"},
-        types=list(EventType),
+        types=[(_CHANGES, "all changes by people"), *((each, _words(each)) for each in EventType)],
         outcomes=list(_OUTCOMES),
         actions=list(Action),
         zip=zip,
@@ -90,6 +103,10 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     elif asked["when"] in _TIMES:
         since = now - timedelta(days=_TIMES[asked["when"]][1])
     types = tuple(each for each in EventType if each == asked["type"])
+    if asked["type"] == _CHANGES:
+        types = _CHANGE_TYPES
+    elif asked["action"] not in ("", Action.NONE) and not types:
+        types = _DONE_WITH
     groups = [
         [f'"{name}":{json.dumps(asked[name])}'] for name in ("model", "action") if asked[name]
     ]
@@ -134,8 +151,12 @@ def _moment(text: str) -> datetime | None:
         ) from None
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ").lower()
+
+
 def _summary(record: FoundRecord) -> str:
-    """Return a one-line summary of an event: its first unsupported claim, or its payload."""
+    """Return a line about an event: who changed what, the first unsupported claim, or its facts."""
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""
@@ -143,14 +164,31 @@ def _summary(record: FoundRecord) -> str:
     if isinstance(texts, list) and texts:
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         return f"“{texts[0]}”{more}"
-    skipped = ("workspace_id", "action", "outcome", "version")
+    skipped = ("workspace_id", "action", "outcome", "version", "actor", "diff")
     facts = {key: value for key, value in payload.items() if key not in skipped and value}
-    if isinstance(diff := facts.get("diff"), Mapping):
-        facts["diff"] = "; ".join(f"{how} {', '.join(keys)}" for how, keys in diff.items() if keys)
-    return ", ".join(
-        f"{key}: {value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in facts.items()
-    )[:200]
+    said = [
+        *_changes(payload.get("diff")),
+        *(f"{_words(key)}: {_shown(value)}" for key, value in facts.items()),
+    ]
+    actor = payload.get("actor")
+    by = [] if actor is None else [f"by {str(actor).removeprefix('account:')}"]
+    return ", ".join(by + said)[:200]
+
+
+def _changes(diff: object) -> Iterator[str]:
+    """Yield the changes of a tenant's settings, such as "operating point: not set → 0.1"."""
+    if not isinstance(diff, Mapping):
+        return
+    for how, values in diff.items():
+        for key, value in values.items() if isinstance(values, Mapping) else ():
+            before, after = ("not set", value) if how == "added" else (value, "not set")
+            if how == "changed" and isinstance(value, Mapping):
+                before, after = value.get("from"), value.get("to")
+            yield f"{_words(str(key))}: {_shown(before)} → {_shown(after)}"
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 async def _show(visit: Visit) -> Response:
@@ -159,11 +197,13 @@ async def _show(visit: Visit) -> Response:
     if found is None:
         raise trail.unknown_event()
     detail = found.detail or {}
+    back = visit.query.get("back", "")  # the filters of the list
     can_review = visit.person is not None and visit.person.may(AccountRole.REVIEWER)
     return visit.page(
         "event",
         title=f"{found.event['type']} of {found.event['tenant']}",
         record=found,
+        back=back if back.startswith("?") else "",
         payload=found.event["payload"],
         detail=detail,
         view=stored_view(detail) if detail else None,

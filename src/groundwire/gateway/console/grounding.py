@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from groundwire.config import Config
-from groundwire.config.fields import describe_wrong
+from groundwire.config.fields import describe_refused
 from groundwire.config.kinds import KindError, written
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import PRESETS, SETTINGS
@@ -109,7 +109,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         try:
             values[name] = kind.read(raw) if raw else None
         except KindError as error:
-            problems[name] = describe_wrong(name, raw, error)
+            problems[name] = describe_refused(raw, error)
     return values, problems
 
 
