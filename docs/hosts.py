@@ -139,7 +139,7 @@ HOSTS = {
         "`ai-custom-guardrail`",
         "refused: Kong judges them after the client has them",
     ),
-    "Envoy": _route("gRPC, `gateway.ext_proc_port`", "1.34 or later", "filter `ext_proc`"),
+    "Envoy": _route("gRPC, `gateway.ext_proc_port`", "1.40", "filter `ext_proc`"),
     "vLLM Semantic Router": _route("`POST /classify`", "Oct 2026", "`http_classify`"),
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",
