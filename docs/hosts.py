@@ -23,6 +23,7 @@ TESTS = (
     "tests/compat/test_clients.py",
     "tests/compat/test_otel.py",
     "tests/gateway/integrations",
+    "tests/gateway/envoy",
 )
 HEAD = ("Host", "Version", "Here", "What it gives", "What it sends", "Streams", '"Not checked" is')
 _TABLE = re.compile(r"(?<=<!-- written by docs/hosts.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -138,6 +139,7 @@ HOSTS = {
         "`ai-custom-guardrail`",
         "refused: Kong judges them after the client has them",
     ),
+    "Envoy": _route("gRPC, `gateway.ext_proc_port`", "1.40", "filter `ext_proc`"),
     "vLLM Semantic Router": _route("`POST /classify`", "Oct 2026", "`http_classify`"),
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",

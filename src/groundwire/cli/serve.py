@@ -231,6 +231,8 @@ def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
         yield f"upstream  {each.name}: {each.url}, {models}"
         if not urlsplit(each.url).path.strip("/"):
             yield "          It has no path; most servers have their API at /v1."
+    if config.gateway.ext_proc_port is not None:
+        yield f"envoy     ext_proc on port {config.gateway.ext_proc_port}"
     yield f"checks    {_checks(config)}"
     if decisions := _decisions(config):
         yield f"          but for decisions: {decisions}"

@@ -320,6 +320,8 @@ class Gateway:
     Attributes:
         host: The address that the proxy listens on; 0.0.0.0: all addresses.
         port: The port that the proxy listens on; 0: any free port.
+        ext_proc_port: The port for Envoy's filter ext_proc (gRPC); 0: any free port; null: none.
+            Needs the extra envoy.
         api_key: A key of the tenant default; the keys of other tenants are in tenants.
         release: When a stream sends text that may be withheld. sentence: each sentence once it is
             judged; deferred: all text at the end.
@@ -340,6 +342,7 @@ class Gateway:
 
     host: Text = "127.0.0.1"
     port: Port = 8080
+    ext_proc_port: Port | None = None
     api_key: KeyText | None = None
     release: Release = "sentence"
     unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = "auto"

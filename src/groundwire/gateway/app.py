@@ -9,7 +9,12 @@ OpenAPI document.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +28,7 @@ from starlette.routing import BaseRoute, Route
 from groundwire import __version__
 from groundwire.config import Config
 from groundwire.control.tenants.directory import Directory
-from groundwire.errors import ConfigError, GroundwireError
+from groundwire.errors import ConfigError, GroundwireError, MissingExtraError
 from groundwire.gateway import integrations, native, relay
 from groundwire.gateway.chat import chat
 from groundwire.gateway.dialects import DIALECTS
@@ -108,6 +113,9 @@ def create_app(
                     control.pipeline = services.pipeline
                     await control.wait_until_open()
                 readiness.succeed(services)
+                if config.gateway.ext_proc_port is not None:
+                    port = await stack.enter_async_context(_envoy(app, config))
+                    app.state.ext_proc_port = port
 
             if control is not None:
                 stack.push_async_callback(control.close)
@@ -158,6 +166,19 @@ def create_app(
     app.add_middleware(Tracing)
     app.add_middleware(Counting, began=counted.request_began, ended=counted.request_ended)
     return app
+
+
+def _envoy(app: FastAPI, config: Config) -> AbstractAsyncContextManager[int]:
+    """Return a context in which Envoy is served; its value is the port.
+
+    Raises:
+        MissingExtraError: If gRPC is not installed.
+    """
+    try:
+        from groundwire.gateway.envoy.processor import serving
+    except ImportError as error:
+        raise MissingExtraError("gateway.ext_proc_port", "envoy") from error
+    return serving(app, config.gateway)
 
 
 def _keys(

@@ -68,12 +68,13 @@ async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -
     if target.gives_text:
         await _allow(request, target, services, model=model)
         marks = [unchecked.MARK_HEADER]
-    if request.method == "GET" and target.is_model_list and len(services.upstreams.all) > 1:
+    send, all_ = state.upstream_of(request), services.upstreams
+    is_list = request.method == "GET" and target.is_model_list
+    if send is None and is_list and len(all_.all) > 1:
         ask = forwarded(request, path=target.path, body=b"", model=None, accept_encoding="identity")
-        return await all_models(services.upstreams, ask)
-    reply = await services.upstreams.send(
-        forwarded(request, path=target.path, body=body, model=model)
-    )
+        return await all_models(all_, ask)
+    ask = forwarded(request, path=target.path, body=body, model=model)
+    reply = await (send or all_.send)(ask)
     return _streamed(reply, incoming, marks, services)
 
 

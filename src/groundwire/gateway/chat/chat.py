@@ -35,6 +35,7 @@ from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.metrics import UpstreamFailure
+from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
@@ -179,7 +180,8 @@ class Exchange:
         )
         # The body has been decompressed, so the client's header is wrong for it.
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
-        return await self._services.upstreams.send(replace(ask, headers=plain))
+        send = state.upstream_of(self._request) or self._services.upstreams.send
+        return await send(replace(ask, headers=plain))
 
     # Requests whose answers are not checked.
 

@@ -1,5 +1,6 @@
 """Reads the trace id and caller that middleware stored in a request, and the app's services."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
 
 from starlette.requests import HTTPConnection
@@ -8,6 +9,10 @@ from starlette.types import Scope
 if TYPE_CHECKING:
     from groundwire.gateway.http.caller import Caller
     from groundwire.gateway.services import Services
+    from groundwire.gateway.upstream import UpstreamReply
+    from groundwire.gateway.upstream.asking import UpstreamRequest
+
+    Ask = Callable[[UpstreamRequest], Awaitable[UpstreamReply]]
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
@@ -18,6 +23,14 @@ def trace_id(request: HTTPConnection | Scope) -> str:
 def caller(request: HTTPConnection | Scope) -> "Caller":
     """Return the caller of a request."""
     return cast("Caller", _state(request)["caller"])
+
+
+def upstream_of(request: HTTPConnection) -> "Ask | None":
+    """Return the function that asks the upstream of a request that came through a proxy.
+
+    ``None``: the gateway asks one of its own upstreams.
+    """
+    return cast("Ask | None", _state(request).get("ask_upstream"))
 
 
 def services(request: HTTPConnection) -> "Services":

@@ -1,0 +1,43 @@
+"""The response of a model behind Envoy."""
+
+import asyncio
+
+from groundwire.gateway.envoy.messages import Pairs
+from groundwire.gateway.upstream import UpstreamReply
+from groundwire.gateway.upstream.headers import coming_back
+
+#: The most pieces of a body that wait to be read.
+_MAX_WAITING = 16
+
+
+class EnvoyReply(UpstreamReply):
+    """The response of a model behind Envoy, whose body comes in pieces.
+
+    Attributes:
+        given: The headers as Envoy has them, those that the caller may not see included.
+    """
+
+    def __init__(self, headers: Pairs) -> None:
+        self.status = int(dict(headers)[b":status"])
+        self.given = [pair for pair in headers if not pair[0].startswith(b":")]
+        self.headers = coming_back(self.given, status=self.status)
+        self.upstream, self.model = "envoy", None
+        self._pieces: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
+        self._n_bytes, self._is_over = 0, False
+
+    async def feed(self, piece: bytes) -> None:
+        """Take the next piece of the body, or its end if it is empty. Wait if too many wait."""
+        if not self._is_over:
+            await self._pieces.put(piece)
+
+    async def close(self) -> None:
+        """Drop the rest of the body."""
+        self._is_over = True
+        while not self._pieces.empty():
+            self._pieces.get_nowait()
+
+    async def _next(self) -> bytes:
+        piece = b"" if self._is_over else await self._pieces.get()
+        self._is_over = not piece
+        self._n_bytes += len(piece)
+        return piece
