@@ -316,7 +316,7 @@ def read_name(raw: str) -> str:
     if not _NAME.fullmatch(name):
         raise InvalidAccountError(
             "A name has 1 to 64 letters without accents, digits and any of . _ @ + -, and a "
-            "letter or digit first",
+            "letter or digit first"
         )
     return name
 
@@ -324,7 +324,7 @@ def read_name(raw: str) -> str:
 def _read_password(password: str, name: str) -> str:
     if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
         raise InvalidAccountError(
-            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters",
+            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters"
         )
     if password.lower() == name:
         raise InvalidAccountError("The password must not be the name")

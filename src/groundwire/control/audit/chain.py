@@ -154,7 +154,5 @@ def _parts(head: Head) -> tuple[str, str, str]:
 def _mac(key: bytes, what: bytes, *parts: str) -> str:
     # A text that somebody put into the database may hold lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    message = b"".join(
-        [what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)],
-    )
+    message = b"".join([what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)])
     return hmac.digest(key, message, "sha256").hex()

@@ -29,10 +29,7 @@ COMMAND_LINE, FIRST_START = "command-line", "first-start"
 #: Names of the filters of an export whose value is a moment. These values are not redacted.
 _MOMENTS = frozenset({"since", "until"})
 
-_PARTS = {
-    "metadata": EventType.TENANT_METADATA_UPDATED,
-    "policy": EventType.TENANT_POLICY_UPDATED,
-}
+_PARTS = {"metadata": EventType.TENANT_METADATA_UPDATED, "policy": EventType.TENANT_POLICY_UPDATED}
 
 
 def account_actor(name: str) -> str:

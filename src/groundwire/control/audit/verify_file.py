@@ -18,10 +18,7 @@ _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gatew
 
 
 def verify_files(
-    paths: Sequence[Path],
-    keys: Sequence[bytes],
-    *,
-    is_partial: bool = False,
+    paths: Sequence[Path], keys: Sequence[bytes], *, is_partial: bool = False
 ) -> TrailVerdict:
     """Verify the trail in files.
 

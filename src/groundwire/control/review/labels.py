@@ -27,8 +27,7 @@ PROMISED = 20_000
 _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
     audit_details,
     and_(
-        audit_details.c.writer == audit_records.c.writer,
-        audit_details.c.seq == audit_records.c.seq,
+        audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
     ),
 )
 

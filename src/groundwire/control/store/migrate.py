@@ -187,6 +187,5 @@ def _require_references(connection: Connection) -> None:
     """Check all foreign keys, which were not enforced during the migration."""
     if broken := connection.execute(text("PRAGMA foreign_key_check")).all():
         raise StoreUnusableError(
-            f"{len(broken)} of its rows refer to others that are not there",
-            "Restore a backup",
+            f"{len(broken)} of its rows refer to others that are not there", "Restore a backup"
         )

@@ -149,9 +149,7 @@ class Provider:
         claims = await self._claims(attempt, query["code"])
         name = claims.get("preferred_username")
         person = Identity(
-            issuer=self._issuer,
-            subject=claims["sub"],
-            called=name if isinstance(name, str) else "",
+            issuer=self._issuer, subject=claims["sub"], called=name if isinstance(name, str) else ""
         )
         return person, self._role(claims)
 

@@ -3,12 +3,7 @@
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from groundwire.control.accounts import (
-    AccountRole,
-    InvalidAccountError,
-    SavedAccount,
-    new_password,
-)
+from groundwire.control.accounts import AccountRole, InvalidAccountError, SavedAccount, new_password
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.http.problems import Problem
 

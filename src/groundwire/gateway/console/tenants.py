@@ -61,8 +61,7 @@ async def _create(visit: Visit) -> Response:
     id_ = visit.form.get("id", "").strip()
     try:
         await visit.control.change(
-            lambda registry: registry.create(id_, name=visit.form.get("name")),
-            visit.events.changed,
+            lambda registry: registry.create(id_, name=visit.form.get("name")), visit.events.changed
         )
     except TenantError as error:
         return await _list(visit, status=admin_problem(error).status, problem=str(error))
@@ -175,12 +174,7 @@ async def _try(visit: Visit) -> Response:
                     )
                 ]
                 effect = await asyncio.to_thread(
-                    replay,
-                    control.pipeline,
-                    replayable(stored),
-                    tenant=id_,
-                    now=now_,
-                    then=then,
+                    replay, control.pipeline, replayable(stored), tenant=id_, now=now_, then=then
                 )
     return await _grounding(
         visit,
