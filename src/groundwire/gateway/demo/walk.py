@@ -4,6 +4,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cache
 from http.client import HTTPConnection, HTTPResponse
 from importlib import resources
@@ -53,6 +54,22 @@ def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if scene.get("with_sources"):
         body["metadata"] = {"grounding.sources": script()["sources"]}
     return "/v1/chat/completions", body
+
+
+@contextmanager
+def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPResponse]:
+    """Send the request of a scene to a gateway, and yield the response.
+
+    Args:
+        url: The base URL of the gateway, without ``/v1``.
+        scene: The scene.
+        key: The key of the gateway.
+    """
+    path, body = request_of(scene)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+    with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)) as connection:
+        connection.request("POST", path, json.dumps(body).encode(), headers)
+        yield connection.getresponse()
 
 
 def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
@@ -142,14 +159,8 @@ class Screen:
 
     def _ask(self, scene: Mapping[str, Any], gateway: RunningGateway) -> str:
         """Send the request of a scene, show the response, and return its trace id."""
-        path, body = request_of(scene)
-        key = {"Authorization": f"Bearer {self._gateways.key}"}
-        connection = HTTPConnection(urlsplit(gateway.url).netloc, timeout=_TIMEOUT_S)
         start = perf_counter()
-        try:
-            headers = key | {"Content-Type": "application/json"}
-            connection.request("POST", path, json.dumps(body).encode(), headers)
-            response = connection.getresponse()
+        with asked(gateway.url, scene, key=self._gateways.key) as response:
             kind = response.headers.get_content_type()
             self._line(f"{_time(start)}HTTP {response.status}, {kind}")
             received = {name.lower(): value for name, value in response.getheaders()}
@@ -163,8 +174,6 @@ class Screen:
                 answer = choices[0]["message"]["content"] if choices else json.dumps(data)
                 self._lines(answer, margin=f"{_MARGIN}          ", fg="green")
             return received.get("x-trace-id", "")
-        finally:
-            connection.close()
 
     def _show_event(self, data: Mapping[str, Any] | None, start: float) -> None:
         """Print an event of a stream; ``None`` stands for the last event, ``[DONE]``."""
