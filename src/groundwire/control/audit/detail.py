@@ -123,14 +123,9 @@ class _Detail:
         return [self._explanation(each) for each in self._first(what, given)]
 
     def _explanation(self, given: Explanation) -> dict[str, Any]:
-        evidence = None if given.evidence is None else self._place(given.evidence)
-        counterpart = None if given.counterpart is None else self._place(given.counterpart)
-        return {
-            **given.to_dict(),
-            "text": self._prose(given),
-            "evidence": evidence,
-            "counterpart": counterpart,
-        }
+        places = {"evidence": given.evidence, "counterpart": given.counterpart}
+        found = {name: each if each is None else self._place(each) for name, each in places.items()}
+        return {**given.to_dict(), "text": self._prose(given), **found}
 
     def _prose(self, given: Explanation) -> str | None:
         """Quote the text of an explanation.

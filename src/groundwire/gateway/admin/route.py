@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from groundwire.control.audit.control_events import ControlEvents
 from groundwire.control.audit.cursor import read_cursor
-from groundwire.control.store import StoreUnavailableError
+from groundwire.control.store.errors import StoreUnavailableError
 from groundwire.control.tenants.record import IfVersion
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.control import ControlPlane, store_unavailable

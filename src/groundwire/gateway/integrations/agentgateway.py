@@ -66,9 +66,7 @@ async def webhook(request: Request, body: GuardCall) -> Response:
             kept.keep(request, PATH, call_id, messages)
         return answered({"action": {"reason": "not checked: a request"}})
     texts = [each.message.content for each in body.body.choices]
-    found = kept.find(request, PATH, call_id)
-    chat = None if found is None else {"messages": found}
-    answers = await checks.check_chat(request, chat, texts)
+    answers = await checks.check_chat(request, kept.find(request, PATH, call_id), texts)
     return answered({"action": _action(body.body.choices, answers)})
 
 

@@ -37,10 +37,10 @@ class KeptRequests:
         if messages and is_small:
             self._kept[key] = written
 
-    def find(self, request: Request, host: str, call_id: str | None) -> list[Any] | None:
-        """Return the messages of a call; ``None`` if they are not known."""
+    def find(self, request: Request, host: str, call_id: str | None) -> dict[str, Any] | None:
+        """Return a chat request with the messages of a call; ``None`` if they are not known."""
         written = self._kept.get((caller(request).tenant, host, call_id or ""))
-        return None if written is None else json.loads(written)
+        return None if written is None else {"messages": json.loads(written)}
 
 
 def kept_requests(request: Request) -> KeptRequests:

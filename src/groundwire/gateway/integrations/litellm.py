@@ -68,12 +68,11 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])
         return answered({"action": "NONE"})
-    messages = kept.find(request, PATH, body.call_id)
-    if messages is not None and _OMITTED in json.dumps(messages):
-        messages = None  # part of the evidence is missing
+    chat = kept.find(request, PATH, body.call_id)
+    if _OMITTED in json.dumps(chat):
+        chat = None  # part of the evidence is missing
     texts = body.texts or []
     judged = list(map(_complete, texts)) if body.settings and body.settings.sampled else texts
-    chat = None if messages is None else {"messages": messages}
     answers = await checks.check_chat(request, chat, judged)
     held = [len(text) - len(part) for text, part in zip(texts, judged, strict=True)]
     return answered({**_reply(answers, held), "stream_holdback_chars": held})
