@@ -124,7 +124,7 @@ class AuditLog:
 
     def add(self, *events: AuditEvent) -> None:
         """Queue events without waiting, even if the queue is full. This is for rare events."""
-        for event in events if self._sink is not None else ():
+        for event in events:
             self._add(event)
 
     async def write(self, *events: AuditEvent) -> None:
@@ -185,6 +185,8 @@ class AuditLog:
     # Methods that queue events.
 
     def _add(self, event: AuditEvent) -> None:
+        if self._sink is None:
+            return
         if not self._is_open:
             self._lose(1, "the log is not open")
             return
