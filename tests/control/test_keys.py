@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
-from groundwire.control.keys import Key, new_key
+from groundwire.control.keys import new_key
 from groundwire.control.tenants.directory import Directory
 from tests.gateway.keys import KEY, OTHER_KEY
 
@@ -14,10 +14,6 @@ def test_a_key_is_32_random_bytes() -> None:
     keys = {new_key() for _ in range(100)}
     assert len(keys) == 100
     assert all(key.startswith("gw_") and len(key) == 3 + 43 for key in keys)
-
-
-def test_a_key_is_called_by_the_begin_of_its_hash() -> None:
-    assert Key("acme", key_hash(KEY)).key_id == key_hash(KEY)[:12]
 
 
 def test_a_key_is_found_by_its_hash_alone() -> None:

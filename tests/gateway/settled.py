@@ -12,7 +12,8 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog, AuditRecord
+from groundwire.control.audit import AuditLog
+from groundwire.control.audit.record import AuditRecord
 from tests.control.audit.trails import KEY, ListSink
 from tests.gateway.chats import Gateway, gateway
 from tests.gateway.wire import PATIENCE_S

@@ -15,21 +15,18 @@ from hypothesis import strategies as st
 from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
 from groundwire.config.findings import findings
-from groundwire.control.audit import (
+from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
+from groundwire.control.audit.events import (
+    MAX_TEXTS,
     STREAMED,
-    AuditEvent,
-    AuditText,
     Disposition,
-    EventType,
-    Keeping,
     StreamSummary,
     grounding_unavailable_event,
-    response_events,
     summary_event,
     unchecked_endpoint_event,
 )
-from groundwire.control.audit.events import MAX_TEXTS
 from groundwire.control.audit.quoted import cut, hashed
+from groundwire.control.audit.record import compact
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action, Policy
 from tests.gateway.answers import (
@@ -74,7 +71,7 @@ def stream_events(
 
 
 def written(event: AuditEvent) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(event.to_line())
+    data: dict[str, Any] = json.loads(compact(event.to_dict()).encode())
     return data
 
 
@@ -197,14 +194,14 @@ def test_an_address_in_a_claim_is_not_in_the_log_if_texts_are_hashed() -> None:
     text = "Write to alice@example.com, who was born in 1950."
     for make in (response_events, stream_events):
         (event,) = make(checked(text), **OF, keeping=HASHED)
-        assert b"alice" not in event.to_line()
+        assert b"alice" not in compact(event.to_dict()).encode()
         assert event.payload["ungrounded_claim_hashes"] == (hashed(text),)
         assert re.fullmatch("[0-9a-f]{16}", hashed(text))
 
 
 def test_a_span_alone_has_no_hash_that_could_be_guessed() -> None:
     (event,) = response_events(checked(), **OF, keeping=HASHED)
-    assert hashed("1950") not in event.to_line().decode()
+    assert hashed("1950") not in compact(event.to_dict()).encode().decode()
     assert event.payload["unsupported_span_count"] == 2
 
 
@@ -342,7 +339,7 @@ def test_whatever_strangers_write_is_one_line_of_plain_json(
     event = unchecked_endpoint_event(
         tenant=tenant, trace_id="t1", path=path, model=model, decision="mark"
     )
-    line = event.to_line()
+    line = compact(event.to_dict()).encode()
     assert line.isascii()
     assert line.decode().isprintable()
     assert json.loads(line)["tenant"] == tenant
@@ -352,8 +349,8 @@ def test_half_a_surrogate_pair_stays_written_out() -> None:
     event = unchecked_endpoint_event(
         tenant="\ud800", trace_id="t1", path="\n\x1b\u2028", model=None, decision="mark"
     )
-    assert rb"\ud800" in event.to_line()
-    assert rb"\n\u001b\u2028" in event.to_line()
+    assert rb"\ud800" in compact(event.to_dict()).encode()
+    assert rb"\n\u001b\u2028" in compact(event.to_dict()).encode()
 
 
 def test_an_event_cannot_be_changed() -> None:

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
 from groundwire.config import parse
-from groundwire.control.audit import AuditStats
+from groundwire.control.audit.log import AuditStats
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.http.refusals import RefusalCode

@@ -67,7 +67,7 @@ def set_(
         lambda store: Accounts(store).save(
             name, role=own, password=password, is_reset=has_new_password
         ),
-        lambda saved, events: (events.account_saved(saved),),
+        lambda saved, events: events.account_saved(saved),
     )
     say(f"{done.value.account.name} has the role {done.value.account.role}.")
     if done.value.has_new_password:
@@ -102,7 +102,7 @@ def remove(
     done = run(
         config,
         lambda store: Accounts(store).remove(name),
-        lambda account, events: (events.account_removed(account),),
+        lambda account, events: events.account_removed(account),
     )
     say(f"Removed {done.value.name}.")
     end(ctx, done)

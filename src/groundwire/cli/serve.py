@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from groundwire.config import Config
-    from groundwire.control.tenants.first_start import FirstStart
+    from groundwire.control.tenants.record import FirstStart
 
 #: Packages that the gateway needs beyond the base installation.
 PACKAGES = (

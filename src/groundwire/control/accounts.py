@@ -173,8 +173,7 @@ class Accounts:
                 lambda: self._hasher.hash(_read_password(password, name))
             )
         async with self._store.writing() as connection:
-            row = (await connection.execute(select(accounts).where(_is(name)))).first()
-            before = None if row is None else _account(row)
+            before = await _stored(connection, name)
             if before is not None and is_new:
                 raise InvalidAccountError("There is an account of this name already")
             old = before or Account(name=name, role=AccountRole.VIEWER, created_at=now())
@@ -204,7 +203,9 @@ class Accounts:
             UnknownAccountError: If there is no account of this name.
         """
         async with self._store.writing() as connection:
-            account = await _known(connection, name)
+            account = await _stored(connection, name)
+            if account is None:
+                raise UnknownAccountError
             await connection.execute(delete(sessions).where(sessions.c.account == name))
             await connection.execute(delete(accounts).where(_is(name)))
         return account
@@ -214,7 +215,7 @@ class Accounts:
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         return await self._in_thread(
-            lambda: self._matches(stored or self._nobodys, password[:MAX_PASSWORD_CHARS])
+            lambda: self._matches(stored or self._dummy_hash, password[:MAX_PASSWORD_CHARS])
         )
 
     async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
@@ -225,10 +226,10 @@ class Accounts:
         if not await self.is_right(name, password):
             return None
         async with self._store.writing() as connection:
-            row = (await connection.execute(select(accounts).where(_is(name)))).first()
-            if row is None:  # the account was removed a moment ago
+            account = await _stored(connection, name)
+            if account is None:  # it was removed a moment ago
                 return None
-            return _account(row), await _begin(connection, name)
+            return account, await _begin(connection, name)
 
     async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
         """Begin a session for a person whom a provider has identified.
@@ -238,9 +239,7 @@ class Accounts:
         Returns:
             The account as it was saved, and the token of the session.
         """
-        is_theirs = (accounts.c.issuer == identity.issuer) & (
-            accounts.c.subject == identity.subject
-        )
+        is_theirs = _is_of(identity)
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
         making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
@@ -249,20 +248,21 @@ class Accounts:
         async with self._store.writing() as connection:
             is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
-            before, account = None if is_new else found, replace(found, role=role)
             if found.role is not role:
-                own = sessions.c.account == account.name
+                own = sessions.c.account == found.name
                 await connection.execute(delete(sessions).where(own))
                 await connection.execute(update(accounts).where(is_theirs).values(role=role))
-            token = await _begin(connection, account.name)
-        role_before = None if before is None else before.role
-        return SavedAccount(account=account, role_before=role_before, has_new_password=False), token
+            token = await _begin(connection, found.name)
+        saved = SavedAccount(
+            account=replace(found, role=role),
+            role_before=None if is_new else found.role,
+            has_new_password=False,
+        )
+        return saved, token
 
     async def end_sessions(self, identity: Identity) -> None:
         """End the sessions of a person to whom the provider no longer gives a role."""
-        theirs = select(accounts.c.name).where(
-            accounts.c.issuer == identity.issuer, accounts.c.subject == identity.subject
-        )
+        theirs = select(accounts.c.name).where(_is_of(identity))
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
@@ -281,7 +281,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
 
     @cached_property
-    def _nobodys(self) -> str:
+    def _dummy_hash(self) -> str:
         """A hash to compare with if a name is unknown, so that it takes as long as a known name."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
@@ -316,7 +316,7 @@ def read_name(raw: str) -> str:
     if not _NAME.fullmatch(name):
         raise InvalidAccountError(
             "A name has 1 to 64 letters without accents, digits and any of . _ @ + -, and a "
-            "letter or digit first",
+            "letter or digit first"
         )
     return name
 
@@ -324,7 +324,7 @@ def read_name(raw: str) -> str:
 def _read_password(password: str, name: str) -> str:
     if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
         raise InvalidAccountError(
-            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters",
+            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters"
         )
     if password.lower() == name:
         raise InvalidAccountError("The password must not be the name")
@@ -341,15 +341,17 @@ async def _begin(connection: AsyncConnection, name: str) -> str:
     return token
 
 
-async def _known(connection: AsyncConnection, name: str) -> Account:
+async def _stored(connection: AsyncConnection, name: str) -> Account | None:
     row = (await connection.execute(select(accounts).where(_is(name)))).first()
-    if row is None:
-        raise UnknownAccountError
-    return _account(row)
+    return None if row is None else _account(row)
 
 
 def _is(name: str) -> ColumnElement[bool]:
     return accounts.c.name == name
+
+
+def _is_of(identity: Identity) -> ColumnElement[bool]:
+    return (accounts.c.issuer == identity.issuer) & (accounts.c.subject == identity.subject)
 
 
 def _account(row: Row[Any]) -> Account:

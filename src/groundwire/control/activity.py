@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, log
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import Table, and_, delete, func, select
+from sqlalchemy import BigInteger, Select, Table, and_, cast, delete, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -42,6 +42,9 @@ _OTHER = "(other)"
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
+
+#: Selects numbers of answers; PostgreSQL sums them as decimals.
+_SUM = cast(func.sum(activity.c.n), BigInteger).label("n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,19 +167,8 @@ class Activity:
         """Return the numbers of answers from a moment on, given in seconds since 1970."""
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
-        query = select(*kinds, func.sum(own.n)).where(own.slot >= since).group_by(*kinds)
-        async with self._store.reading() as connection:
-            return tuple(
-                AnswerCount(
-                    start=since,
-                    tenant=tenant,
-                    model=model,
-                    outcome=outcome,
-                    action=action,
-                    n=int(n),
-                )
-                for tenant, model, outcome, action, n in await connection.execute(query)
-            )
+        query = select(literal(since).label("start"), *kinds, _SUM).where(own.slot >= since)
+        return await self._answers(query.group_by(*kinds))
 
     async def trend(
         self, since: int, *, step_s: int, only: Mapping[str, str]
@@ -189,16 +181,16 @@ class Activity:
             only: ``tenant``, ``model`` or ``action`` → the value that it must have; empty: any.
         """
         own = activity.c
-        place = ((own.slot - since) // step_s).label("place")
-        query = select(place, own.outcome, own.action, func.sum(own.n)).where(
+        start = (since + (own.slot - since) // step_s * step_s).label("start")
+        query = select(start, own.outcome, own.action, _SUM).where(
             own.slot >= since, *(own[name] == value for name, value in only.items() if value)
         )
+        return await self._answers(query.group_by("start", own.outcome, own.action))
+
+    async def _answers(self, query: Select[Any]) -> tuple[AnswerCount, ...]:
         async with self._store.reading() as connection:
-            found = await connection.execute(query.group_by("place", own.outcome, own.action))
-            return tuple(
-                AnswerCount(start=since + at * step_s, outcome=outcome, action=action, n=int(n))
-                for at, outcome, action, n in found
-            )
+            found = (await connection.execute(query)).mappings()
+            return tuple(AnswerCount(**row) for row in found)
 
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
         """Return the numbers of a tenant's answers by outcome, over a range of days.
@@ -209,12 +201,12 @@ class Activity:
             until: The end of the last day, in seconds since 1970.
         """
         own = activity.c
-        query = select(own.outcome, func.sum(own.n)).where(
+        query = select(own.outcome, _SUM).where(
             own.tenant == tenant, own.slot >= since, own.slot < until
         )
         async with self._store.reading() as connection:
             found = await connection.execute(query.group_by(own.outcome))
-            return {outcome: int(n) for outcome, n in found}
+            return {row.outcome: row.n for row in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
         """Return how long each stage took from a moment on, given in seconds since 1970."""

@@ -24,16 +24,11 @@ class Key:
 
     Attributes:
         tenant: The tenant whose requests come with the key.
-        sha256: The hash of the key: 64 hexadecimal digits.
+        key_id: The id of the key in logs and events.
     """
 
     tenant: str
-    sha256: str
-
-    @property
-    def key_id(self) -> str:
-        """The id of the key in logs and events."""
-        return self.sha256[:12]
+    key_id: str
 
 
 class Role(StrEnum):

@@ -22,7 +22,7 @@ OTHERS = "others"
 class _Failures:
     """Failed logins from one address: the time of the last event, and the number since then."""
 
-    told_at: float
+    event_at: float
     n_since: int = 0
 
 
@@ -68,12 +68,12 @@ class Logins:
         over = [
             (address, each)
             for address, each in self._failures.items()
-            if now - each.told_at >= FAILURE_S
+            if now - each.event_at >= FAILURE_S
         ]
         found = tuple((address, each.n_since) for address, each in over if each.n_since)
         for address, each in over:
             if each.n_since:
-                each.told_at, each.n_since = now, 0
+                each.event_at, each.n_since = now, 0
             else:
                 del self._failures[address]
         return found

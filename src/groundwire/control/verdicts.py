@@ -1,12 +1,12 @@
 """Labels that reviewers give to recorded answers, and how far the reviewers agree."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 from groundwire.control.store.moments import now
 from groundwire.detection.values import Label
@@ -88,21 +88,6 @@ class Review:
     marks: tuple[Mark, ...]
     facts: CheckFacts | None = None
     labelled_at: datetime = field(default_factory=now)
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Self:
-        """Read a row of the table ``labels``, with or without ``facts``."""
-        marks = tuple(
-            Mark(
-                start=each["start"],
-                end=each["end"],
-                label=Label(each["label"]),
-                verdict=Verdict(each["verdict"]),
-            )
-            for each in row["marks"]
-        )
-        facts = None if row.get("facts") is None else CheckFacts(**row["facts"])
-        return cls(**{**row, "marks": marks, "facts": facts})
 
     @property
     def missed(self) -> frozenset[Mark]:

@@ -14,30 +14,19 @@ from groundwire.config import Config
 from groundwire.control.activity import Activity
 from groundwire.control.audit import AuditEvent, AuditLog
 from groundwire.control.audit.configured import audit_log
-from groundwire.control.audit.control_events import (
-    FIRST_START,
-    ControlEvents,
-    login,
-    login_failed,
-)
+from groundwire.control.audit.control_events import FIRST_START, ControlEvents, login_failed
 from groundwire.control.audit.own_trail import check_start
 from groundwire.control.audit.redact import Redaction
 from groundwire.control.audit.retention import Retention
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.trail import Trail
-from groundwire.control.folder import data_folder
 from groundwire.control.keys import Role
 from groundwire.control.logins import Logins
-from groundwire.control.store import (
-    Store,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    wait_until_open,
-)
-from groundwire.control.store.opening import pauses
+from groundwire.control.store import Store
+from groundwire.control.store.errors import StoreBusyError, StoreError, StoreFullError
+from groundwire.control.store.opening import pauses, wait_until_open
 from groundwire.control.tenants.directory import Directory
-from groundwire.control.tenants.first_start import FirstStart, prepare
+from groundwire.control.tenants.record import FirstStart
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.watching import Watcher
 from groundwire.gateway.control_state import PATIENCE_S, ControlState
@@ -102,7 +91,9 @@ class ControlPlane:
         # A confirmed change of a tenant or a key must survive a power cut.
         self.store = Store.of(config, is_synced=True)
         self.directory = Directory(config)
-        self.registry = Registry(self.store, configured=self.directory.configured)
+        self.registry = Registry(
+            self.store, configured=self.directory.configured, check=self.check_overrides
+        )
         self.watcher = Watcher(self.registry, self.directory, poll_s=config.store.poll_s)
         self.audit = audit_log(config, is_stored=True)
         self.trail = Trail(self.store)
@@ -223,7 +214,7 @@ class ControlPlane:
         """Make the first keys if there are none, and keep them until ``on_start`` shows them."""
         if self.is_local_demo or self._start != FirstStart():
             return
-        self._start = await prepare(self.registry, self.config)
+        self._start = await self.registry.first_keys(has_admin_plane=self.config.admin.enabled)
         events = self.events(FIRST_START, trace_id="")
         recorded = [each for made in self._start.keys for each in events.key_made(made)]
         # The keys exist, so requests are served even if the audit log cannot record them yet.
@@ -304,7 +295,7 @@ class ControlPlane:
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """Record the use of an admin key, unless the same address used the key shortly before."""
         if self._logins.is_new(key_id, address, now=time.monotonic()):
-            self.audit.add(login(key_id, role, address, trace_id=trace_id))
+            self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Count a failed login: a request without a valid admin key, or a failed sign-in.
@@ -346,10 +337,10 @@ def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | Non
         return None
     return Retention(
         store,
-        audit,
+        audit.settle,
         retention_days=own.retention_days,
         detail_days=own.detail_days,
-        keys=signing_keys(config, data_folder(config)),
+        keys=signing_keys(config),
     )
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from groundwire.control.audit import NO_TENANT, AuditEvent, AuditRecord, Chain, EventType
+from groundwire.control.audit import AuditEvent, Chain, EventType
 from groundwire.control.audit.chain import ended
+from groundwire.control.audit.event import NO_TENANT
 from groundwire.control.audit.heads import HeadRow
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
@@ -96,7 +98,7 @@ class Written:
             await connection.execute(
                 delete(audit_writers).where(audit_writers.c.writer == self.writer)
             )
-            await connection.execute(insert(audit_writers), [head.to_dict()])
+            await connection.execute(insert(audit_writers), [asdict(head)])
 
 
 async def keep(store: Store, records: Iterable[AuditRecord]) -> None:

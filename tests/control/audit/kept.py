@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, AuditRecord, Chain, EventType
+from groundwire.control.audit import AuditEvent, Chain, EventType
 from groundwire.control.audit.chain import ended
 from groundwire.control.audit.heads import HeadRow
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TrailVerdict
 from groundwire.control.audit.verify import verify
 from tests.control.audit.trails import KEY, event

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from groundwire.control.audit import STREAMED, AuditText, Keeping, Redaction, response_events
+from groundwire.control.audit import AuditText, Keeping, Redaction, response_events
 from groundwire.control.audit.detail import MAX_ROWS, VERSION, detail_of
+from groundwire.control.audit.events import STREAMED
 from groundwire.control.audit.quoted import hashed
 from groundwire.control.audit.record import compact
 from groundwire.control.audit.redact import RedactionKind
@@ -167,7 +168,7 @@ def test_the_events_of_findings_and_of_incomplete_checks_carry_it() -> None:
         for of in (OF, OF | {"origin": STREAMED}):
             (event,) = response_events(answers, **of, keeping=FULL)
             assert event.detail == detail_of(one(answers), FULL)
-            assert b"timings_ms" not in event.to_line()
+            assert b"timings_ms" not in compact(event.to_dict()).encode()
             (bare,) = response_events(answers, **of, keeping=replace(FULL, keeps_detail=False))
             assert bare.detail is None
 
@@ -231,7 +232,7 @@ def test_what_is_redacted_is_in_no_mode_and_no_place() -> None:
     answers = checked(wrong, body=body, judge=judged(alice=0.9, born=0.9))
     for keeping in (CUT, HASHED, FULL):
         (event,) = response_events(answers, **OF, keeping=keeping)
-        said = event.to_line().decode() + compact(dict(event.detail or {}))
+        said = compact(event.to_dict()).encode().decode() + compact(dict(event.detail or {}))
         assert "alice" not in said
         assert "example.com" not in said
     detail = read(one(answers))
@@ -340,7 +341,7 @@ def test_a_record_has_a_size_that_can_be_read(n: int, text: str, keeping: Keepin
     assert detail.isascii()
     assert "\0" not in detail
     # A character takes up to six, written as \u0000.
-    assert len(event.to_line()) < 4_000_000
+    assert len(compact(event.to_dict()).encode()) < 4_000_000
     assert len(detail) < 8_000_000
     assert event.payload["ungrounded_claim_count"] == n
 

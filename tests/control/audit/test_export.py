@@ -12,6 +12,7 @@ from sqlalchemy import text, update
 
 from groundwire.control.audit import EventType
 from groundwire.control.audit import trail as module
+from groundwire.control.audit.record import compact
 from groundwire.control.audit.trail import ALL, Filter, Trail
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_file import verify_files
@@ -78,7 +79,7 @@ async def test_all_of_it_stands_chain_by_chain_and_is_intact(
         assert (found.status, found.records) == (TrailStatus.INTACT, 17)
         whole = json.loads(lines[1])
         assert whole["detail"] == {"n": 0}
-        assert {*whole} == {*json.loads(made().to_line()), "chain", "detail"}
+        assert {*whole} == {*json.loads(compact(made().to_dict()).encode()), "chain", "detail"}
 
 
 @pytest.mark.asyncio

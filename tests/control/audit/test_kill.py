@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from groundwire.control.audit import AuditRecord
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_file import read_line, verify_files
 from groundwire.control.audit.verify_store import verify_store

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from groundwire.config import Config, parse
-from groundwire.control.audit import AuditLog, FileSink
+from groundwire.control.audit import AuditLog
 from groundwire.control.audit.configured import audit_log
 from groundwire.control.audit.signing import known_keys, signing_keys
+from groundwire.control.audit.sinks import FileSink
 from groundwire.errors import ConfigError
 
 OWN = "a" * 32
@@ -23,9 +24,9 @@ def config(folder: Path, **environ: str) -> Config:
 
 def test_the_first_start_makes_a_key_for_its_owners_eyes(tmp_path: Path) -> None:
     folder = tmp_path / "new"
-    key = signing_keys(config(folder), folder)[0]
+    key = signing_keys(config(folder))[0]
     assert len(key) == 64
-    assert signing_keys(config(folder), folder)[0] == key
+    assert signing_keys(config(folder))[0] == key
     if os.name == "posix":
         assert stat.S_IMODE((folder / "audit.key").stat().st_mode) == 0o600
     assert [each.name for each in folder.iterdir()] == ["audit.key"]
@@ -33,32 +34,32 @@ def test_the_first_start_makes_a_key_for_its_owners_eyes(tmp_path: Path) -> None
 
 def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
-        keys = list(threads.map(lambda _: signing_keys(config(tmp_path), tmp_path)[0], range(50)))
+        keys = list(threads.map(lambda _: signing_keys(config(tmp_path))[0], range(50)))
     assert len(set(keys)) == 1
 
 
 def test_the_configured_key_goes_before_the_stored_one_which_is_still_known(
     tmp_path: Path,
 ) -> None:
-    stored = signing_keys(config(tmp_path), tmp_path)[0]
+    stored = signing_keys(config(tmp_path))[0]
     own = config(tmp_path, AUDIT_KEY=OWN)
-    assert list(signing_keys(own, tmp_path)) == [OWN.encode(), stored]
+    assert list(signing_keys(own)) == [OWN.encode(), stored]
 
 
 def test_a_new_key_is_put_above_the_old_one(tmp_path: Path) -> None:
-    old = signing_keys(config(tmp_path), tmp_path)[0]
+    old = signing_keys(config(tmp_path))[0]
     (tmp_path / "audit.key").write_text(f"{OWN}\n\n{old.decode()}\n")
-    assert list(signing_keys(config(tmp_path), tmp_path)) == [OWN.encode(), old]
+    assert list(signing_keys(config(tmp_path))) == [OWN.encode(), old]
 
 
 def test_who_only_verifies_makes_no_key(tmp_path: Path) -> None:
-    assert known_keys(config(tmp_path), tmp_path) == []
+    assert known_keys(config(tmp_path)) == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_could_be_guessed_stops_the_start_and_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"audit.key: .* has 6 characters and needs 32") as caught:
-        signing_keys(config(tmp_path, AUDIT_KEY="secret"), tmp_path)
+        signing_keys(config(tmp_path, AUDIT_KEY="secret"))
     assert "secret" not in str(caught.value)
 
 
@@ -66,13 +67,13 @@ def test_a_key_that_could_be_guessed_stops_the_start_and_is_not_shown(tmp_path: 
 def test_a_key_file_that_cannot_be_used_stops_the_start(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "audit.key").write_bytes(content)
     with pytest.raises(ConfigError, match=r"audit\.key"):
-        signing_keys(config(tmp_path), tmp_path)
+        signing_keys(config(tmp_path))
 
 
 def test_a_folder_that_cannot_be_made_stops_the_start_and_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="openssl rand -hex 32"):
-        signing_keys(config(tmp_path), tmp_path / "file" / "folder")
+        signing_keys(config(tmp_path / "file" / "folder"))
 
 
 # The log of a configuration.

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.control.audit import AuditRecord, FileSink, StdoutSink
+from groundwire.control.audit.record import AuditRecord, compact
+from groundwire.control.audit.sinks import FileSink, StdoutSink
 from groundwire.errors import SettingError
 from tests.control.audit.trails import chain_of, event, opened
 
@@ -65,7 +66,7 @@ async def test_a_log_goes_on_where_the_last_one_ended_and_names_its_end(tmp_path
 @pytest.mark.asyncio
 async def test_the_file_of_an_earlier_release_has_no_chains_to_name(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    path.write_bytes(event(0).to_line() + b'\n{"id": "torn')
+    path.write_bytes(compact(event(0).to_dict()).encode() + b'\n{"id": "torn')
     await (await opened(FileSink(path))).close()
     assert path.read_bytes().splitlines()[1] == b'{"id": "torn'
     assert b'"heads":[]' in path.read_bytes()

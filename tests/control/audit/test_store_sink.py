@@ -18,7 +18,8 @@ from groundwire.control.audit import AuditLog, StoreSink, store_sink
 from groundwire.control.audit import event as event_module
 from groundwire.control.audit.verdict import TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_store import verify_store
-from groundwire.control.store import Store, StoreUnavailableError, sqlite
+from groundwire.control.store import Store, sqlite
+from groundwire.control.store.errors import StoreUnavailableError
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 from tests.control.audit.trails import KEY, PATIENCE_S, event, opened
 from tests.postgres import Postgres

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditRecord, Chain
+from groundwire.control.audit import Chain
 from groundwire.control.audit.chain import record_mac, retention_applied
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify import verify
 from tests.control.audit.kept import Trail, trails
@@ -123,9 +124,9 @@ def change_a_row(data: st.DataObject, trail: Trail) -> None:
     changed = data.draw(
         st.sampled_from(
             [
-                replace(row, head=record.head),
-                replace(row, head=replace(row.head, seq=max(row.head.seq - 1, 1))),
-                replace(row, head=replace(row.head, mac=record.mac)),
+                replace(row, **record.head.to_dict()),
+                replace(row, seq=max(row.seq - 1, 1)),
+                replace(row, mac=record.mac),
                 replace(row, ended_at=None),
                 replace(row, ended_at=row.started_at),
                 replace(row, started_at=row.started_at + 1),
@@ -287,15 +288,7 @@ def test_a_record_of_one_key_in_a_chain_of_another_is_told() -> None:
     trail = two_chains()
     index = at(trail, 0, 3)
     record = trail.records[index]
-    mac = record_mac(
-        b"the earlier key",
-        writer=record.writer,
-        seq=record.seq,
-        previous=record.previous,
-        line=record.line,
-        detail_sha256=record.detail_sha256,
-    )
-    trail.records[index] = replace(record, mac=mac)
+    trail.records[index] = replace(record, mac=record_mac(b"the earlier key", record))
     assert TamperKind.EDITED in kinds(trail.verdict([KEY, b"the earlier key"]))
 
 

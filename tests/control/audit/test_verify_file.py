@@ -8,7 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, AuditRecord, EventType, FileSink
+from groundwire.control.audit import AuditEvent, EventType
+from groundwire.control.audit.record import AuditRecord, compact
+from groundwire.control.audit.sinks import FileSink
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_file import read_line, verify_files
 from tests.control.audit.trails import KEY, chain_of, event, opened
@@ -73,7 +75,7 @@ def test_any_line_that_is_removed_moved_repeated_or_put_in_is_found(
         case "forge":
             others.insert(index, chain_of(key=b"another key")[0].to_line() + b"\n")
         case _:
-            others.insert(max(index, 1), event(5).to_line() + b"\n")
+            others.insert(max(index, 1), compact(event(5).to_dict()).encode() + b"\n")
     assert verdict_of(folder, others).status is TrailStatus.TAMPERED
 
 

@@ -4,17 +4,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from groundwire.control.audit import (
-    AuditEvent,
-    AuditLog,
-    AuditRecord,
-    Chain,
-    EventType,
-    Head,
-    Sink,
-    unchecked_endpoint_event,
-)
+from groundwire.control.audit import AuditEvent, AuditLog, Chain, EventType
 from groundwire.control.audit.chain import ended
+from groundwire.control.audit.events import unchecked_endpoint_event
+from groundwire.control.audit.record import AuditRecord, Head
+from groundwire.control.audit.sinks import Sink
 
 KEY = b"0123456789abcdef0123456789abcdef"
 QUICK = (0.001, 0.002)

@@ -69,10 +69,8 @@ def test_what_a_url_may_have_after_a_question_mark_is_said() -> None:
 
 def test_a_password_is_shown_nowhere() -> None:
     store = Store("postgresql://me:hunter2@db.example:5433/own")
-    shown = f"{store} {store!r} {store.address} {store.where} {store.url} {store.url!r}"
-    assert "hunter2" not in shown
+    assert "hunter2" not in f"{store} {store!r} {store.address} {store.where}"
     assert store.where == "postgresql://me:***@db.example:5433/own"
-    assert store.url.password == "hunter2"
 
 
 def test_a_file_is_shown_as_its_url() -> None:

@@ -6,15 +6,13 @@ import sqlite3
 import pytest
 from sqlalchemy import exc
 
-from groundwire.control.store import (
-    Store,
+from groundwire.control.store import Store, faults, tables
+from groundwire.control.store.errors import (
     StoreBusyError,
     StoreError,
     StoreFullError,
     StoreUnavailableError,
     StoreUnusableError,
-    faults,
-    tables,
 )
 from tests.control.store.rows import NOON
 

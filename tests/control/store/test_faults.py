@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.control import store as room
 from groundwire.control.store import Store, StoreError, engines, sqlite, threads
+from groundwire.control.store import errors as room
 from groundwire.control.store.errors import StoreUnavailableError
 from groundwire.control.store.migrate import HEAD
 from tests.control.store import rows, scenes

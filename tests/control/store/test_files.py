@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.control.store import Store, StoreFullError, StoreUnusableError, sqlite, threads
+from groundwire.control.store import Store, sqlite, threads
+from groundwire.control.store.errors import StoreFullError, StoreUnusableError
 from tests.control.store import rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")

@@ -20,16 +20,10 @@ from sqlalchemy import Connection, Table, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 import groundwire.control.store.migrations
-from groundwire.control.store import (
-    Store,
-    StoreError,
-    StoreUnusableError,
-    StoreVersionError,
-    sqlite,
-    tables,
-)
+from groundwire.control.store import Store, sqlite, tables
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
+from groundwire.control.store.errors import StoreError, StoreUnusableError, StoreVersionError
 from groundwire.control.store.migrate import HEAD, SCRIPTS, VERSION_TABLE, migrate, revision_of
 from groundwire.control.store.moments import of_datetime
 from tests.control.store import rows
@@ -399,7 +393,8 @@ async def test_tables_of_another_program_stop_a_migration_and_stay(store_url: st
 OPEN = """
 import asyncio, sys
 import alembic.command
-from groundwire.control.store import wait_until_open, Store
+from groundwire.control.store import Store
+from groundwire.control.store.opening import wait_until_open
 
 async def main():
     store = Store(sys.argv[1])

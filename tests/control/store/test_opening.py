@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.control.store import (
-    Store,
+from groundwire.control.store import Store, opening
+from groundwire.control.store.errors import (
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
     StoreUnusableError,
-    opening,
-    wait_until_open,
 )
+from groundwire.control.store.opening import wait_until_open
 from tests.control.store import rows
 from tests.postgres import PATIENCE_S, Postgres
 

@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from groundwire.control.store import (
-    Store,
-    StoreError,
-    StoreUnavailableError,
-    StoreUnusableError,
-    engines,
-    tables,
-)
+from groundwire.control.store import Store, engines, tables
+from groundwire.control.store.errors import StoreError, StoreUnavailableError, StoreUnusableError
 from tests.control.store import rows
 from tests.control.store.rows import NOON
 from tests.postgres import PATIENCE_S, Postgres

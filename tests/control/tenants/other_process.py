@@ -11,7 +11,6 @@ from typing import Any
 from groundwire.config import Config
 from groundwire.control.store import Store
 from groundwire.control.tenants.directory import Directory
-from groundwire.control.tenants.first_start import prepare
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.watching import Watcher
 
@@ -29,7 +28,7 @@ async def main(url: str) -> None:
     while line := await asyncio.to_thread(sys.stdin.readline):
         asked = json.loads(line)
         if asked["what"] == "prepare":
-            start = await prepare(registry, Config())
+            start = await registry.first_keys(has_admin_plane=True)
             made = (start.tenant_key, start.admin_key)
             say(made=[None if key is None else key.secret for key in made])
         else:

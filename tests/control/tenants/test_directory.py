@@ -61,7 +61,7 @@ def test_configured_and_stored_keys_are_taken_side_by_side() -> None:
     directory.apply(snapshot(tenant("acme"), key("gw_stored")))
     assert directory.revision == 1
     for secret in ("gw_configured_key_of_acme", "gw_stored"):
-        assert directory.find(secret.encode()) == Key("acme", key_hash(secret))
+        assert directory.find(secret.encode()) == Key("acme", key_hash(secret)[:12])
     assert directory.find(b"gw_another") is None
     assert directory.find(key_hash("gw_stored").encode()) is None
 
@@ -153,9 +153,6 @@ def test_a_tenant_has_what_is_stored_else_what_is_configured() -> None:
     assert directory.get("beta") == Overrides(explain=False)
     assert directory.get("file") == Overrides(action=Action.BODY)
     assert directory.get("nobody") is None
-    assert directory.record("acme") is stored
-    assert directory.record("file") == TenantRecord(id="file", is_configured=True)
-    assert directory.record("nobody") is None
 
 
 def test_the_mapping_of_all_tenants_is_always_what_is_known_now() -> None:

@@ -43,7 +43,7 @@ decisions:
 """
 
 
-def by_name(config: Config, record: TenantRecord | None) -> dict[str, Effective]:
+def by_name(config: Config, record: TenantRecord) -> dict[str, Effective]:
     return {each.name: each for each in effective(config, record)}
 
 
@@ -70,18 +70,17 @@ def test_each_value_says_where_it_is_from() -> None:
 
 def test_of_an_unknown_tenant_the_configuration_as_a_whole_holds() -> None:
     config = parse(FILE, name="groundwire.yaml")
-    for record in (None, TenantRecord(id="another", version=1)):
-        found = by_name(config, record)
-        assert (found["action"].value, found["action"].origin) == (
-            "header",
-            "configuration (groundwire.yaml:2)",
-        )
-        assert found["max_sources"].value == 7
+    found = by_name(config, TenantRecord(id="another", version=1))
+    assert (found["action"].value, found["action"].origin) == (
+        "header",
+        "configuration (groundwire.yaml:2)",
+    )
+    assert found["max_sources"].value == 7
 
 
 def test_defaults_of_another_systems_names_are_told_as_such() -> None:
     text = "dvara: {llm-gateway: {guardrail: {grounding: {action: BLOCK}}}}"
-    found = by_name(parse(text, name="application.yaml"), None)
+    found = by_name(parse(text, name="application.yaml"), TenantRecord(id="acme"))
     assert (found["enabled"].value, found["enabled"].origin) == (
         False,
         "default under dvara's names",
@@ -170,13 +169,14 @@ def test_it_is_what_requests_are_treated_by(
     if configured is not None:
         text += f"tenants: {{acme: {configured}}}\n"
     config = parse(text, name="groundwire.yaml")
-    directory = Directory(config)
+    directory, record = Directory(config), TenantRecord(id="acme")
     if kept is not None:
-        directory.apply(TenantSnapshot(revision=1, tenants={"acme": stored(*kept)}))
+        record = stored(*kept)
+        directory.apply(TenantSnapshot(revision=1, tenants={"acme": record}))
 
     own = directory.get("acme")
     policy, limits = resolve(config.policy, tenant=own), resolve_limits(config.limits, own)
-    for each in effective(config, directory.record("acme")):
+    for each in effective(config, record):
         if each.name in Policy.__dataclass_fields__:
             assert each.value == getattr(policy, each.name), each
         elif each.name in SourceLimits.__dataclass_fields__:
@@ -282,6 +282,6 @@ def test_what_the_loaded_detectors_cannot_do_is_told() -> None:
 @pytest.mark.parametrize("name", sorted(set(KINDS) - set(Policy.__dataclass_fields__)))
 def test_fields_beyond_the_policy_are_the_tenants_else_the_settings(name: str) -> None:
     config = Config()
-    (found,) = (each for each in effective(config, None) if each.name == name)
+    (found,) = (each for each in effective(config, TenantRecord(id="acme")) if each.name == name)
     assert found.value == config.value(setting_of(name))
     assert found.origin == "default"

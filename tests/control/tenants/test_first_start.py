@@ -9,13 +9,20 @@ from groundwire.config import Config, parse
 from groundwire.control.keys import Role
 from groundwire.control.store import Store
 from groundwire.control.store.moments import now
+from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.directory import Directory
-from groundwire.control.tenants.first_start import FirstStart, prepare
+from groundwire.control.tenants.record import FirstStart
 from groundwire.control.tenants.registry import Registry
 
 pytestmark = pytest.mark.asyncio
 
 CONFIGURED = "tenants: {acme: {keys: gw_configured_key_of_acme}}"
+
+
+async def prepare(store: Store, config: Config) -> FirstStart:
+    """Start a gateway."""
+    registry = Registry(store, configured=ConfiguredTenants.of(config))
+    return await registry.first_keys(has_admin_plane=config.admin.enabled)
 
 
 async def known(registry: Registry, config: Config | None = None) -> Directory:
@@ -25,9 +32,9 @@ async def known(registry: Registry, config: Config | None = None) -> Directory:
 
 
 async def test_the_first_start_makes_a_tenant_with_a_key_and_an_admin_key(
-    registry: Registry, capfd: pytest.CaptureFixture[str]
+    registry: Registry, store: Store, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    start = await prepare(registry, Config())
+    start = await prepare(store, Config())
     assert start.tenant_key is not None
     assert start.admin_key is not None
     directory = await known(registry)
@@ -42,40 +49,42 @@ async def test_the_first_start_makes_a_tenant_with_a_key_and_an_admin_key(
     assert capfd.readouterr() == ("", "")  # whoever shows them does it once
 
 
-async def test_the_next_start_makes_nothing(registry: Registry) -> None:
-    await prepare(registry, Config())
+async def test_the_next_start_makes_nothing(registry: Registry, store: Store) -> None:
+    await prepare(store, Config())
     revision = await registry.revision()
-    assert await prepare(registry, Config()) == FirstStart()
+    assert await prepare(store, Config()) == FirstStart()
     assert await registry.revision() == revision
 
 
-async def test_keys_of_the_file_need_none_beside_them(registry: Registry) -> None:
-    start = await prepare(registry, parse(CONFIGURED, name=""))
+async def test_keys_of_the_file_need_none_beside_them(store: Store) -> None:
+    start = await prepare(store, parse(CONFIGURED, name=""))
     assert start.tenant_key is None
     assert start.admin_key is not None
     config = parse("admin: {api_key: gwa_configured_admin_key}", name="")
-    other = await prepare(registry, config)
+    other = await prepare(store, config)
     assert other.tenant_key is not None
     assert other.admin_key is None
 
 
-async def test_without_an_admin_plane_no_key_is_made_for_it(registry: Registry) -> None:
-    start = await prepare(registry, parse("admin: {enabled: false}", name=""))
+async def test_without_an_admin_plane_no_key_is_made_for_it(store: Store) -> None:
+    start = await prepare(store, parse("admin: {enabled: false}", name=""))
     assert start.tenant_key is not None
     assert start.admin_key is None
 
 
-async def test_who_has_revoked_all_keys_of_tenants_gets_no_new_one(registry: Registry) -> None:
-    first = await prepare(registry, Config())
+async def test_who_has_revoked_all_keys_of_tenants_gets_no_new_one(
+    registry: Registry, store: Store
+) -> None:
+    first = await prepare(store, Config())
     assert first.tenant_key is not None
     await registry.revoke_key(first.tenant_key.record.id, tenant="default")
-    assert (await prepare(registry, Config())).tenant_key is None
+    assert (await prepare(store, Config())).tenant_key is None
 
 
 async def test_nobody_locks_themselves_out_of_the_admin_plane(
     registry: Registry, store: Store
 ) -> None:
-    first = await prepare(registry, Config())
+    first = await prepare(store, Config())
     assert first.admin_key is not None
     await registry.create_key(role=Role.AUDITOR)
     soon = datetime.now(UTC) + timedelta(milliseconds=50)
@@ -83,7 +92,7 @@ async def test_nobody_locks_themselves_out_of_the_admin_plane(
     await registry.revoke_key(first.admin_key.record.id, tenant=None)
     while now() < soon:
         await asyncio.sleep(0.01)
-    again = await prepare(registry, Config())
+    again = await prepare(store, Config())
     assert again.admin_key is not None
 
 
@@ -92,7 +101,7 @@ async def test_of_many_first_starts_at_once_one_makes_the_keys(store_url: str) -
     for each in stores:
         await each.open()
     try:
-        starts = await asyncio.gather(*(prepare(Registry(each), Config()) for each in stores))
+        starts = await asyncio.gather(*(prepare(each, Config()) for each in stores))
         made = [start for start in starts if start != FirstStart()]
         assert len(made) == 1
         assert made[0].tenant_key is not None

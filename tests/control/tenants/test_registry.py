@@ -316,12 +316,13 @@ def not_both(own: Overrides) -> None:
 
 
 async def test_of_two_policies_that_hold_alone_and_not_together_one_is_refused(
-    registry: Registry,
+    store: Store,
 ) -> None:
+    registry = Registry(store, check=not_both)
     await registry.create("acme")
     parts: list[dict[str, object]] = [{"detector": "lexical"}, {"operating_point": "recall"}]
     made = await asyncio.gather(
-        *(registry.set_policy("acme", each, merges=True, check=not_both) for each in parts),
+        *(registry.set_policy("acme", each, merges=True) for each in parts),
         return_exceptions=True,
     )
     assert [type(each) for each in made].count(ConfigError) == 1
@@ -331,15 +332,11 @@ async def test_of_two_policies_that_hold_alone_and_not_together_one_is_refused(
 
 async def test_a_policy_has_to_hold_with_what_else_a_tenant_has(store: Store) -> None:
     config = parse("tenants: {acme: {operating_point: recall}}", name="")
-    registry = Registry(store, configured=ConfiguredTenants.of(config))
+    registry = Registry(store, configured=ConfiguredTenants.of(config), check=not_both)
     with pytest.raises(ConfigError, match="not possible with this detector"):
-        await registry.set_policy("acme", {"detector": "lexical"}, merges=False, check=not_both)
+        await registry.set_policy("acme", {"detector": "lexical"}, merges=False)
     assert not (await registry.tenant("acme")).version > 0
     with pytest.raises(ConfigError, match="not possible with this detector"):
-        await registry.create(
-            "beta",
-            policy={"detector": "lexical", "operating_point": "recall"},
-            check=not_both,
-        )
+        await registry.create("beta", policy={"detector": "lexical", "operating_point": "recall"})
     with pytest.raises(UnknownTenantError):
         await registry.tenant("beta")

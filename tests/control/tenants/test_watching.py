@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from groundwire.config import Config
-from groundwire.control.store import Store, StoreError, StoreUnavailableError
+from groundwire.control.store import Store
+from groundwire.control.store.errors import StoreError, StoreUnavailableError
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.watching import Watcher

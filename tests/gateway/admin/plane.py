@@ -14,7 +14,7 @@ from sqlalchemy import select
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.control.store import Store, tables
-from groundwire.control.tenants.first_start import FirstStart
+from groundwire.control.tenants.record import FirstStart
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
 from tests.gateway.chats import KEY, fixed, request
@@ -87,7 +87,7 @@ class Plane:
 
     def recorded(self, *types: str) -> list[dict[str, Any]]:
         """What its audit trail has, of some types; what goes on after a response may be missing."""
-        return recorded(self.control.store.url.render_as_string(hide_password=False), *types)
+        return recorded(url_of(self.control.store), *types)
 
     def chat(self, *, key: str = KEY, **more: object) -> Reply:
         """Ask for a chat completion."""
@@ -199,6 +199,11 @@ def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -
         tenants=control.directory,
         ignores_short=config.similarity.all_short == "grounded",
     )
+
+
+def url_of(store: Store) -> str:
+    """The address of a store, with the password."""
+    return store.address.dsn or store.where
 
 
 def recorded(url: str, *types: str) -> list[dict[str, Any]]:

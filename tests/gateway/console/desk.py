@@ -16,7 +16,7 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.readiness import Readiness
-from tests.gateway.admin.plane import config_of, recorded
+from tests.gateway.admin.plane import config_of, recorded, url_of
 
 PASSWORD = "right horse battery"
 
@@ -79,7 +79,7 @@ class Desk:
     def events(self, *types: str) -> list[dict[str, Any]]:
         """The events of the audit trail so far, of some types."""
         self.run(self.control.audit.settle([]))
-        return recorded(self.control.store.url.render_as_string(hide_password=False), *types)
+        return recorded(url_of(self.control.store), *types)
 
     def _seen(self, answer: httpx.Response) -> httpx.Response:
         if found := _TOKEN.search(answer.text):

@@ -19,7 +19,7 @@ from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store, tables
 from tests.browser import browser as browser
 from tests.browser import each_look, needs_chromium, opened, picture, require_accessible
-from tests.gateway.admin.plane import Plane, plane
+from tests.gateway.admin.plane import Plane, plane, url_of
 from tests.gateway.chats import WRONG
 from tests.gateway.console.desk import CHEAP, PASSWORD
 from tests.gateway.console.provider import CALLBACK, Provider, providing
@@ -53,7 +53,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     """A gateway that has answered, with an account of each role."""
     folder = tmp_path_factory.mktemp("console")
     with plane(folder, "audit: {text: full, sample: 1}", detector=Detector.load()) as started:
-        url = started.control.store.url.render_as_string(hide_password=False)
+        url = url_of(started.control.store)
         with ThreadPoolExecutor(1) as aside:  # the browser has an event loop in this thread
             aside.submit(asyncio.run, people(url)).result()
         started.upstream.script(Script.json(completion(BAD)))
@@ -219,7 +219,7 @@ def test_an_admin_sets_a_budget_and_uses_the_threshold_that_keeps_it(
     browser: "Browser", own: Plane, detector: Detector, tmp_path: Path
 ) -> None:
     own.make_key("globex")
-    url = own.control.store.url.render_as_string(hide_password=False)
+    url = url_of(own.control.store)
     with ThreadPoolExecutor(1) as aside:
         aside.submit(asyncio.run, labels_of_a_sample(url, detector)).result()
     with opened(browser, f"{own.admin_url}/console/tenants/globex/budget") as page:

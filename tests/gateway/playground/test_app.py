@@ -57,10 +57,11 @@ def test_the_page_shows_an_example_with_its_verdict(playground: Playground, name
     page = ask(playground, f"/?example={name}").text
     example = examples()[name or next(iter(examples()))]
     shown = Page(page)
-    for text in (*example.sources, example.question, example.answer.strip()):
+    for text in (*example["sources"], example["question"], example["answer"].strip()):
         assert text in shown.text
     assert 'class="verdict' in page
-    assert f'<a href="/?example={example.name}" aria-current="page">{example.field}</a>' in page
+    link = f'<a href="/?example={example["name"]}" aria-current="page">{example["field"]}</a>'
+    assert link in page
     ids = [attributes["id"] for _, attributes in shown.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
 
@@ -68,7 +69,7 @@ def test_the_page_shows_an_example_with_its_verdict(playground: Playground, name
 def test_examples_are_of_eight_fields_and_all_but_one_have_a_mistake(
     playground: Playground,
 ) -> None:
-    assert len({each.field for each in examples().values()}) == 8
+    assert len({each["field"] for each in examples().values()}) == 8
     pages = {name: ask(playground, f"/?example={name}").text for name in examples()}
     assert [name for name, page in pages.items() if "verdict grounded" in page] == ["people"]
     assert sum("verdict hallucinated" in page for page in pages.values()) == 7

@@ -128,7 +128,7 @@ def test_a_check_is_copied(browser: "Browser", address: str) -> None:
         page.locator("#status").filter(has_text="Copied.").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert "def test_the_answer_is_grounded(grounded):" in copied
-        assert examples()["travel"].question in copied
+        assert examples()["travel"]["question"] in copied
 
 
 def test_words_and_evidence_light_up_together(browser: "Browser", address: str) -> None:

@@ -9,44 +9,21 @@ signs events as records, ``log`` writes them to one of ``sinks`` or to ``store_s
 """
 
 from groundwire.control.audit.chain import Chain
-from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.control.audit.events import (
-    STREAMED,
-    Disposition,
-    StreamSummary,
-    grounding_unavailable_event,
-    response_events,
-    summary_event,
-    unchecked_endpoint_event,
-)
-from groundwire.control.audit.log import AuditLog, AuditStats
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.quoted import AuditText, Keeping
-from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.audit.redact import Redaction
-from groundwire.control.audit.sinks import FileSink, Sink, StdoutSink
 from groundwire.control.audit.store_sink import StoreSink
 
 __all__ = [
-    "NO_TENANT",
-    "STREAMED",
     "AuditEvent",
     "AuditLog",
-    "AuditRecord",
-    "AuditStats",
     "AuditText",
     "Chain",
-    "Disposition",
     "EventType",
-    "FileSink",
-    "Head",
     "Keeping",
     "Redaction",
-    "Sink",
-    "StdoutSink",
     "StoreSink",
-    "StreamSummary",
-    "grounding_unavailable_event",
     "response_events",
-    "summary_event",
-    "unchecked_endpoint_event",
 ]

@@ -7,6 +7,7 @@ the length of each part, so that two different records or rows never have the sa
 
 import hmac
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -65,27 +66,19 @@ class Chain:
 
     def add(self, draft: Draft) -> AuditRecord:
         """Append an event that is serialized already, and return its record."""
-        digest = None if draft.detail is None else detail_sha256(draft.detail)
-        writer, seq, previous = self.writer, self.head.seq + 1, self.head.mac
-        mac = record_mac(
-            self._key,
-            writer=writer,
-            seq=seq,
-            previous=previous,
-            line=draft.line,
-            detail_sha256=digest,
-        )
-        self.head = Head(writer=writer, seq=seq, mac=mac)
-        return AuditRecord(
-            writer=writer,
-            seq=seq,
+        unsigned = AuditRecord(
+            writer=self.writer,
+            seq=self.head.seq + 1,
             **draft.columns,
             line=draft.line,
             detail=draft.detail,
-            detail_sha256=digest,
-            previous=previous,
-            mac=mac,
+            detail_sha256=None if draft.detail is None else detail_sha256(draft.detail),
+            previous=self.head.mac,
+            mac="",
         )
+        record = replace(unsigned, mac=record_mac(self._key, unsigned))
+        self.head = record.head
+        return record
 
 
 def detail_sha256(detail: str) -> str:
@@ -93,11 +86,10 @@ def detail_sha256(detail: str) -> str:
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_mac(
-    key: bytes, *, writer: str, seq: int, previous: str, line: str, detail_sha256: str | None
-) -> str:
-    """Return the MAC of a record: HMAC-SHA256, in hexadecimal digits."""
-    return _mac(key, _RECORD, writer, str(seq), previous, line, _optional(detail_sha256))
+def record_mac(key: bytes, record: AuditRecord) -> str:
+    """Return the MAC that a record must have: HMAC-SHA256, in hexadecimal digits."""
+    place = (record.writer, str(record.seq), record.previous)
+    return _mac(key, _RECORD, *place, record.line, _optional(record.detail_sha256))
 
 
 def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
@@ -105,7 +97,8 @@ def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -
 
     Without the key nobody can make a chain end earlier, except by restoring an older row.
     """
-    return _mac(key, _HEAD, *_parts(head), str(started_at), _optional(ended_at))
+    place = (head.writer, str(head.seq), head.mac)
+    return _mac(key, _HEAD, *place, str(started_at), _optional(ended_at))
 
 
 def key_id(key: bytes) -> str:
@@ -147,14 +140,8 @@ def _optional(value: object) -> str:
     return "" if value is None else f"={value}"
 
 
-def _parts(head: Head) -> tuple[str, str, str]:
-    return head.writer, str(head.seq), head.mac
-
-
 def _mac(key: bytes, what: bytes, *parts: str) -> str:
     # A text that somebody put into the database may hold lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    message = b"".join(
-        [what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)],
-    )
+    message = b"".join([what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)])
     return hmac.digest(key, message, "sha256").hex()

@@ -71,18 +71,7 @@ class Claims:
 
 def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
     """Return the key that has signed a record; ``None`` if none of ``keys`` has."""
-    for key in keys:
-        mac = record_mac(
-            key,
-            writer=record.writer,
-            seq=record.seq,
-            previous=record.previous,
-            line=record.line,
-            detail_sha256=record.detail_sha256,
-        )
-        if is_same(mac, record.mac):
-            return key
-    return None
+    return next((key for key in keys if is_same(record_mac(key, record), record.mac)), None)
 
 
 def is_same(ours: str, theirs: str) -> bool:

@@ -32,7 +32,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     if not own.enabled:
         return AuditLog(None)
     is_synced = own.durability == "before_response"
-    keys = signing_keys(config, data_folder(config))
+    keys = signing_keys(config)
     sink: Sink
     if own.path == "-":
         sink = StdoutSink()

@@ -29,11 +29,6 @@ COMMAND_LINE, FIRST_START = "command-line", "first-start"
 #: Names of the filters of an export whose value is a moment. These values are not redacted.
 _MOMENTS = frozenset({"since", "until"})
 
-_PARTS = {
-    "metadata": EventType.TENANT_METADATA_UPDATED,
-    "policy": EventType.TENANT_POLICY_UPDATED,
-}
-
 
 def account_actor(name: str) -> str:
     """Return the name that events give the owner of an account as their actor."""
@@ -70,37 +65,35 @@ class ControlEvents:
         renamed: dict[str, Any] = {}
         if not is_new and before.name != record.name:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
-        for part, type_ in _PARTS.items():
+        # A changed name has no event of its own: it is part of the event of the metadata.
+        for part, type_, more in (
+            ("metadata", EventType.TENANT_METADATA_UPDATED, renamed),
+            ("policy", EventType.TENANT_POLICY_UPDATED, {}),
+        ):
             old, new = getattr(before, part), getattr(record, part)
-            # A changed name has no event of its own: it is part of the event of the metadata.
-            if old != new or (renamed and type_ is EventType.TENANT_METADATA_UPDATED):
+            if old != new or more:
                 diff = self._redacted(diff_of(old, new))
-                events.append(self._event(type_, record.id, version | {"diff": diff} | renamed))
-                renamed = {}
+                events.append(self._event(type_, record.id, version | {"diff": diff} | more))
         return tuple(events)
 
-    def deleted(self, deleted: Deleted) -> AuditEvent:
+    def deleted(self, deleted: Deleted) -> tuple[AuditEvent, ...]:
         """Return the event of a deleted tenant, with its stored values and the ids of its keys."""
         record = deleted.record
         named = {} if record.name is None else {"name": self.redact(record.name)}
         payload = {
             "version": record.version,
             "keys": [each.id for each in deleted.keys],
-            **self._redacted({part: getattr(record, part) for part in _PARTS}),
+            **self._redacted({"metadata": record.metadata, "policy": record.policy}),
         }
-        return self._event(EventType.TENANT_DELETED, record.id, payload | named)
+        return (self._event(EventType.TENANT_DELETED, record.id, payload | named),)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
         """Return the event of a new key, after the events of its tenant if the tenant is new."""
         stored = (event for change in made.tenants for event in self.changed(change))
-        return (*stored, self.key_created(made.record))
-
-    def key_created(self, key: KeyRecord) -> AuditEvent:
-        """Return the event of a new key."""
+        key = made.record
         expires = None if key.expires_at is None else moment_text(key.expires_at)
-        return self._event(
-            EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
-        )
+        payload = self._key(key) | {"expires_at": expires}
+        return (*stored, self._event(EventType.KEY_CREATED, key.tenant, payload))
 
     def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
         """Return the event of a revoked key; empty if the key was revoked before."""
@@ -109,37 +102,47 @@ class ControlEvents:
             return ()
         return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
-    def account_saved(self, saved: SavedAccount) -> AuditEvent:
+    def account_saved(self, saved: SavedAccount) -> tuple[AuditEvent, ...]:
         """Return the event of an account that was made, or got another role or password."""
         account, before = saved.account, saved.role_before
         payload: dict[str, Any] = {"account": account.name, "role": str(account.role)}
         if account.identity is not None:
             payload |= {"issuer": account.identity.issuer, "subject": account.identity.subject}
         if before is None:
-            return self._event(EventType.ACCOUNT_CREATED, None, payload)
+            return (self._event(EventType.ACCOUNT_CREATED, None, payload),)
         payload |= {"role_before": str(before), "has_new_password": saved.has_new_password}
-        return self._event(EventType.ACCOUNT_UPDATED, None, payload)
+        return (self._event(EventType.ACCOUNT_UPDATED, None, payload),)
+
+    def login(self, role: StrEnum, address: str) -> AuditEvent:
+        """Return the event of a login to the admin plane, with an account or a key.
+
+        Args:
+            role: The role of the account or key.
+            address: The address of the client.
+        """
+        payload = {"role": str(role), "address": address}
+        return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
         """Return the events of a sign-in at a provider: a new account or role, then the login."""
         account = saved.account
-        entered = login(self.actor, account.role, address, trace_id=self.trace_id)
+        entered = self.login(account.role, address)
         is_same = saved.role_before is account.role
-        return (entered,) if is_same else (self.account_saved(saved), entered)
+        return (entered,) if is_same else (*self.account_saved(saved), entered)
 
-    def account_removed(self, account: Account) -> AuditEvent:
+    def account_removed(self, account: Account) -> tuple[AuditEvent, ...]:
         """Return the event of an account that was removed."""
         payload = {"account": account.name, "role": str(account.role)}
-        return self._event(EventType.ACCOUNT_REMOVED, None, payload)
+        return (self._event(EventType.ACCOUNT_REMOVED, None, payload),)
 
-    def answer_labelled(self, review: Review) -> AuditEvent:
+    def answer_labelled(self, review: Review) -> tuple[AuditEvent, ...]:
         """Return the event of a reviewer's labels for an answer, without the labelled words."""
         marks = [
             {"start": each.start, "end": each.end, "verdict": str(each.verdict)}
             for each in review.marks
         ]
         payload = {"event_id": review.event_id, "labels": marks}
-        return self._event(EventType.ANSWER_LABELLED, review.tenant, payload)
+        return (self._event(EventType.ANSWER_LABELLED, review.tenant, payload),)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Return the event of an export of records."""
@@ -179,23 +182,6 @@ class ControlEvents:
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart
         return RedactionKind.SECRET.marker
-
-
-def login(actor: str, role: StrEnum, address: str, *, trace_id: str) -> AuditEvent:
-    """Build the event of a login to the admin plane.
-
-    Args:
-        actor: The account that signed in, or the id of the key that was used.
-        role: The role of the account or key.
-        address: The address of the client.
-        trace_id: The id of the request.
-    """
-    return AuditEvent(
-        type=EventType.ADMIN_LOGIN,
-        tenant=NO_TENANT,
-        trace_id=trace_id,
-        payload={"actor": actor, "role": str(role), "address": address},
-    )
 
 
 def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:

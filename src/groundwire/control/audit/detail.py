@@ -61,6 +61,7 @@ class _Detail:
     def to_dict(self) -> dict[str, Any]:
         """Return the detail as JSON data."""
         answer, ruling, detection = self._answer, self._answer.ruling, self._answer.detection
+        redactions = [each.to_dict() for each in self._first("redactions", self._text.found)]
         data = {
             "version": VERSION,
             "text": self._keeping.text,
@@ -81,12 +82,7 @@ class _Detail:
             "dropped": self._explanations("dropped", answer.dropped),
             "unexplained": answer.unexplained,
             "request": self._request(answer.context),
-            "answer": self._whole(self._text)
-            | {
-                "redactions": [
-                    each.to_dict() for each in self._first("redactions", self._text.found)
-                ]
-            },
+            "answer": self._whole(self._text) | {"redactions": redactions},
             "sources": [self._source(each) for each in self._offered],
             "timings_ms": answer.timings_ms,
             "omitted": self._omitted,
@@ -123,14 +119,9 @@ class _Detail:
         return [self._explanation(each) for each in self._first(what, given)]
 
     def _explanation(self, given: Explanation) -> dict[str, Any]:
-        evidence = None if given.evidence is None else self._place(given.evidence)
-        counterpart = None if given.counterpart is None else self._place(given.counterpart)
-        return {
-            **given.to_dict(),
-            "text": self._prose(given),
-            "evidence": evidence,
-            "counterpart": counterpart,
-        }
+        places = {"evidence": given.evidence, "counterpart": given.counterpart}
+        found = {name: each if each is None else self._place(each) for name, each in places.items()}
+        return {**given.to_dict(), "text": self._prose(given), **found}
 
     def _prose(self, given: Explanation) -> str | None:
         """Quote the text of an explanation.

@@ -1,6 +1,5 @@
 """Defines events of the audit trail, as they are before they are signed."""
 
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from groundwire.control.store.moments import now
 from groundwire.detection.values import FrozenMapping
 
 # Masks for the bits of a UUID of version 7: 48 bits of milliseconds, and the random bits.
@@ -69,10 +69,6 @@ def _new_id() -> str:
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
     """An event of the audit trail.
@@ -93,7 +89,7 @@ class AuditEvent:
     trace_id: str
     payload: Mapping[str, Any]
     id: str = field(default_factory=_new_id)
-    timestamp: datetime = field(default_factory=_now)
+    timestamp: datetime = field(default_factory=now)
     detail: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,7 +105,3 @@ class AuditEvent:
             "trace_id": self.trace_id,
             "payload": dict(self.payload),
         }
-
-    def to_line(self) -> bytes:
-        """Return the event as one line of JSON in ASCII, without control characters."""
-        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -6,7 +6,6 @@ makes the event ANSWER_SAMPLED with the probability ``audit.sample``, whatever w
 """
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -96,16 +95,10 @@ def response_events(
         found = [_finding(answer, keeping, is_streamed=is_streamed), _drawn(answer, keeping)]
         choice = {"choice": answer.answer.index} if len(answers) > 1 else {}
         named = {"model": model} if model else {}
-        common = {"workspace_id": tenant, **origin, **named, **choice, "action": str(answer.action)}
+        common = {**origin, **named, **choice, "action": str(answer.action)}
         detail = detail_of(answer, keeping) if any(found) and keeping.keeps_detail else None
         events += [
-            AuditEvent(
-                type=type_,
-                tenant=tenant,
-                trace_id=trace_id,
-                payload=common | payload,
-                detail=detail,
-            )
+            _event(type_, tenant, trace_id, common | payload, detail)
             for type_, payload in filter(None, found)
         ]
     return tuple(events)
@@ -115,35 +108,18 @@ def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> Audi
     """Build the last event of a stream whose text was held back."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
-    return AuditEvent(
-        type=EventType.STREAMING_ENFORCEMENT_SUMMARY,
-        tenant=tenant,
-        trace_id=trace_id,
-        payload={"workspace_id": tenant, **STREAMED, **counts},
-    )
+    type_ = EventType.STREAMING_ENFORCEMENT_SUMMARY
+    return _event(type_, tenant, trace_id, {**STREAMED, **counts})
 
 
-def grounding_unavailable_event(
-    *, tenant: str, trace_id: str, source: str = "request"
-) -> AuditEvent:
-    """Build the event of a request with sources that was refused because there is no detector.
-
-    Args:
-        tenant: The tenant of the request.
-        trace_id: The id of the request.
-        source: The part of the gateway that noticed the missing detector.
-    """
-    return AuditEvent(
-        type=EventType.GROUNDING_UNAVAILABLE,
-        tenant=tenant,
-        trace_id=trace_id,
-        payload={
-            "workspace_id": tenant,
-            "source": source,
-            "reason": "no_grounding_detector",
-            "message": "The request names sources, and no grounding detector is installed",
-        },
-    )
+def grounding_unavailable_event(*, tenant: str, trace_id: str) -> AuditEvent:
+    """Build the event of a request with sources that was refused because there is no detector."""
+    payload = {
+        "source": "request",
+        "reason": "no_grounding_detector",
+        "message": "The request names sources, and no grounding detector is installed",
+    }
+    return _event(EventType.GROUNDING_UNAVAILABLE, tenant, trace_id, payload)
 
 
 def unchecked_endpoint_event(
@@ -166,16 +142,27 @@ def unchecked_endpoint_event(
         keeping: The settings for what is redacted in path and model.
     """
     name = Quotes(keeping, max_chars=0).name
+    payload = {
+        "path": name(path),
+        "model": None if model is None else name(model),
+        "decision": decision,
+    }
+    return _event(EventType.UNCHECKED_ENDPOINT, tenant, trace_id, payload)
+
+
+def _event(
+    type_: EventType,
+    tenant: str,
+    trace_id: str,
+    payload: Mapping[str, Any],
+    detail: Mapping[str, Any] | None = None,
+) -> AuditEvent:
     return AuditEvent(
-        type=EventType.UNCHECKED_ENDPOINT,
+        type=type_,
         tenant=tenant,
         trace_id=trace_id,
-        payload={
-            "workspace_id": tenant,
-            "path": name(path),
-            "model": None if model is None else name(model),
-            "decision": decision,
-        },
+        payload={"workspace_id": tenant, **payload},
+        detail=detail,
     )
 
 
@@ -219,10 +206,11 @@ def _found_payload(
     if answer.pointers and keeping.text is not AuditText.HASH:
         name = Quotes(keeping, max_chars=0).name
         payload["unsupported_pointers"] = tuple(map(name, answer.pointers[:MAX_TEXTS]))
-    if findings.n_contradictions is not None:
-        payload["nli_contradictions"] = findings.n_contradictions
-    if findings.max_severity is not None:
-        payload["max_severity"] = findings.max_severity
+    judged = {
+        "nli_contradictions": findings.n_contradictions,
+        "max_severity": findings.max_severity,
+    }
+    payload |= {name: n for name, n in judged.items() if n is not None}
     if is_streamed and answer.action is Action.BLOCK:
         payload["message"] = f"Streaming response contains {n_claims} ungrounded claim(s)"
     return payload
@@ -246,12 +234,12 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
 def _outcome_payload(answer: Checked) -> dict[str, Any]:
     detection = answer.detection
     reasons: Mapping[Reason, int] = {} if detection is None else detection.coverage.reasons
-    counts = Counter({str(reason): count for reason, count in sorted(reasons.items())})
-    commonest = next((reason for reason, _ in counts.most_common(1)), None)
+    counts = {str(reason): count for reason, count in sorted(reasons.items())}
+    commonest = max(counts, key=lambda reason: counts[reason], default=None)
     return {
         "outcome": str(answer.outcome),
         "reason": answer.reason or commonest,
-        "reasons": dict(counts),
+        "reasons": counts,
         "detector": None if detection is None else detection.detector.name,
     }
 

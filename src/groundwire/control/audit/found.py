@@ -10,6 +10,7 @@ from typing import Any, Self
 from groundwire.control.audit.event import moment_text
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import moments
+from groundwire.detection.rows import refuse_constant
 
 _FIELDS = frozenset({"id", "timestamp", "tenant", "type", "trace_id", "payload"})
 
@@ -71,7 +72,7 @@ def line_of(row: Mapping[Any, Any]) -> bytes:
 def _object(text: object) -> dict[str, Any]:
     """Read a JSON object; return an empty one if the text is anything else."""
     with suppress(ValueError, RecursionError):
-        data = json.loads(str(text), parse_constant=_refuse_constant)
+        data = json.loads(str(text), parse_constant=refuse_constant)
         if isinstance(data, dict):
             return data
     return {}
@@ -88,8 +89,3 @@ def _of_columns(row: Mapping[Any, Any]) -> dict[str, Any]:
         **{name: str(row[name]) for name in ("tenant", "type", "trace_id")},
         "payload": {},
     }
-
-
-def _refuse_constant(word: str) -> None:
-    """Refuse ``NaN`` and ``Infinity``, which are not valid JSON."""
-    raise ValueError(word)

@@ -228,7 +228,8 @@ class AuditLog:
             # The first record must not be dated after events that came while heads were read.
             await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
             while batch := await self._next():
-                await self._write_batch(sink, batch)
+                await self._append(sink, [self._chain.add(draft) for draft in batch])
+                await self._remove(len(batch))
             await self._write_own(sink, ended(n_lost=self._n_lost))
         finally:
             await sink.close()
@@ -253,11 +254,6 @@ class AuditLog:
             batch.append(draft)
             n_chars += len(draft.line) + len(draft.detail or "")
         return batch
-
-    async def _write_batch(self, sink: Sink, batch: Sequence[Draft]) -> None:
-        records = [self._chain.add(draft) for draft in batch]
-        await self._append(sink, records)
-        await self._remove(len(batch))
 
     async def _write_own(self, sink: Sink, event: AuditEvent) -> None:
         """Write an event about the chain itself, which is not in the queue."""

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from groundwire.config import Config
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.signing import signing_keys
-from groundwire.control.folder import data_folder
-from groundwire.control.store import Store, StoreUnusableError
+from groundwire.control.store import Store
+from groundwire.control.store.errors import StoreUnusableError
 from groundwire.control.store.tables import audit_writers
 
 
@@ -41,7 +41,7 @@ async def check_start(store: Store, config: Config) -> None:
         StoreError: If the database fails.
     """
     if refuses_foreign(config):
-        keys = signing_keys(config, data_folder(config))
+        keys = signing_keys(config)
         async with store.reading() as connection:
             await check_own(connection, keys)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -57,7 +57,7 @@ class Head:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the head as JSON data."""
-        return {"writer": self.writer, "seq": self.seq, "mac": self.mac}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ import json
 import logging
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import ColumnElement, Table, and_, delete, exists, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -41,32 +41,8 @@ _MIN = datetime.min.replace(tzinfo=UTC)
 _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
-class Settles(Protocol):
-    """The part of the audit log that retention uses."""
-
-    async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Write events, and return whether they are on disk."""
-        ...
-
-
 class RetentionError(GroundwireError):
     """The record that announces a removal could not be written; nothing was removed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    """The result of a removal.
-
-    Attributes:
-        n_records: The number of records that were removed.
-        n_details: The number of details that were removed, including details of removed records.
-        refused: Ids of chains that lost nothing, because the last record to remove was tampered
-            with.
-    """
-
-    n_records: int
-    n_details: int
-    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +53,14 @@ class _Removal:
         conditions: Table and condition of the rows to remove, in order: details before their
             records.
         announcement: The event that is recorded before anything is removed.
-        refused: Ids of chains that lose nothing, because the last record to remove was tampered
-            with.
+        n_refused: The number of chains that lose nothing, because the last record to remove was
+            tampered with.
         forgotten: Ids of chains without records, whose rows of ``audit_writers`` are removed.
     """
 
     conditions: Sequence[tuple[Table, ColumnElement[bool]]]
     announcement: AuditEvent
-    refused: tuple[str, ...]
+    n_refused: int
     forgotten: tuple[str, ...]
 
 
@@ -94,7 +70,7 @@ class Retention:
     def __init__(
         self,
         store: Store,
-        audit: Settles,
+        settle: Callable[[Sequence[AuditEvent]], Awaitable[bool]],
         *,
         retention_days: float | None,
         detail_days: float | None,
@@ -105,18 +81,22 @@ class Retention:
 
         Args:
             store: The store of the trail.
-            audit: The log that writes into this store.
+            settle: Writes events into the trail, and returns whether they are on disk, as
+                :meth:`.AuditLog.settle`.
             retention_days: Days for which records are kept; ``None``: for ever.
             detail_days: Days for which details are kept; ``None``: as long as their records.
             keys: The keys that may have signed chains.
             every_s: The seconds between two removals; the pause varies a little at random.
         """
-        self._store, self._audit, self._keys, self._every_s = store, audit, keys, every_s
+        self._store, self._settle, self._keys, self._every_s = store, settle, keys, every_s
         self._retention_days, self._detail_days = retention_days, detail_days
         self._task: asyncio.Task[None] | None = None
 
-    async def prune(self, now: datetime) -> Pruned:
+    async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
+
+        Returns:
+            Name of a table → how many of its rows were removed.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -129,15 +109,15 @@ class Retention:
                 await connection.scalar(select(exists(select(table.c.seq).where(condition))))
                 for table, condition in expired.conditions
             ]
-        if expired.refused:
+        if expired.n_refused:
             log.error(
                 "%d chains of the audit trail are not as they were written, and lose nothing: run "
                 "groundwire audit verify",
-                len(expired.refused),
+                expired.n_refused,
             )
         n_removed = Counter[str]()
         if any(found):
-            if not await self._audit.settle([expired.announcement]):
+            if not await self._settle([expired.announcement]):
                 raise RetentionError
             for table, condition in expired.conditions:
                 n_removed[table.name] += await _remove(self._store, table, condition)
@@ -150,11 +130,7 @@ class Retention:
                 # Without fresh statistics, such as after a large import, filtered queries take
                 # seconds.
                 await connection.execute(text("ANALYZE audit_records, audit_details"))
-        return Pruned(
-            n_records=n_removed[audit_records.name],
-            n_details=n_removed[audit_details.name],
-            refused=expired.refused,
-        )
+        return n_removed
 
     async def _find(self, connection: AsyncConnection, now: datetime) -> _Removal:
         """Plan the removal of the records and details that have expired."""
@@ -166,20 +142,20 @@ class Retention:
         found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
         read = map(HeadRow.read, found.mappings())
         rows = [row for row in read if row is not None and row.is_signed(self._keys)]
-        removed, refused = dict[str, Head](), list[str]()
+        removed, n_refused = dict[str, Head](), 0
         for row in rows if oldest is not None else ():
             last = await _last_expired(connection, row, before)
             if last is not None and self._is_older(last, before):
                 removed[last.writer] = last.head
             elif last is not None:
-                refused.append(last.writer)
+                n_refused += 1
         details_before = _days_before(now, self._detail_days)
         is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
         chains = [(head.writer, head.seq) for head in removed.values()]
         # Earlier removals are announced again while records or rows still refer to their chains.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
-        told_before = [each for each in (details_before, claims.details_before) if each is not None]
+        announced = [each for each in (details_before, claims.details_before) if each is not None]
         return _Removal(
             conditions=[
                 (audit_details, is_old),
@@ -188,9 +164,9 @@ class Retention:
             ],
             announcement=retention_applied(
                 [*removed.values(), *(claims.removed[writer] for writer in sorted(again))],
-                details_before=max(told_before, default=None),
+                details_before=max(announced, default=None),
             ),
-            refused=tuple(refused),
+            n_refused=n_refused,
             forgotten=tuple(
                 row.head.writer for row in rows if claims.is_removed(row.head.writer, row.head.seq)
             ),

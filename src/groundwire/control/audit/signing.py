@@ -21,16 +21,14 @@ MIN_CHARS = 32
 _MAX_FILE_BYTES = 100_000
 
 
-def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
+def known_keys(config: Config) -> Sequence[bytes]:
     """Return the keys that exist, the configured one first; make none.
 
     Raises:
         ConfigError: If a key cannot be used.
     """
-    path = folder / FILE
-    own = []
-    if config.audit.key is not None:
-        own.append(_checked(config.audit.key.reveal().strip(), "audit.key"))
+    path, given = data_folder(config) / FILE, config.audit.key
+    own = [] if given is None else [_checked(given.reveal().strip(), "audit.key")]
     return [*own, *(read_keys(path) if path.exists() else ())]
 
 
@@ -45,7 +43,7 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
         SettingError: If there is no key.
         ConfigError: If a key cannot be used.
     """
-    own = known_keys(config, data_folder(config))
+    own = known_keys(config)
     if keys := [*own, *(key for path in more for key in read_keys(path))]:
         return keys
     raise SettingError(
@@ -56,7 +54,7 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
     )
 
 
-def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
+def signing_keys(config: Config) -> Sequence[bytes]:
     """Return the keys of chains: first the key for new chains, then earlier keys.
 
     If there is no key, make one.
@@ -64,9 +62,9 @@ def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
     Raises:
         ConfigError: If there is no key and none can be made, or a key cannot be used.
     """
-    if keys := known_keys(config, folder):
+    if keys := known_keys(config):
         return keys
-    path = folder / FILE
+    path = data_folder(config) / FILE
     try:
         _make(path)
         return read_keys(path)
@@ -85,14 +83,11 @@ def read_keys(path: Path) -> Sequence[bytes]:
     """Read the keys of a file: one a line, the newest first.
 
     Raises:
-        FileNotFoundError: If there is no such file.
         ConfigError: If the file cannot be read, has no key, or a key is too short.
     """
     try:
         with path.open("rb") as file:
             lines = file.read(_MAX_FILE_BYTES).decode("utf-8").splitlines()
-    except FileNotFoundError:
-        raise
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, f"it cannot be read ({type(error).__name__})") from error
     keys = [line.strip() for line in lines if line.strip()]

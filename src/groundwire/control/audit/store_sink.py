@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import insert, select, update
@@ -97,12 +98,11 @@ class StoreSink:
         first, last = records[0], records[-1]
         if first.seq == 1:
             self._started_at = first.moment
-        row = HeadRow.signed(
-            self._keys[0],
-            last.head,
-            started_at=self._started_at,
-            ended_at=last.moment if last.type == EventType.CHAIN_ENDED else None,
-        ).to_dict()
+        ended_at = last.moment if last.type == EventType.CHAIN_ENDED else None
+        started_at = self._started_at
+        row = asdict(
+            HeadRow.signed(self._keys[0], last.head, started_at=started_at, ended_at=ended_at)
+        )
         own = update(audit_writers).where(audit_writers.c.writer == last.writer)
         if (await connection.execute(own.values(row))).rowcount == 0:
             await connection.execute(insert(audit_writers).values(row))

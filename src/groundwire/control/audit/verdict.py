@@ -1,9 +1,8 @@
 """Defines the result of verifying an audit trail."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 #: Most findings that a verdict lists; its ``findings_total`` includes all of them.
 MAX_FINDINGS = 1000
@@ -70,7 +69,3 @@ class TrailVerdict:
     findings_total: int = 0
     findings: Sequence[TrailFinding] = ()
     notes: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON data."""
-        return asdict(self)

@@ -6,7 +6,7 @@ chains in any order.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from groundwire.control.audit.chain import detail_sha256, key_id
@@ -42,7 +42,8 @@ def verify(
     for record in records:
         if record.type in TELLING:
             verifier.learn(record)
-    verifier.feed(records)
+    for record in records:
+        verifier.feed(record)
     return verifier.finish(rows)
 
 
@@ -80,18 +81,33 @@ class TrailVerifier:
         self._chains: dict[str, _Chain] = {}
         self._findings: list[TrailFinding] = []
         self._notes: list[str] = []
-        self._n_findings = self._n_gaps = self.n_records = 0
+        self._n_findings = self._n_gaps = self._n_records = 0
 
     def learn(self, record: AuditRecord) -> None:
         """Add what a record states about the trail; its type is in :data:`TELLING`."""
         self._claims.learn(record)
 
-    def feed(self, records: Iterable[AuditRecord]) -> None:
-        """Verify the next records of the trail."""
-        for record in records:
-            self.n_records += 1
-            first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
-            self._feed(self._chains.setdefault(record.writer, first), record)
+    def feed(self, record: AuditRecord) -> None:
+        """Verify the next record of the trail."""
+        self._n_records += 1
+        first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
+        chain = self._chains.setdefault(record.writer, first)
+        key = signer(record, self._keys if chain.key is None else [chain.key])
+        chain.key = chain.key or key
+        if key is None:
+            self._find(TamperKind.EDITED, record, "is not as it was signed")
+        if record.seq <= chain.last.seq:
+            self._find(TamperKind.MISPLACED, record, f"stands after record {chain.last.seq}")
+            return
+        self._check_place(chain, record)
+        self._check_detail(record)
+        if key is not None:
+            self._check_columns(record)
+            mac, by = self._claims.seen.get(record.writer, {}).get(record.seq, (record.mac, ""))
+            if mac != record.mac:
+                self._find(TamperKind.EDITED, record, f"is not the one that {by} has seen")
+        chain.last, chain.is_right = record.head, key is not None
+        chain.is_ended = chain.is_right and record.type == EventType.CHAIN_ENDED
 
     def find(
         self, kind: TamperKind, text: str, *, writer: str | None = None, seq: int | None = None
@@ -133,7 +149,7 @@ class TrailVerifier:
             status = TrailStatus.TAMPERED
         return TrailVerdict(
             status=status,
-            records=self.n_records,
+            records=self._n_records,
             chains=len(self._chains),
             chains_open=n_open,
             findings_total=self._n_findings,
@@ -142,24 +158,6 @@ class TrailVerifier:
         )
 
     # Checks of one record.
-
-    def _feed(self, chain: _Chain, record: AuditRecord) -> None:
-        key = signer(record, self._keys if chain.key is None else [chain.key])
-        chain.key = chain.key or key
-        if key is None:
-            self._find(TamperKind.EDITED, record, "is not as it was signed")
-        if record.seq <= chain.last.seq:
-            self._find(TamperKind.MISPLACED, record, f"stands after record {chain.last.seq}")
-            return
-        self._check_place(chain, record)
-        self._check_detail(record)
-        if key is not None:
-            self._check_columns(record)
-            mac, by = self._claims.seen.get(record.writer, {}).get(record.seq, (record.mac, ""))
-            if mac != record.mac:
-                self._find(TamperKind.EDITED, record, f"is not the one that {by} has seen")
-        chain.last, chain.is_right = record.head, key is not None
-        chain.is_ended = chain.is_right and record.type == EventType.CHAIN_ENDED
 
     def _check_place(self, chain: _Chain, record: AuditRecord) -> None:
         before, is_first = record.seq - 1, chain.last.seq == 0

@@ -18,10 +18,7 @@ _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gatew
 
 
 def verify_files(
-    paths: Sequence[Path],
-    keys: Sequence[bytes],
-    *,
-    is_partial: bool = False,
+    paths: Sequence[Path], keys: Sequence[bytes], *, is_partial: bool = False
 ) -> TrailVerdict:
     """Verify the trail in files.
 
@@ -43,7 +40,7 @@ def verify_files(
     for path, number, raw in _lines(paths):
         found = read_line(raw)
         if isinstance(found, AuditRecord):
-            verifier.feed([found])
+            verifier.feed(found)
         elif found is None:
             n_torn += 1
         else:
@@ -78,14 +75,12 @@ def _record(data: dict[str, Any]) -> AuditRecord:
     if not isinstance(previous, str) or not isinstance(digest, str | None):
         raise TypeError
     return AuditRecord(
-        writer=head.writer,
-        seq=head.seq,
+        **head.to_dict(),
         **columns_of(data),
         line=compact(data),
         detail=detail,
         detail_sha256=digest,
         previous=previous,
-        mac=head.mac,
     )
 
 

@@ -73,7 +73,7 @@ def _feed(verifier: TrailVerifier, batch: Sequence[RowMapping]) -> None:
             text = f"a row of audit_records has values of another kind: {place}"
             verifier.find(TamperKind.EDITED, text)
         else:
-            verifier.feed([record])
+            verifier.feed(record)
 
 
 async def _rows(connection: AsyncConnection, verifier: TrailVerifier) -> Sequence[HeadRow]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Select, and_, delete, insert, select
 
 from groundwire.control.audit.event import EventType
@@ -23,12 +24,14 @@ COMPARED = 500
 #: The number of a tenant's latest labels from which the share of false blocks is estimated.
 PROMISED = 20_000
 
+# Reads rows of the table ``labels``.
+_REVIEWS = TypeAdapter(list[Review])
+
 # Selects recorded answers with their details: only events about answers have details.
 _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
     audit_details,
     and_(
-        audit_details.c.writer == audit_records.c.writer,
-        audit_details.c.seq == audit_records.c.seq,
+        audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
     ),
 )
 
@@ -59,8 +62,7 @@ class Labels:
 
     async def progress(self) -> Progress:
         """Compute the progress of all reviewers from the latest :data:`COMPARED` reviews."""
-        columns = (column for column in labels.c if column.name != "facts")  # not needed
-        latest = select(*columns).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
+        latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
     async def of_sample(self, tenant: str) -> list[Review]:
@@ -116,9 +118,8 @@ class Labels:
 
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
-            found = await connection.execute(query)
-            names = tuple(found.keys())
-            return [Review.of_row(dict(zip(names, row, strict=True))) for row in found]
+            found = (await connection.execute(query)).mappings()
+            return _REVIEWS.validate_python([dict(row) for row in found])
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:

@@ -6,24 +6,7 @@ URLs, ``engines`` and ``threads``, which connect, ``sqlite``, which makes and op
 ``faults``, which turns errors of drivers into those of ``errors``.
 """
 
-from groundwire.control.store.errors import (
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    StoreUnavailableError,
-    StoreUnusableError,
-    StoreVersionError,
-)
-from groundwire.control.store.opening import wait_until_open
+from groundwire.control.store.errors import StoreError
 from groundwire.control.store.store import Store
 
-__all__ = [
-    "Store",
-    "StoreBusyError",
-    "StoreError",
-    "StoreFullError",
-    "StoreUnavailableError",
-    "StoreUnusableError",
-    "StoreVersionError",
-    "wait_until_open",
-]
+__all__ = ["Store", "StoreError"]

@@ -49,22 +49,13 @@ class Engine:
             timeout_s: The most seconds to connect, and to wait for a connection of the pool.
             is_synced: Whether SQLite writes each transaction to the disk at once.
         """
-        connect = (
-            _postgresql(address, timeout_s=timeout_s, statement_s=STATEMENT_S)
-            if address.path is None
-            else partial(
-                threads.connect,
-                address.path,
-                (
-                    f"synchronous={'FULL' if is_synced else 'NORMAL'}",
-                    "foreign_keys=ON",
-                    f"journal_size_limit={sqlite.LOG_BYTES}",
-                ),
-            )
+        pragmas = (
+            f"synchronous={'FULL' if is_synced else 'NORMAL'}",
+            "foreign_keys=ON",
+            f"journal_size_limit={sqlite.LOG_BYTES}",
         )
         engine = cls(
-            _driver(address),
-            connect,
+            *_driver(address, pragmas, timeout_s=timeout_s, statement_s=STATEMENT_S),
             poolclass=AsyncAdaptedQueuePool,
             pool_size=pool_size,
             max_overflow=0,
@@ -83,12 +74,8 @@ class Engine:
         SQLite changes a table by making a new one. Foreign keys are not enforced meanwhile:
         otherwise rows that refer to the old table would be deleted with it.
         """
-        connect = (
-            _postgresql(address, timeout_s=timeout_s, statement_s=None)
-            if address.path is None
-            else partial(threads.connect, address.path, ("foreign_keys=OFF",))
-        )
-        return cls(_driver(address), connect, poolclass=NullPool)
+        driver = _driver(address, ("foreign_keys=OFF",), timeout_s=timeout_s, statement_s=None)
+        return cls(*driver, poolclass=NullPool)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
@@ -139,22 +126,33 @@ class Engine:
         closing.add_done_callback(self._connecting.discard)
 
 
-def _driver(address: DatabaseAddress) -> str:
-    return "postgresql+asyncpg://" if address.path is None else "sqlite+aiosqlite:///file"
+def _driver(
+    address: DatabaseAddress,
+    pragmas: tuple[str, ...],
+    *,
+    timeout_s: float,
+    statement_s: float | None,
+) -> tuple[str, Callable[[], Awaitable[Any]]]:
+    """Return the URL that names the driver of a database, and the function that connects.
 
-
-def _postgresql(
-    address: DatabaseAddress, *, timeout_s: float, statement_s: float | None
-) -> Callable[[], Awaitable[Any]]:
+    Args:
+        address: The address of the database.
+        pragmas: Settings of connections to a file of SQLite.
+        timeout_s: The most seconds to connect to PostgreSQL.
+        statement_s: The longest time of a statement of PostgreSQL; ``None``: without a limit.
+    """
+    if address.path is not None:
+        return "sqlite+aiosqlite:///file", partial(threads.connect, address.path, pragmas)
     import asyncpg
 
-    return partial(
+    connect = partial(
         asyncpg.connect,
         address.dsn,
         timeout=timeout_s,
         command_timeout=statement_s,
         server_settings={"lock_timeout": f"{1000 * sqlite.BUSY_S:.0f}"},
     )
+    return "postgresql+asyncpg://", connect
 
 
 async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's

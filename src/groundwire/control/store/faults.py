@@ -75,9 +75,7 @@ _NOT_LET_IN = Fault(
     "See user and password in store.url, and the server's pg_hba.conf",
 )
 _NO_DATABASE = Fault(
-    StoreUnusableError,
-    "the server has no such database",
-    "Create it, or name another in store.url",
+    StoreUnusableError, "the server has no such database", "Create it, or name another in store.url"
 )
 _NO_RIGHTS = Fault(
     StoreUnusableError,

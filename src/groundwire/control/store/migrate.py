@@ -94,7 +94,10 @@ async def migrate(
         found = await connection.run_sync(revision_of)
         if found != revision:
             await connection.rollback()
-            await _lock(connection, is_sqlite=address.path is not None)
+            # The statement begins a transaction that excludes other migrations.
+            locking = f"SELECT pg_advisory_xact_lock({_LOCK})"
+            is_sqlite = address.path is not None
+            await connection.execute(text("BEGIN IMMEDIATE" if is_sqlite else locking))
             found = await connection.run_sync(_upgrade, revision, scripts)
             await connection.commit()
         return found
@@ -126,52 +129,23 @@ def revision_of(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCRIPTS) -> None:
-    """Check that this version knows how to upgrade from a revision.
-
-    Args:
-        found: The revision of the database; ``None`` for a new database.
-        revision: The revision to reach.
-        scripts: The package in which Alembic finds the migrations.
-
-    Raises:
-        StoreVersionError: If this version does not know the revision.
-    """
-    if found is None or found == revision:
-        return
+def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
+    # Alembic takes a while to import, and most starts have nothing to migrate.
+    from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    settings = Config()
+    found, settings = revision_of(connection), Config()
     settings.set_main_option("script_location", scripts)
+    settings.attributes["connection"] = connection
+    settings.attributes["version_table"] = VERSION_TABLE
     known = {each.revision for each in ScriptDirectory.from_config(settings).walk_revisions()}
-    if found not in known:
+    if found is not None and found not in known:
         raise StoreVersionError(
             f"its tables are of revision {found}, which a later version of Groundwire made; this "
             f"one knows {revision}",
             "Use that version, or another database",
         )
-
-
-async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
-    """Begin a transaction that excludes other migrations."""
-    if is_sqlite:
-        await connection.execute(text("BEGIN IMMEDIATE"))
-        return
-    await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-
-
-def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
-    # Alembic takes a while to import, and most starts have nothing to migrate.
-    from alembic import command
-    from alembic.config import Config
-
-    found = revision_of(connection)
-    require_known(found, revision, scripts=scripts)
-    settings = Config()
-    settings.set_main_option("script_location", scripts)
-    settings.attributes["connection"] = connection
-    settings.attributes["version_table"] = VERSION_TABLE
     if found is None:
         # A new database gets the current tables at once; migrations are for existing tables.
         tables.metadata.create_all(connection, checkfirst=False)
@@ -187,6 +161,5 @@ def _require_references(connection: Connection) -> None:
     """Check all foreign keys, which were not enforced during the migration."""
     if broken := connection.execute(text("PRAGMA foreign_key_check")).all():
         raise StoreUnusableError(
-            f"{len(broken)} of its rows refer to others that are not there",
-            "Restore a backup",
+            f"{len(broken)} of its rows refer to others that are not there", "Restore a backup"
         )

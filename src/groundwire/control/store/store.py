@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from sqlalchemy import text
-from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config import Config
@@ -77,13 +76,6 @@ class Store:
     def where(self) -> str:
         """The address of the database, without the password."""
         return self.address.shown
-
-    @property
-    def url(self) -> URL:
-        """The address of the database with the password, which is hidden if the URL is printed."""
-        if self.address.path is None:
-            return make_url(self.address.dsn)
-        return URL.create("sqlite", database=str(self.address.path))
 
     @property
     def is_sqlite(self) -> bool:

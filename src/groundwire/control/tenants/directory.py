@@ -26,7 +26,7 @@ class _State:
 
     Attributes:
         revision: The revision of the store's snapshot; -1 before the first snapshot.
-        records: Id of a tenant → the tenant.
+        records: Id of a stored tenant → the tenant.
         overrides: Id of a tenant → the tenant's own settings.
         keys: Hash of a key → the key.
     """
@@ -59,9 +59,7 @@ class Directory(Mapping[str, Overrides]):
         self.uses: dict[str, datetime] = {}
         self._state = self._start = _State(
             revision=-1,
-            records={
-                each: TenantRecord(id=each, is_configured=True) for each in self.configured.tenants
-            },
+            records={},
             overrides=dict(self.configured.tenants),
             keys={key.sha256: key for key in self.configured.keys},
         )
@@ -71,7 +69,7 @@ class Directory(Mapping[str, Overrides]):
         before, start = self._state, self._start
         self._state = _State(
             revision=snapshot.revision,
-            records={**start.records, **snapshot.tenants},
+            records=snapshot.tenants,
             overrides={
                 **start.overrides,
                 **{each.id: self._read(before, each) for each in snapshot.tenants.values()},
@@ -95,7 +93,7 @@ class Directory(Mapping[str, Overrides]):
     def find(self, key: bytes) -> Key | None:
         """Find the key of a tenant by its text; ``None`` if no such key is valid now."""
         found = self._active(key)
-        return None if found is None or found.tenant is None else Key(found.tenant, found.sha256)
+        return None if found is None or found.tenant is None else Key(found.tenant, found.id)
 
     def find_admin(self, key: bytes) -> AdminKey | None:
         """Find an admin key by its text; ``None`` if no such key is valid now."""
@@ -133,10 +131,6 @@ class Directory(Mapping[str, Overrides]):
         return found
 
     # Lookups of tenants.
-
-    def record(self, tenant: str) -> TenantRecord | None:
-        """Return a tenant, stored or configured; ``None`` if there is none with this id."""
-        return self._state.records.get(tenant)
 
     def __getitem__(self, tenant: str) -> Overrides:
         return self._state.overrides[tenant]

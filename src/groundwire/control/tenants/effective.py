@@ -59,7 +59,7 @@ def setting_of(name: str) -> str:
 
 def effective(
     config: Config,
-    record: TenantRecord | None,
+    record: TenantRecord,
     *,
     check: Callable[[Overrides], None] = lambda overrides: None,
 ) -> tuple[Effective, ...]:
@@ -68,13 +68,11 @@ def effective(
     Args:
         config: The configuration of this process; a replica with another configuration has other
             values.
-        record: The tenant; ``None`` for a tenant that is neither stored nor configured.
+        record: The tenant.
         check: Raises ConfigError if the loaded detectors cannot judge with a tenant's settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
-    own = Overrides()
-    for each in sources.values():
-        own = over(own, each)
+    own = over(record.overrides, config.tenants.get(record.id))
     found = {name: _effective(config, name, sources, warnings.get(name)) for name in KINDS}
     return tuple(_judging(config, own, found, check).values())
 
@@ -120,12 +118,12 @@ def _effective(
         if value is not None:
             # A tenant's limit of 0 means no limit; it is shown as null, like in the configuration.
             written = None if name in _LIMITS and not value else KINDS[name].write(value)
-            return Effective(name=name, value=_plain(written), origin=where, warning=warning)
+            return Effective(name=name, value=written, origin=where, warning=warning)
     path = setting_of(name)
     origin = config.origins.get(path, SettingOrigin())
     return Effective(
         name=name,
-        value=_plain(SETTINGS[path].kind.write(config.value(path))),
+        value=SETTINGS[path].kind.write(config.value(path)),
         origin=str(origin) if origin.is_default else f"configuration ({origin})",
         warning=warning,
         decisions=tuple(
@@ -134,10 +132,8 @@ def _effective(
     )
 
 
-def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str, Overrides]]:
+def _sources(config: Config, record: TenantRecord) -> Iterator[tuple[str, Overrides]]:
     """Yield the tenant's own settings with their origins; earlier origins win over later ones."""
-    if record is None:
-        return
     yield "policy", read_stored_policy(record.policy)[0]
     yield "metadata", overrides_from_metadata(record.metadata)[0]
     if record.id in config.tenants:
@@ -145,17 +141,11 @@ def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str,
         yield f"configuration ({origin})", config.tenants[record.id]
 
 
-def _warnings(record: TenantRecord | None) -> Iterator[tuple[str, str]]:
+def _warnings(record: TenantRecord) -> Iterator[tuple[str, str]]:
     """Yield the fields with values of the tenant that are not valid, each with a warning."""
-    if record is None:
-        return
     _, wrong = read_stored_policy(record.policy)
     yield from wrong.items()
     for key, (name, _) in METADATA.items():
         given = {key: record.metadata[key]} if key in record.metadata else {}
         for warning in overrides_from_metadata(given)[1]:
             yield name, f"{wrong[name]} {warning}" if name in wrong else warning
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, str) else value

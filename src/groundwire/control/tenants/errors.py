@@ -37,17 +37,11 @@ class InvalidKeyError(_InvalidError):
     """A key cannot be made as asked; ``field`` names the value that is not valid."""
 
 
-class _OfTenantError(TenantError):
-    def __init__(self, tenant: str) -> None:
-        super().__init__(tenant)
-        self.tenant = tenant
-
-
-class UnknownTenantError(_OfTenantError):
+class UnknownTenantError(TenantError):
     """There is no tenant with this id."""
 
     def __str__(self) -> str:
-        return f"There is no tenant {shown(self.tenant)}. Make it, or see the list of tenants."
+        return f"There is no tenant {shown(self.args[0])}. Make it, or see the list of tenants."
 
 
 class UnknownKeyError(TenantError):
@@ -58,13 +52,12 @@ class UnknownKeyError(TenantError):
         return "There is no key of this id here. The list of keys has their ids."
 
 
-class TenantExistsError(_OfTenantError):
+class TenantExistsError(TenantError):
     """There is already a tenant with this id."""
 
     def __str__(self) -> str:
-        return (
-            f"There is a tenant {shown(self.tenant)} already. Change that one, or take another id."
-        )
+        own = shown(self.args[0])
+        return f"There is a tenant {own} already. Change that one, or take another id."
 
 
 class VersionMismatchError(TenantError):
@@ -90,13 +83,9 @@ class VersionMismatchError(TenantError):
 class LastAdminKeyError(TenantError):
     """An admin key cannot be revoked: no other admin key would be left that does not expire."""
 
-    def __init__(self, key_id: str) -> None:
-        super().__init__(key_id)
-        self.key_id = key_id
-
     def __str__(self) -> str:
         return (
-            f"Without the key {shown(self.key_id)} there is no admin key that does not expire. "
+            f"Without the key {shown(self.args[0])} there is no admin key that does not expire. "
             "Make one with the role admin and without expires_at, then revoke this one."
         )
 

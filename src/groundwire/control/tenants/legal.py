@@ -102,7 +102,7 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
         )
     given = {name: value for name, value in raw.items() if value is not None or name not in KINDS}
     own = read_overrides(given)
-    written = {name: _plain(KINDS[name].write(getattr(own, name))) for name in given}
+    written = {name: KINDS[name].write(getattr(own, name)) for name in given}
     return {name: written.get(name) for name in raw}
 
 
@@ -141,37 +141,30 @@ def _metadata_key(key: object) -> str:
 
 
 def _metadata_value(key: str, value: object) -> str | None:
-    text = _as_text(key, value)
-    if text is not None and len(text) > MAX_METADATA_VALUE_CHARS:
-        raise InvalidTenantError(
-            "metadata",
-            f"the value of {shown(key)} has {len(text):,} characters and may have "
-            f"{MAX_METADATA_VALUE_CHARS:,}",
-        )
-    if text is not None and _NOT_KEPT.search(text):
-        raise InvalidTenantError(f"metadata[{shown(key)}]", "it has NUL, or half a surrogate pair")
-    return text
-
-
-def _as_text(key: str, value: object) -> str | None:
     """Turn a value of metadata into a text: DVARA's metadata has only texts.
 
     Numbers, true and false are written as in JSON.
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
     limit = 2**63 if isinstance(value, int) else inf
     if isinstance(value, int | float) and abs(value) < limit:
         return json.dumps(value)
-    raise InvalidTenantError(
-        "metadata",
-        f"the value of {shown(key)} must be a text, a number, true, false, or null, which removes "
-        "the key; lists and objects are not kept",
-    )
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        raise InvalidTenantError(
+            "metadata",
+            f"the value of {shown(key)} must be a text, a number, true, false, or null, which "
+            "removes the key; lists and objects are not kept",
+        )
+    if len(value) > MAX_METADATA_VALUE_CHARS:
+        raise InvalidTenantError(
+            "metadata",
+            f"the value of {shown(key)} has {len(value):,} characters and may have "
+            f"{MAX_METADATA_VALUE_CHARS:,}",
+        )
+    if _NOT_KEPT.search(value):
+        raise InvalidTenantError(f"metadata[{shown(key)}]", "it has NUL, or half a surrogate pair")
+    return value
 
 
 def _shown(raw: object) -> str:

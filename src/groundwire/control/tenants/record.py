@@ -1,7 +1,7 @@
 """Defines tenants and keys as the store holds them, and the results of changing them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
@@ -90,9 +90,8 @@ def over(first: Overrides, second: Overrides | None) -> Overrides:
     """Join overrides field by field: a value of ``first`` wins over one of ``second``."""
     if second is None:
         return first
-    own = {name: getattr(first, name) for name in _NAMES}
-    inherited = {name: getattr(second, name) for name, value in own.items() if value is None}
-    return Overrides(**{**own, **inherited})
+    unset = [name for name in _NAMES if getattr(first, name) is None]
+    return replace(first, **{name: getattr(second, name) for name in unset})
 
 
 class KeyStatus(StrEnum):
@@ -163,6 +162,24 @@ class NewKey:
     record: KeyRecord
     secret: str = field(repr=False)
     tenants: "tuple[Changed, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstStart:
+    """The keys that the start of a gateway has made, to be shown once.
+
+    Attributes:
+        tenant_key: The first key of the tenant ``default``; ``None`` if none was made.
+        admin_key: The first key with the role admin; ``None`` if none was made.
+    """
+
+    tenant_key: NewKey | None = None
+    admin_key: NewKey | None = None
+
+    @property
+    def keys(self) -> tuple[NewKey, ...]:
+        """All keys that were made."""
+        return tuple(each for each in (self.tenant_key, self.admin_key) if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

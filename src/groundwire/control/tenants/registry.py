@@ -1,42 +1,73 @@
-"""Reads and changes tenants in the database."""
+"""Reads and changes tenants and keys in the database."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Row, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.store import tables
-from groundwire.control.tenants.errors import ConfiguredError, TenantExistsError
-from groundwire.control.tenants.legal import (
-    merge_metadata,
-    merge_policy,
-    read_id,
-    read_metadata,
-    read_name,
-    read_policy,
-)
+from groundwire.config.keys import DEFAULT_TENANT
+from groundwire.control.keys import Role
+from groundwire.control.store import Store, tables
+from groundwire.control.store.moments import now
+from groundwire.control.tenants import errors, legal
+from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.record import (
     Changed,
     Deleted,
+    FirstStart,
     IfVersion,
+    KeyRecord,
+    KeyStatus,
+    NewKey,
+    Revoked,
     TenantRecord,
     TenantSnapshot,
     over,
 )
-from groundwire.control.tenants.stored_keys import StoredKeys
-from groundwire.control.tenants.transaction import Change, key_of
+from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 from groundwire.policy.policy import Overrides
+
+#: The name of the keys that the first start of a gateway makes.
+FIRST_START = "first start"
+
+_USES_AT_ONCE = 500
+
+_KEYS = tables.keys.c
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Registry(StoredKeys):
+class Registry:
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
     A change that fails changes nothing.
     """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        configured: ConfiguredTenants | None = None,
+        check: Callable[[Overrides], None] = lambda overrides: None,
+    ) -> None:
+        """Make a registry.
+
+        Args:
+            store: The database; it must be open when another method is called.
+            configured: Tenants and keys of the configuration. They are listed, but cannot be
+                changed here.
+            check: Function that raises ConfigError if the settings that a policy would give a
+                tenant are not possible. It is called within the transaction, when nobody else can
+                change the tenant.
+        """
+        self._store, self._configured = store, configured or ConfiguredTenants()
+        self._changes, self._check = Changes(store), check
+
+    # Tenants.
 
     async def tenants(self) -> tuple[TenantRecord, ...]:
         """Return all tenants, stored and configured, sorted by id."""
@@ -64,7 +95,6 @@ class Registry(StoredKeys):
         name: str | None = None,
         metadata: Mapping[str, object] = _NOTHING,
         policy: Mapping[str, object] = _NOTHING,
-        check: Callable[[Overrides], None] = lambda overrides: None,
     ) -> Changed:
         """Store a new tenant.
 
@@ -73,25 +103,24 @@ class Registry(StoredKeys):
             name: A name for people to read.
             metadata: Texts by key; numbers, true and false are kept as JSON writes them.
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
-            check: As in :meth:`set_policy`.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid.
-            ConfigError: If the policy is not valid.
+            ConfigError: If the policy is not valid or not possible.
             TenantExistsError: If there is a tenant with this id.
         """
-        read_id(id_)
+        legal.read_id(id_)
         wanted = TenantRecord(
             id=id_,
-            name=read_name(name),
-            metadata=merge_metadata({}, read_metadata(metadata)),
-            policy=merge_policy({}, read_policy(policy)),
+            name=legal.read_name(name),
+            metadata=legal.merge_metadata({}, legal.read_metadata(metadata)),
+            policy=legal.merge_policy({}, legal.read_policy(policy)),
         )
         async with self._changes.begin() as change:
             if id_ in self._configured.tenants or await change.tenant(id_) is not None:
-                raise TenantExistsError(id_)
+                raise errors.TenantExistsError(id_)
             if wanted.policy:
-                check(wanted.overrides)
+                self._check(wanted.overrides)
             return await self._put(change, None, wanted)
 
     async def put_metadata(
@@ -116,12 +145,12 @@ class Registry(StoredKeys):
             InvalidTenantError: If the id, the name or the metadata is not valid.
             VersionMismatchError: If the tenant has another version.
         """
-        read_id(id_)
-        own_name, changes = read_name(name), read_metadata(metadata)
+        legal.read_id(id_)
+        own_name, changes = legal.read_name(name), legal.read_metadata(metadata)
         async with self._changes.begin() as change:
             before = await change.tenant(id_, if_version=if_version)
             old = before or TenantRecord(id=id_)
-            merged = merge_metadata(old.metadata, changes)
+            merged = legal.merge_metadata(old.metadata, changes)
             return await self._put(
                 change, before, replace(old, name=own_name or old.name, metadata=merged)
             )
@@ -136,7 +165,7 @@ class Registry(StoredKeys):
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
-        own_name = read_name(name)
+        own_name = legal.read_name(name)
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             wanted = replace(before or TenantRecord(id=id_), name=own_name)
@@ -150,7 +179,6 @@ class Registry(StoredKeys):
         merges: bool,
         metadata: Mapping[str, object] = _NOTHING,
         if_version: IfVersion | None = None,
-        check: Callable[[Overrides], None] = lambda overrides: None,
     ) -> Changed:
         """Give a tenant a policy.
 
@@ -161,23 +189,22 @@ class Registry(StoredKeys):
             metadata: Changes of the tenant's metadata, made in the same transaction.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
                 ``"*"``: it must be stored.
-            check: Function that raises ConfigError if the tenant's new settings, from policy,
-                metadata and configuration, are not possible. It is called within the transaction,
-                when nobody else can change the tenant.
 
         Raises:
-            ConfigError: If a field or a value is not valid; the message lists valid ones.
+            ConfigError: If a field or a value is not valid, and then the message lists valid ones;
+                or if the tenant's new settings, from policy, metadata and configuration, are not
+                possible together.
             InvalidTenantError: If the metadata is not valid.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
-        changes, texts = read_policy(policy), read_metadata(metadata)
+        changes, texts = legal.read_policy(policy), legal.read_metadata(metadata)
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
-            own = merge_policy(old.policy if merges else {}, changes)
-            wanted = replace(old, policy=own, metadata=merge_metadata(old.metadata, texts))
-            check(over(wanted.overrides, self._configured.tenants.get(id_)))
+            own = legal.merge_policy(old.policy if merges else {}, changes)
+            wanted = replace(old, policy=own, metadata=legal.merge_metadata(old.metadata, texts))
+            self._check(over(wanted.overrides, self._configured.tenants.get(id_)))
             return await self._put(change, before, wanted)
 
     async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
@@ -193,8 +220,122 @@ class Registry(StoredKeys):
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             if before is None:
-                raise ConfiguredError("tenant", id_)
+                raise errors.ConfiguredError("tenant", id_)
             return Deleted(record=self._marked(before), keys=await change.remove(id_))
+
+    # Keys.
+
+    async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
+        """Return the keys of a tenant: configured keys, then stored keys, the latest first.
+
+        Args:
+            tenant: The id of the tenant; ``None``: the keys of the admin plane.
+
+        Raises:
+            UnknownTenantError: If there is no tenant with this id.
+        """
+        query = select(tables.keys).where(_of(tenant))
+        async with self._store.reading() as connection:
+            if tenant is not None:
+                await self._known(connection, tenant)
+            rows = await connection.execute(query.order_by(_KEYS.created_at.desc(), _KEYS.id))
+            return (*self._configured.keys_of(tenant), *map(key_of, rows))
+
+    async def create_key(
+        self,
+        *,
+        tenant: str | None = None,
+        role: Role | None = None,
+        name: str | None = None,
+        expires_at: datetime | None = None,
+    ) -> NewKey:
+        """Make a key of a tenant, or an admin key with a role.
+
+        Raises:
+            InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not
+                valid.
+            InvalidTenantError: If the name is not valid.
+            UnknownTenantError: If there is no tenant with this id.
+        """
+        if (tenant is None) == (role is None):
+            raise errors.InvalidKeyError("key", "it is either a tenant's, or has a role")
+        key_name, ends = legal.read_name(name), legal.read_expiry(expires_at, now=now())
+        async with self._changes.begin() as change:
+            stored = () if tenant is None else await self._put_bare(change, tenant)
+            made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            return replace(made, tenants=stored)
+
+    async def revoke_key(
+        self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
+    ) -> Revoked:
+        """Revoke a key for good. A key that is revoked already stays as it is.
+
+        Args:
+            key_id: The id of the key.
+            tenant: The tenant of the key; ``None`` for an admin key. Keys of others are not found.
+            keeps_admin: Whether an admin key that does not expire must be left. This is for callers
+                without access to the database, who could not make another key.
+
+        Raises:
+            UnknownKeyError: If the tenant or the admin plane has no key with this id.
+            ConfiguredError: If the key is in the configuration.
+            LastAdminKeyError: If ``keeps_admin``, and no admin key would be left that does not
+                expire.
+        """
+        if not legal.KEY_ID.fullmatch(key_id):
+            raise errors.UnknownKeyError
+        async with self._changes.begin() as change:
+            found = await change.find_keys((_KEYS.id == key_id) & _of(tenant))
+            if not found:
+                raise self._no_key(key_id, tenant)
+            record = found[0]
+            if record.revoked_at is not None:
+                return Revoked(record=record, is_new=False)
+            if keeps_admin:
+                await self._require_another_admin(change, record)
+            return Revoked(record=await change.revoke(record), is_new=True)
+
+    async def note_use(self, uses: Mapping[str, datetime]) -> None:
+        """Store the moments when keys were used last.
+
+        Args:
+            uses: Id of a key → moment of its last use. Keys that are not stored are left out.
+        """
+        ids = sorted(uses)
+        for start in range(0, len(ids), _USES_AT_ONCE):
+            # There are several transactions, so that other changes can come in between.
+            async with self._changes.begin() as change:
+                for key_id in ids[start : start + _USES_AT_ONCE]:
+                    await change.note_use(key_id, uses[key_id])
+
+    # The first start.
+
+    async def first_keys(self, *, has_admin_plane: bool) -> FirstStart:
+        """Make a key of the tenant ``default``, and one with the role admin, if there are none.
+
+        The tenant's key is made if no tenant has a key, stored or configured; the admin key if no
+        admin key is configured, and no stored one with the role admin is valid. If several
+        processes start at once on one database, only one makes the missing keys.
+
+        Args:
+            has_admin_plane: Whether the gateway has an admin plane; without one, no admin key is
+                made.
+        """
+        has_key = any(key.tenant is not None for key in self._configured.keys)
+        needs_admin = has_admin_plane and not self._configured.keys_of(None)
+        own = admin = None
+        is_live = _KEYS.revoked_at.is_(None) & (
+            _KEYS.expires_at.is_(None) | (_KEYS.expires_at > now())
+        )
+        async with self._changes.begin() as change:
+            of_tenants, of_admins = _KEYS.tenant.is_not(None), _KEYS.role == str(Role.ADMIN)
+            if not has_key and not await change.find_keys(of_tenants, limit=1):
+                stored = await self._put_bare(change, DEFAULT_TENANT, is_asked=True)
+                own = await change.make_key(tenant=DEFAULT_TENANT, name=FIRST_START)
+                own = replace(own, tenants=stored)
+            if needs_admin and not await change.find_keys(of_admins & is_live, limit=1):
+                admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
+        return FirstStart(tenant_key=own, admin_key=admin)
 
     # Reading everything at once.
 
@@ -232,10 +373,78 @@ class Registry(StoredKeys):
             InvalidTenantError: If the id cannot be stored: a configured tenant may have an id of
                 another form.
         """
-        read_id(wanted.id)
+        legal.read_id(wanted.id)
         if before is not None and wanted == before:
             return Changed(before=before, record=self._marked(before))
         return Changed(before=before, record=self._marked(await change.put(before, wanted)))
 
     def _marked(self, record: TenantRecord) -> TenantRecord:
         return replace(record, is_configured=record.id in self._configured.tenants)
+
+    async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
+        """Refuse to revoke a key if no other admin key would be left that does not expire.
+
+        Changes are made one after the other, so if two admins revoke each other's key at once, the
+        second is refused.
+        """
+        is_idle = record.status is not KeyStatus.ACTIVE
+        if record.role is not Role.ADMIN or is_idle or self._configured.keys_of(None):
+            return
+        lasts = _KEYS.revoked_at.is_(None) & _KEYS.expires_at.is_(None)
+        is_other = (_KEYS.role == str(Role.ADMIN)) & (_KEYS.id != record.id)
+        if not await change.find_keys(is_other & lasts, limit=1):
+            raise errors.LastAdminKeyError(record.id)
+
+    async def _put_bare(
+        self, change: Change, id_: str, *, is_asked: bool = False
+    ) -> tuple[Changed, ...]:
+        """Store a configured tenant, so that it can have keys.
+
+        Args:
+            change: The change to make.
+            id_: The id of the tenant.
+            is_asked: Whether to store the tenant even if it is not configured.
+
+        Returns:
+            The change; empty if the tenant was stored before.
+        """
+        if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
+            return ()
+        record = await change.put(None, TenantRecord(id=legal.read_id(id_)))
+        return (Changed(before=None, record=record),)
+
+    async def _changeable(
+        self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
+    ) -> TenantRecord | None:
+        """Return the stored tenant to change; ``None`` if it is not stored, but can be.
+
+        Raises:
+            UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
+        """
+        before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None
+        if before is None and not is_asked and id_ not in self._configured.tenants:
+            raise errors.UnknownTenantError(id_)
+        return before
+
+    async def _known(self, connection: AsyncConnection, id_: str) -> TenantRecord:
+        if legal.is_id(id_):
+            query = select(tables.tenants).where(tables.tenants.c.id == id_)
+            row = (await connection.execute(query)).first()
+            if row is not None:
+                return self._of_row(row)
+        if id_ in self._configured.tenants:
+            return TenantRecord(id=id_, is_configured=True)
+        raise errors.UnknownTenantError(id_)
+
+    def _of_row(self, row: Row[Any]) -> TenantRecord:
+        return tenant_of(row, is_configured=row.id in self._configured.tenants)
+
+    def _no_key(self, key_id: str, tenant: str | None) -> Exception:
+        if any(key.id == key_id for key in self._configured.keys_of(tenant)):
+            return errors.ConfiguredError("key", key_id)
+        return errors.UnknownKeyError()
+
+
+def _of(tenant: str | None) -> ColumnElement[bool]:
+    """Match the keys of a tenant, or with ``None`` those of the admin plane."""
+    return _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant

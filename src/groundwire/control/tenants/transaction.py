@@ -16,7 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import ADMIN_PREFIX, PREFIX, Role, new_key
-from groundwire.control.store import Store, StoreBusyError, tables
+from groundwire.control.store import Store, tables
+from groundwire.control.store.errors import StoreBusyError
 from groundwire.control.store.moments import now
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
@@ -39,10 +40,8 @@ def key_of(row: Any) -> KeyRecord:  # noqa: ANN401 - a row
 
 
 def _values(record: TenantRecord | KeyRecord, table: Table) -> dict[str, Any]:
-    values = {name: getattr(record, name) for name in table.columns.keys()}  # noqa: SIM118
-    return {
-        name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
-    }
+    values = ((name, getattr(record, name)) for name in table.columns.keys())  # noqa: SIM118
+    return {name: dict(each) if isinstance(each, Mapping) else each for name, each in values}
 
 
 @dataclass(slots=True)

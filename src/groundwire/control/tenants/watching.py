@@ -4,7 +4,7 @@ import asyncio
 import logging
 from time import monotonic
 
-from groundwire.control.store import StoreUnavailableError
+from groundwire.control.store.errors import StoreUnavailableError
 from groundwire.control.store.opening import pauses
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.record import TenantSnapshot

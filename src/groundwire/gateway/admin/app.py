@@ -10,12 +10,11 @@ import asyncio
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from groundwire import __version__
 from groundwire.errors import GroundwireError
@@ -24,6 +23,7 @@ from groundwire.gateway.admin.auth import AdminAuthentication
 from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.http.fixed_headers import FixedHeaders
 from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.counting import Counting
@@ -41,6 +41,9 @@ MAX_BODY_BYTES = 65_536
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
+
+#: Headers that forbid caches to store responses, because they contain tenants and keys.
+_UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -65,47 +68,24 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     for router in ROUTERS:
         app.include_router(router)
     describe(app)
-    app.router.routes.extend(_routes())
+    app.router.routes += [
+        Route("/livez", livez),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics_page),
+        Route("/{path:path}", _nothing, methods=_METHODS),
+    ]
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
-        app.add_exception_handler(error, _tell)
+        app.add_exception_handler(error, _respond)
     # Each middleware wraps the ones added before it, so the last one sees a request first.
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(
         RequestLimits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
     )
     app.add_middleware(AdminAuthentication, control=control)
-    app.add_middleware(Uncached)
+    app.add_middleware(FixedHeaders, headers=_UNCACHED)
     app.add_middleware(Tracing)
     app.add_middleware(Counting, began=lambda: None, ended=metrics.admin_request_ended)
     return app
-
-
-class Uncached:
-    """Middleware that forbids caches to store responses, because they contain tenants and keys."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, and add ``no-store`` and ``nosniff`` to the headers of its response."""
-
-        async def send_uncached(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["Cache-Control"] = "no-store"
-                headers["X-Content-Type-Options"] = "nosniff"
-            await send(message)
-
-        await self._app(scope, receive, send_uncached)
-
-
-def _routes() -> tuple[Route, ...]:
-    return (
-        Route("/livez", livez),
-        Route("/readyz", readyz),
-        Route("/metrics", metrics_page),
-        Route("/{path:path}", _nothing, methods=_METHODS),
-    )
 
 
 async def _nothing(request: Request) -> Response:
@@ -133,7 +113,7 @@ def _methods_at(scope: Scope) -> list[str]:
     return sorted({method for route in there for method in route.methods or ()})
 
 
-async def _tell(request: Request, error: Exception) -> Response:
+async def _respond(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
     if problem.status >= 500 and problem is not error:
         log_failure(error, trace_id(request))

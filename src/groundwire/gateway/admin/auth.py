@@ -6,7 +6,7 @@ learn from the response whether a tenant or key exists.
 
 from typing import cast
 
-from starlette.requests import HTTPConnection
+from starlette.requests import Request
 from starlette.types import ASGIApp, Scope
 
 from groundwire.control.keys import AdminKey, Role
@@ -26,10 +26,9 @@ VERIFY = "/v1/admin/audit/verify"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def admin(request: HTTPConnection | Scope) -> AdminKey:
+def admin(request: Request) -> AdminKey:
     """Return the admin key with which a request was authenticated."""
-    scope = request.scope if isinstance(request, HTTPConnection) else request
-    return cast(AdminKey, scope["state"]["admin"])
+    return cast(AdminKey, request.state.admin)
 
 
 class AdminAuthentication(Guard):
@@ -55,7 +54,12 @@ class AdminAuthentication(Guard):
     def _admin(self, scope: Scope) -> AdminKey:
         found = self._identified(scope)
         if found.role is not Role.ADMIN and not reads(scope):
-            raise _read_only(found.role)
+            raise Problem(
+                403,
+                "read_only_role",
+                message=f"The role {found.role} reads everything and changes nothing.",
+                next_step="Use a key with the role admin.",
+            )
         return found
 
     def _identified(self, scope: Scope) -> AdminKey:
@@ -68,7 +72,13 @@ class AdminAuthentication(Guard):
             if given:
                 self._control.note_failed_login(address, trace_id=trace_id(scope))
             if any(self._keys.find(each) is not None for each in given):
-                raise _of_a_tenant()
+                raise Problem(
+                    403,
+                    "admin_key_required",
+                    message="A key of a tenant was sent, and the admin plane takes admin keys "
+                    "alone.",
+                    next_step="Use an admin key, gwa_...",
+                )
             raise _unknown() if given else _missing()
         key = known[0]
         self._control.note_login(key.key_id, key.role, address, trace_id=trace_id(scope))
@@ -100,22 +110,4 @@ def _unknown() -> Problem:
         "invalid_api_key",
         "The key that was sent is no admin key of this gateway, or it was revoked or has expired.",
         "Use an admin key, gwa_...; groundwire keys create --admin makes one.",
-    )
-
-
-def _of_a_tenant() -> Problem:
-    return Problem(
-        403,
-        "admin_key_required",
-        message="A key of a tenant was sent, and the admin plane takes admin keys alone.",
-        next_step="Use an admin key, gwa_...",
-    )
-
-
-def _read_only(role: Role) -> Problem:
-    return Problem(
-        403,
-        "read_only_role",
-        message=f"The role {role} reads everything and changes nothing.",
-        next_step="Use a key with the role admin.",
     )

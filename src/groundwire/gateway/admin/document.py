@@ -1,6 +1,6 @@
 """The OpenAPI document of the admin plane, which FastAPI generates from the routes."""
 
-from functools import partial
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
@@ -23,12 +23,10 @@ can be done, a `next_step`.
 
 def describe(app: FastAPI) -> None:
     """Make an app serve the OpenAPI document of this module at ``/openapi.json``."""
-    app.openapi = partial(_document, app)  # type: ignore[method-assign]  # as FastAPI documents
 
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        app.openapi_schema = openapi_document(
+    @cache
+    def document() -> dict[str, Any]:
+        return openapi_document(
             title=app.title,
             summary="Tenants, policies, keys and the audit trail.",
             description=DESCRIPTION,
@@ -40,4 +38,5 @@ def _document(app: FastAPI) -> dict[str, Any]:
             },
             keys={"Authorization": "An admin key, `gwa_...`.", "X-API-Key": "The same key."},
         )
-    return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # as FastAPI documents

@@ -19,15 +19,7 @@ from groundwire.gateway.admin.models import (
     NewTenantKey,
     TenantId,
 )
-from groundwire.gateway.admin.route import (
-    BODY,
-    After,
-    Control,
-    Events,
-    Limit,
-    admin_router,
-    errors,
-)
+from groundwire.gateway.admin.route import BODY, After, Control, Events, Limit, admin_router, errors
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.problems import Problem
 

@@ -77,12 +77,6 @@ PolicyBody = Annotated[
 ]
 
 
-class _Shown(Shape):
-    """A model of a response that is made from an object's attributes."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
 class NewTenant(Shape):
     """A tenant to make.
 
@@ -159,7 +153,7 @@ class NewAdminKey(NewTenantKey):
     role: Role
 
 
-class Tenant(_Shown):
+class Tenant(Shape):
     """A tenant.
 
     Attributes:
@@ -199,7 +193,7 @@ class TenantPolicy(Shape):
     version: int
 
 
-class EffectiveValue(_Shown):
+class EffectiveValue(Shape):
     """A setting that holds for a tenant, and its origin.
 
     Attributes:
@@ -225,7 +219,7 @@ class EffectivePolicy(Shape):
     values: list[EffectiveValue]
 
 
-class Key(_Shown):
+class Key(Shape):
     """The data about a key, without its secret.
 
     Attributes:
@@ -328,7 +322,7 @@ class EventPage(Shape):
     next: str | None
 
 
-class Finding(_Shown):
+class Finding(Shape):
     """A place where the trail differs from what was written."""
 
     kind: str
@@ -337,7 +331,7 @@ class Finding(_Shown):
     text: str
 
 
-class Verdict(_Shown):
+class Verdict(Shape):
     """The result of verifying the trail.
 
     Attributes:

@@ -5,16 +5,7 @@ from collections.abc import Mapping
 from groundwire.control.accounts import InvalidAccountError, UnknownAccountError
 from groundwire.control.audit.cursor import InvalidCursorError
 from groundwire.control.store import StoreError
-from groundwire.control.tenants.errors import (
-    ConfiguredError,
-    InvalidKeyError,
-    InvalidTenantError,
-    LastAdminKeyError,
-    TenantExistsError,
-    UnknownKeyError,
-    UnknownTenantError,
-    VersionMismatchError,
-)
+from groundwire.control.tenants import errors
 from groundwire.errors import ConfigError
 from groundwire.gateway.control import store_unavailable
 from groundwire.gateway.http.problems import Problem, as_problem
@@ -23,14 +14,14 @@ from groundwire.gateway.http.problems import Problem, as_problem
 _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
     InvalidAccountError: (422, "invalid_account"),
     UnknownAccountError: (404, "unknown_account"),
-    InvalidTenantError: (422, "invalid_tenant"),
-    InvalidKeyError: (422, "invalid_key"),
-    UnknownTenantError: (404, "unknown_tenant"),
-    UnknownKeyError: (404, "unknown_key"),
-    TenantExistsError: (409, "tenant_exists"),
-    ConfiguredError: (409, "configured"),
-    LastAdminKeyError: (409, "last_admin_key"),
-    VersionMismatchError: (412, "version_mismatch"),
+    errors.InvalidTenantError: (422, "invalid_tenant"),
+    errors.InvalidKeyError: (422, "invalid_key"),
+    errors.UnknownTenantError: (404, "unknown_tenant"),
+    errors.UnknownKeyError: (404, "unknown_key"),
+    errors.TenantExistsError: (409, "tenant_exists"),
+    errors.ConfiguredError: (409, "configured"),
+    errors.LastAdminKeyError: (409, "last_admin_key"),
+    errors.VersionMismatchError: (412, "version_mismatch"),
     InvalidCursorError: (400, "invalid_cursor"),
     ConfigError: (422, "invalid_policy"),
 }
@@ -42,7 +33,7 @@ def admin_problem(error: BaseException) -> Problem:
         return store_unavailable(error)
     for type_, (status, code) in _TABLE.items():
         if isinstance(error, type_):
-            version = error.found if isinstance(error, VersionMismatchError) else 0
+            version = error.found if isinstance(error, errors.VersionMismatchError) else 0
             headers = {"ETag": f'"{version}"'} if version else {}
             return Problem(status, code, message=str(error), param=_param(error), headers=headers)
     return as_problem(error)

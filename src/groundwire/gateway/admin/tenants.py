@@ -49,11 +49,7 @@ async def create_tenant(
     """Make a tenant. If a tenant with this id exists, it is not changed, and the answer is 409."""
     change = await control.change(
         lambda registry: registry.create(
-            body.id,
-            name=body.name,
-            metadata=body.metadata,
-            policy=body.policy,
-            check=control.check_overrides,
+            body.id, name=body.name, metadata=body.metadata, policy=body.policy
         ),
         events.changed,
     )
@@ -122,8 +118,7 @@ async def delete_tenant(
     Its audit trail stays. A section for the tenant in the configuration stays in effect.
     """
     await control.change(
-        lambda registry: registry.delete(tenant, if_version=version),
-        lambda deleted: (events.deleted(deleted),),
+        lambda registry: registry.delete(tenant, if_version=version), events.deleted
     )
 
 
@@ -147,9 +142,7 @@ async def put_policy(
     A policy that is not valid is refused, and the error names the valid values.
     """
     change = await control.change(
-        lambda registry: registry.set_policy(
-            tenant, body, merges=False, if_version=version, check=control.check_overrides
-        ),
+        lambda registry: registry.set_policy(tenant, body, merges=False, if_version=version),
         events.changed,
     )
     return _policy(response, change.record)
@@ -166,9 +159,7 @@ async def patch_policy(
 ) -> TenantPolicy:
     """Change fields of a tenant's policy; null lets a field inherit, other fields are kept."""
     change = await control.change(
-        lambda registry: registry.set_policy(
-            tenant, body, merges=True, if_version=version, check=control.check_overrides
-        ),
+        lambda registry: registry.set_policy(tenant, body, merges=True, if_version=version),
         events.changed,
     )
     return _policy(response, change.record)

@@ -12,7 +12,6 @@ from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.trail import Filter
 from groundwire.control.audit.verify_store import verify_store
-from groundwire.control.folder import data_folder
 from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
 from groundwire.gateway.admin.route import Control, Events, Limit, admin_router, control_of, errors
 from groundwire.gateway.control import ControlPlane
@@ -187,7 +186,7 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
             next_step="Try again when that is done.",
         )
     async with running:
-        keys = await asyncio.to_thread(signing_keys, control.config, data_folder(control.config))
+        keys = await asyncio.to_thread(signing_keys, control.config)
         return Verdict.model_validate(await verify_store(control.store, keys))
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from groundwire.control.audit import grounding_unavailable_event
+from groundwire.control.audit.events import grounding_unavailable_event
 from groundwire.detection.values import Outcome
 from groundwire.errors import DetectionError
 from groundwire.gateway.chat.answer_checks import AnswerChecks

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from groundwire.config.tree import Gateway
-from groundwire.control.audit import Disposition, StreamSummary
+from groundwire.control.audit.events import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values

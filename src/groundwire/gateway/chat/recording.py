@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from groundwire.control.audit import (
-    STREAMED,
-    AuditEvent,
-    EventType,
-    Keeping,
-    StreamSummary,
-    response_events,
-    summary_event,
-)
+from groundwire.control.audit import AuditEvent, EventType, Keeping, response_events
+from groundwire.control.audit.events import STREAMED, StreamSummary, summary_event
 from groundwire.control.audit.quoted import Quotes
 from groundwire.gateway.http.refusals import RefusalCode, blocked
 from groundwire.gateway.metrics import Mode

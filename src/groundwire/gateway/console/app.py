@@ -19,7 +19,7 @@ from groundwire.gateway.console import audit, budget, overview, people, review, 
 from groundwire.gateway.console.services import ConsoleServices
 from groundwire.gateway.console.visit import HOME, Visit, person_of, screen
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.http.pages import PagePolicy, asset
+from groundwire.gateway.http.pages import asset, with_page_policy
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.counting import Counting
@@ -49,12 +49,11 @@ class AdminPlane:
         self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
         pages = _pages(control, readiness)
         pages.state.control, pages.state.verifying = control, self._api.state.verifying
-        app: ASGIApp = pages
-        app = RequestLimits(
-            app, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+        limited = RequestLimits(
+            pages, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
         )
-        app = Tracing(PagePolicy(app, posts_forms=True))
-        self._console = Counting(app, began=lambda: None, ended=metrics.admin_request_ended)
+        traced = Tracing(with_page_policy(limited, posts_forms=True))
+        self._console = Counting(traced, began=lambda: None, ended=metrics.admin_request_ended)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on to the app that its path belongs to."""
@@ -81,7 +80,7 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
             Route("/{path:path}", screen(_nothing), methods=["GET", "POST"]),
         ],
         exception_handlers=dict.fromkeys(
-            (Problem, GroundwireError, HTTPException, Exception), _tell
+            (Problem, GroundwireError, HTTPException, Exception), _problem_page
         ),
     )
     app.state.console = ConsoleServices(
@@ -108,7 +107,7 @@ async def _nothing(visit: Visit) -> Response:
     raise Problem(404, "unknown_path", message=f"There is no page {visit.request.url.path:.100}.")
 
 
-async def _tell(request: Request, error: Exception) -> Response:
+async def _problem_page(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
     # Status 500 or above: the database, which knows who is signed in, may be failing.
     person = await person_of(request) if problem.status < 500 else None

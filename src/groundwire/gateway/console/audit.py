@@ -60,9 +60,7 @@ _FIELDS = (
 
 
 async def _list(visit: Visit) -> Response:
-    await trail.require_stored(visit.request)
-    # Not every database accepts a NUL character.
-    asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
+    asked = _asked(visit)
     is_worst_first = asked["order"] == _WORST
     if is_worst_first:
         asked["outcome"] = Outcome.HALLUCINATED
@@ -87,6 +85,11 @@ async def _list(visit: Visit) -> Response:
         zip=zip,
         is_filtered=any(asked.values()),
     )
+
+
+def _asked(visit: Visit) -> dict[str, str]:
+    """Return the query's parameters, without NUL characters, which not every database accepts."""
+    return {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
@@ -192,7 +195,6 @@ def _shown(value: object) -> str:
 
 
 async def _show(visit: Visit) -> Response:
-    await trail.require_stored(visit.request)
     found = await visit.control.trail.get(visit.part("event"))
     if found is None:
         raise trail.unknown_event()
@@ -214,21 +216,17 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _export(visit: Visit) -> Response:
-    await trail.require_stored(visit.request)
-    # Not every database accepts a NUL character.
-    asked = {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
-    return await trail.export_events(visit.control, visit.events, _filter(asked))
+    return await trail.export_events(visit.control, visit.events, _filter(_asked(visit)))
 
 
 async def _verify(visit: Visit) -> Response:
-    await trail.require_stored(visit.request)
     verdict = await trail.verify_trail(visit.control, visit.request)
     return visit.page("verdict", title="the audit trail", verdict=verdict)
 
 
 routes = [
-    Route(AUDIT, screen(_list)),
-    Route(f"{AUDIT}/export", screen(_export), methods=["POST"]),
-    Route(f"{AUDIT}/verify", screen(_verify), methods=["POST"]),
-    Route(f"{AUDIT}/{{event}}", screen(_show)),
+    Route(AUDIT, screen(_list, reads_trail=True)),
+    Route(f"{AUDIT}/export", screen(_export, reads_trail=True), methods=["POST"]),
+    Route(f"{AUDIT}/verify", screen(_verify, reads_trail=True), methods=["POST"]),
+    Route(f"{AUDIT}/{{event}}", screen(_show, reads_trail=True)),
 ]

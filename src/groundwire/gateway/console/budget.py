@@ -1,7 +1,6 @@
 """Pages about budgets, which limit the share of right answers that a tenant's policy blocks."""
 
 import time
-from collections.abc import AsyncIterator
 from datetime import datetime
 
 from starlette.responses import RedirectResponse, Response
@@ -18,9 +17,9 @@ from groundwire.detection.values import Outcome, Score
 from groundwire.errors import ConfigError
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
-from groundwire.gateway.console.tenants import TENANT, detector_of, tenant_path
+from groundwire.gateway.console.tenants import TENANT, change_policy, detector_of, tenant_path
 from groundwire.gateway.console.visit import Visit, screen
-from groundwire.policy.policy import Action, Overrides, Policy, decide, resolve
+from groundwire.policy.policy import Action, Policy, decide, resolve
 
 _BUDGET = "false_block_budget"
 
@@ -48,8 +47,8 @@ async def _page(
     support, warnings = Support.UNSET, list[str]()
     if found is not None and budget is not None:
         kept, support = found.kept_by(budget), found.support(budget)
-        warnings = [*found.warnings(budget, support)]
-        warnings += [each async for each in _drift(control.activity, record.id, found)]
+        drift = await _drift(control.activity, record.id, found)
+        warnings = [*found.warnings(budget, support), *drift]
     return visit.page(
         "budget",
         status=status,
@@ -95,8 +94,7 @@ def _policy(visit: Visit, tenant: str) -> Policy:
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     """Return a tenant's false blocks by its labels; ``None`` without a usable detector."""
-    own = visit.control.directory.get(tenant) or Overrides()
-    detector = await detector_of(visit, own)
+    detector = await detector_of(visit, tenant)
     if detector is None:
         return None
     return FalseBlocks.of(
@@ -106,10 +104,10 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     )
 
 
-async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIterator[str]:
-    """Yield a warning if the share of hallucinated answers changed after the last labelled day."""
+async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
+    """Return a warning if the share of hallucinated answers changed after the last labelled day."""
     if not found.answers:
-        return
+        return []
     first, last = (
         int(datetime.fromisoformat(found.answers[at].facts.checked_at).timestamp()) // DAY_S * DAY_S
         for at in (0, -1)
@@ -118,13 +116,14 @@ async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> AsyncIt
     after = _hallucinated(
         await activity.outcomes(tenant, since=last + DAY_S, until=int(time.time()) + DAY_S)
     )
-    if after.of >= _MIN_ANSWERS and has_changed(before, after):
-        yield (
-            "Since the day of the newest labelled answer something was found in "
-            f"{100 * after.value:.1f} % of {after.of:,} answers, before in "
-            f"{100 * before.value:.1f} % of {before.of:,}: the traffic or the settings have "
-            "changed. Label newer answers of the sample."
-        )
+    if after.of < _MIN_ANSWERS or not has_changed(before, after):
+        return []
+    return [
+        "Since the day of the newest labelled answer something was found in "
+        f"{100 * after.value:.1f} % of {after.of:,} answers, before in "
+        f"{100 * before.value:.1f} % of {before.of:,}: the traffic or the settings have "
+        "changed. Label newer answers of the sample."
+    ]
 
 
 def _hallucinated(outcomes: dict[str, int]) -> Share:
@@ -134,21 +133,9 @@ def _hallucinated(outcomes: dict[str, int]) -> Share:
 
 async def _save(visit: Visit) -> Response:
     """Save the budget in the form, which is in per cent, or the threshold that keeps a budget."""
-    control, id_ = visit.control, visit.part("tenant")
-    record = await control.registry.tenant(id_)
-    version = visit.form.get("version", "")
+    record = await visit.control.registry.tenant(visit.part("tenant"))
     try:
-        policy = _changes(visit, is_similarity=visit.form.get("score") == Score.SIMILARITY)
-        await control.change(
-            lambda registry: registry.set_policy(
-                id_,
-                policy,
-                merges=True,
-                if_version=int(version[:9]) if version.isdecimal() else -1,
-                check=control.check_overrides,
-            ),
-            visit.events.changed,
-        )
+        await change_policy(visit, _changes(visit))
     except VersionMismatchError:
         problem = "Somebody else changed this tenant meanwhile. Nothing was saved."
         return await _page(visit, record, problem=problem, status=409)
@@ -157,16 +144,17 @@ async def _save(visit: Visit) -> Response:
         return await _page(visit, record, problem=problem, status=422)
     except ConfigError as error:
         return await _page(visit, record, problem=admin_problem(error).message, status=422)
-    return RedirectResponse(f"{tenant_path(id_)}/budget?done=saved", 303)
+    return RedirectResponse(tenant_path(record.id, "/budget?done=saved"), 303)
 
 
-def _changes(visit: Visit, *, is_similarity: bool) -> dict[str, object]:
+def _changes(visit: Visit) -> dict[str, object]:
     """Read the form, and return the changes to the policy.
 
     Raises:
         KindError: If a value is not valid.
     """
     if threshold := visit.form.get("threshold", ""):
+        is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"
         return {name: KINDS[name].write(KINDS[name].read(threshold))}
     per_cent = visit.form.get("budget", "").replace("%", "").replace(",", ".").strip()

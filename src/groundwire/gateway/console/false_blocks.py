@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, nan, sqrt
+from operator import ge, gt, lt
 
 import numpy as np
 
@@ -84,7 +85,6 @@ class LabelledAnswer:
 
     facts: CheckFacts
     is_right: bool
-    event_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +120,14 @@ class FalseBlocks:
         answers: list[LabelledAnswer] = []
         n_disputed = n_other = 0
         # The ids of events begin with the time, so the oldest answers come first.
-        for event_id, of_answer in sorted(by_answer(reviews).items()):
+        for _, of_answer in sorted(by_answer(reviews).items()):
             facts, spans = of_answer[0].facts, agreed_spans(of_answer)
-            if facts is None or not _tells_of(facts, detector):
+            if facts is None or not _applies_to(facts, detector):
                 n_other += 1
             elif spans is None:
                 n_disputed += 1
             else:
-                answers.append(LabelledAnswer(facts=facts, is_right=not spans, event_id=event_id))
+                answers.append(LabelledAnswer(facts=facts, is_right=not spans))
         return cls(
             detector=detector,
             answers=tuple(answers),
@@ -148,19 +148,14 @@ class FalseBlocks:
 
     def at(self, threshold: float) -> AtThreshold:
         """Return the shares of labelled answers that a threshold blocks."""
-        is_blocked = [self._is_blocked(each, threshold) for each in self.answers]
-        pairs = list(zip(is_blocked, (each.is_right for each in self.answers), strict=True))
+        is_blocking = lt if self.detector.score is Score.SIMILARITY else ge
+        blocked = [each for each in self.answers if is_blocking(self._worst(each), threshold)]
+        n_right = sum(each.is_right for each in blocked)
         return AtThreshold(
             threshold=threshold,
-            blocked=Share(n=pairs.count((True, True)), of=self.n_right),
-            caught=Share(n=pairs.count((True, False)), of=len(pairs) - self.n_right),
+            blocked=Share(n=n_right, of=self.n_right),
+            caught=Share(n=len(blocked) - n_right, of=len(self.answers) - self.n_right),
         )
-
-    def _is_blocked(self, answer: LabelledAnswer, threshold: float) -> bool:
-        worst = self._worst(answer)
-        if self.detector.score is Score.SIMILARITY:
-            return worst < threshold
-        return worst >= threshold
 
     def _worst(self, answer: LabelledAnswer) -> float:
         """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""
@@ -210,7 +205,8 @@ class FalseBlocks:
         if self._breaks(budget):
             return Support.BROKEN
         kept = self.kept_by(budget)
-        if kept is not None and not self._finds_more(self.detector.threshold, kept):
+        finds_more = gt if self.detector.score is Score.SIMILARITY else lt
+        if kept is not None and not finds_more(self.detector.threshold, kept):
             return Support.HOLDS
         return Support.AGAINST if self.now.blocked.value > budget else Support.OPEN
 
@@ -220,10 +216,6 @@ class FalseBlocks:
         if not blocked.of:
             return False
         return 1 - upper_bound(blocked.of - blocked.n, blocked.of, ALPHA) > budget
-
-    def _finds_more(self, threshold: float, other: float) -> bool:
-        is_higher = threshold > other
-        return is_higher if self.detector.score is Score.SIMILARITY else threshold < other
 
     def n_more(self, budget: float) -> int | None:
         """Return how many more labelled answers the budget needs at the threshold in use.
@@ -261,7 +253,7 @@ class FalseBlocks:
             )
 
 
-def _tells_of(facts: CheckFacts, detector: DetectorInfo) -> bool:
+def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
     """Return whether the facts of a check show the findings of a detector at its threshold.
 
     A detector of probabilities reads a claim again if its score reaches the threshold. So a check

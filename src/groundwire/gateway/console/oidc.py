@@ -5,11 +5,11 @@ kept between requests: the keys of the provider are fetched for each sign-in, an
 have to come back from the provider are derived from one secret in a cookie of the browser.
 """
 
+import asyncio
 import hmac
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
@@ -52,35 +52,6 @@ _ERROR = re.compile(r"[a-z_]{1,40}")
 _INVALID = (JoseError, LookupError, TypeError, ValueError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt to sign in.
-
-    Attributes:
-        secret: A random secret, known only to the browser that began the attempt.
-    """
-
-    secret: str
-
-    @property
-    def state(self) -> str:
-        """The value that shows that the returning browser is the one that began the attempt."""
-        return self._derived(b"state")
-
-    @property
-    def nonce(self) -> str:
-        """The value that shows that the ID token was made for this attempt."""
-        return self._derived(b"nonce")
-
-    @property
-    def verifier(self) -> str:
-        """PKCE's code verifier, without which nobody can exchange the code of this attempt."""
-        return self._derived(b"verifier")
-
-    def _derived(self, what: bytes) -> str:
-        return hmac.digest(self.secret.encode(), what, "sha256").hex()
-
-
 class Provider:
     """An OpenID Connect provider, at which people sign in."""
 
@@ -88,7 +59,7 @@ class Provider:
         """Take the settings, in which ``issuer`` must be set; nothing is fetched yet."""
         assert settings.issuer is not None
         self._own, self._issuer = settings, settings.issuer
-        self._n_waiting = 0
+        self._places = asyncio.Semaphore(MAX_WAITING)
 
     @property
     def issuer(self) -> str:
@@ -108,15 +79,18 @@ class Provider:
     async def leave(self, secret: str) -> str:
         """Return the URL of the provider's sign-in, to which the browser is sent.
 
+        Args:
+            secret: A random secret, known only to the browser that begins to sign in.
+
         Raises:
             Problem: 502, if the provider cannot be used.
         """
-        attempt, about = Attempt(secret), await self._discovered()
+        about = await self._discovered()
         url, _ = self._client(about).create_authorization_url(
             _endpoint(about, "authorization_endpoint"),
-            state=attempt.state,
-            nonce=attempt.nonce,
-            code_verifier=attempt.verifier,
+            state=_derived(secret, "state"),
+            nonce=_derived(secret, "nonce"),
+            code_verifier=_derived(secret, "verifier"),
         )
         return str(url)
 
@@ -132,9 +106,8 @@ class Provider:
         Raises:
             Problem: 400 or 401, if the person is refused; 502, if the provider cannot be used.
         """
-        attempt = Attempt(secret)
         if not secret or not hmac.compare_digest(
-            query.get("state", "").encode(), attempt.state.encode()
+            query.get("state", "").encode(), _derived(secret, "state").encode()
         ):
             raise Problem(
                 400,
@@ -146,12 +119,10 @@ class Provider:
             raise _refused("another provider answered")
         if "code" not in query:
             raise _refused(f"the provider gives the error {_error(query)}")
-        claims = await self._claims(attempt, query["code"])
+        claims = await self._claims(secret, query["code"])
         name = claims.get("preferred_username")
         person = Identity(
-            issuer=self._issuer,
-            subject=claims["sub"],
-            called=name if isinstance(name, str) else "",
+            issuer=self._issuer, subject=claims["sub"], called=name if isinstance(name, str) else ""
         )
         return person, self._role(claims)
 
@@ -168,10 +139,10 @@ class Provider:
                 return role
         return None
 
-    async def _claims(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
+    async def _claims(self, secret: str, code: str) -> Mapping[str, Any]:
         """Exchange a code for an ID token, validate the token, and return its claims."""
         about = await self._discovered()
-        token = await self._id_token(about, attempt, code)
+        token = await self._id_token(about, secret, code)
         status, keys = await self._fetch("GET", _endpoint(about, "jwks_uri"))
         if status != 200:
             raise _unavailable(f"its keys have status {status}")
@@ -181,7 +152,7 @@ class Provider:
             "aud": essential | {"value": self._own.client_id},
             "sub": essential,
         }
-        params = {"nonce": attempt.nonce, "client_id": self._own.client_id}
+        params = {"nonce": _derived(secret, "nonce"), "client_id": self._own.client_id}
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         registry.max_header_length = MAX_BYTES  # a header may have a chain of certificates
         try:
@@ -190,12 +161,12 @@ class Provider:
             claims = CodeIDToken(found.claims, found.header, options, params)
             claims.validate(leeway=LEEWAY_S)
         except _INVALID as error:
-            raise _refused(f"the ID token is not valid: {_told(error)}") from error
+            raise _refused(f"the ID token is not valid: {_reason(error)}") from error
         if len(claims["sub"]) > SUBJECT_CHARS or not re.fullmatch(r"[\x20-\x7e]+", claims["sub"]):
             raise _refused("the ID token is not valid: sub is not up to 255 ASCII characters")
         return dict(claims)
 
-    async def _id_token(self, about: Mapping[str, Any], attempt: Attempt, code: str) -> str:
+    async def _id_token(self, about: Mapping[str, Any], secret: str, code: str) -> str:
         """Exchange a code for an ID token."""
         client = self._client(about)
         auth = client.client_auth(client.token_endpoint_auth_method)
@@ -211,10 +182,10 @@ class Provider:
                 "authorization_code",
                 code=code,
                 redirect_uri=self._own.redirect_uri,
-                code_verifier=attempt.verifier,
+                code_verifier=_derived(secret, "verifier"),
             ),
         )
-        status, answer = await self._fetch("POST", url, headers=headers, body=body)
+        status, answer = await self._fetch("POST", url, headers=headers, data=body)
         if status != 200:
             raise _refused(f"the provider gives the error {_error(answer)} for its code")
         token = answer.get("id_token")
@@ -236,18 +207,38 @@ class Provider:
         self,
         method: str,
         url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: str | None = None,
+        **sent: Any,  # noqa: ANN401 - of aiohttp
     ) -> tuple[int, Mapping[str, Any]]:
-        """Send a request to the provider, if not too many wait for it already."""
-        if self._n_waiting >= MAX_WAITING:
+        """Send a request to the provider; return the status and the JSON object of the response.
+
+        Raises:
+            Problem: 502, if no valid response comes, or too many requests wait for one already.
+        """
+        if self._places.locked():
             raise _unavailable("too many sign-ins wait for it")
-        self._n_waiting += 1
+        timeout, data = aiohttp.ClientTimeout(total=TIMEOUT_S), bytearray()
+        cookies = aiohttp.DummyCookieJar()
         try:
-            return await _fetch(method, url, headers=headers, body=body)
-        finally:
-            self._n_waiting -= 1
+            async with (
+                self._places,
+                aiohttp.ClientSession(timeout=timeout, cookie_jar=cookies) as session,
+                session.request(method, url, allow_redirects=False, **sent) as response,
+            ):
+                async for piece in response.content.iter_chunked(65_536):
+                    data += piece
+                    if len(data) > MAX_BYTES:
+                        raise _unavailable(f"a response has more than {MAX_BYTES:,} bytes")
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise _unavailable(f"it does not answer ({type(error).__name__})") from error
+        if response.status >= 500:
+            raise _unavailable(f"a response has status {response.status}")
+        try:
+            found = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise _unavailable("a response is not JSON") from error
+        if not isinstance(found, dict):
+            raise _unavailable("a response is no JSON object")
+        return response.status, found
 
     def _client(self, about: Mapping[str, Any]) -> OAuth2Client:
         secret, method = self._own.client_secret, "none"
@@ -266,37 +257,16 @@ class Provider:
         )
 
 
-async def _fetch(
-    method: str, url: str, *, headers: Mapping[str, str] | None, body: str | None
-) -> tuple[int, Mapping[str, Any]]:
-    """Send a request to the provider; return the status and the JSON object of the response.
+def _derived(secret: str, what: str) -> str:
+    """Derive a value of one sign-in from the secret that only its browser knows.
 
-    Raises:
-        Problem: 502, if no valid response comes.
+    Args:
+        secret: The secret.
+        what: ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows
+            that the ID token was made for this sign-in. Without ``verifier``, the code verifier of
+            PKCE, nobody can exchange the code of this sign-in.
     """
-    timeout, data = aiohttp.ClientTimeout(total=TIMEOUT_S), bytearray()
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.request(
-                method, url, headers=headers, data=body, allow_redirects=False
-            ) as response,
-        ):
-            async for piece in response.content.iter_chunked(65_536):
-                data += piece
-                if len(data) > MAX_BYTES:
-                    raise _unavailable(f"a response has more than {MAX_BYTES:,} bytes")
-    except (TimeoutError, aiohttp.ClientError, OSError) as error:
-        raise _unavailable(f"it does not answer ({type(error).__name__})") from error
-    if response.status >= 500:
-        raise _unavailable(f"a response has status {response.status}")
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _unavailable("a response is not JSON") from error
-    if not isinstance(found, dict):
-        raise _unavailable("a response is no JSON object")
-    return response.status, found
+    return hmac.digest(secret.encode(), what.encode(), "sha256").hex()
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
@@ -324,7 +294,7 @@ def _error(answer: Mapping[str, Any]) -> str:
     return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return the reason why a token is invalid, without any text of the token."""
     if isinstance(error, ClaimError):
         return f"{error.error} {error.claim}"

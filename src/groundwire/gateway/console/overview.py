@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -73,8 +73,9 @@ class Tally:
 
 
 async def _overview(visit: Visit) -> Response:
-    name = visit.query.get("window", "24h")
-    length_s, step_s, words, form = _WINDOWS.get(name, _WINDOWS["24h"])
+    name = visit.query.get("window", "")
+    name = name if name in _WINDOWS else "24h"
+    length_s, step_s, words, form = _WINDOWS[name]
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
@@ -87,14 +88,13 @@ async def _overview(visit: Visit) -> Response:
     )
     mine = [each for each in found if _matches(each, asked)]
     times = sorted(unsorted, key=lambda each: _place(each.stage))
-    bars: dict[int, list[AnswerCount]] = {x: [] for x in range(since, since + length_s, step_s)}
-    for each in trend:
-        if each.start in bars:
-            bars[each.start].append(each)
-    columns = [(_label(start, form), _bars(own)) for start, own in bars.items()]
+    starts = range(since, since + length_s, step_s)
+    labels = [datetime.fromtimestamp(start, UTC).strftime(form) for start in starts]
+    bars = [_bars(each for each in trend if each.start == start) for start in starts]
+    columns = [*zip(labels, bars, strict=True)]
     return visit.page(
         "overview",
-        window=name if name in _WINDOWS else "24h",
+        window=name,
         windows=_WINDOWS,
         words=words,
         asked=asked,
@@ -103,10 +103,7 @@ async def _overview(visit: Visit) -> Response:
         columns=columns,
         looks=list(_LOOKS),
         trend=stacked(columns, list(_LOOKS)),
-        tables={
-            "Tenant": _tallies(mine, lambda each: each.tenant),
-            "Model": _tallies(mine, lambda each: each.model),
-        },
+        tables={"Tenant": _tallies(mine, "tenant"), "Model": _tallies(mine, "model")},
         times=times,
         latency=ranges([(x.stage, x.p50_ms, x.p99_ms) for x in times], unit="ms"),
         health=[*_health(readiness_report(visit.own.readiness)), *await budget_states(visit)],
@@ -121,20 +118,16 @@ def _matches(count: AnswerCount, asked: dict[str, str]) -> bool:
     return all(not value or getattr(count, key) == value for key, value in asked.items())
 
 
-def _label(start: int, form: str) -> str:
-    return datetime.fromtimestamp(start, UTC).strftime(form)
-
-
 def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
     tally = Tally.of("", counts)
     return {look: sum(tally.outcomes[each] for each in own) for look, own in _LOOKS.items()}
 
 
-def _tallies(counts: Iterable[AnswerCount], key: Callable[[AnswerCount], str]) -> list[Tally]:
-    """Add up counts by key; return the ``_MAX_ROWS`` keys with the most hallucinated answers."""
+def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
+    """Add up counts by tenant or model; return the ``_MAX_ROWS`` with the most hallucinations."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
-        groups.setdefault(key(each), []).append(each)
+        groups.setdefault(getattr(each, by), []).append(each)
     tallies = [Tally.of(name, own) for name, own in groups.items()]
     return sorted(tallies, key=lambda each: (-each.n_hallucinated, -each.n))[:_MAX_ROWS]
 

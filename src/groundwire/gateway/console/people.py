@@ -3,23 +3,14 @@
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from groundwire.control.accounts import (
-    AccountRole,
-    InvalidAccountError,
-    SavedAccount,
-    new_password,
-)
+from groundwire.control.accounts import AccountRole, InvalidAccountError, SavedAccount, new_password
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.http.problems import Problem
 
 PEOPLE = f"{HOME}/people"
 
 
-async def _list(visit: Visit) -> Response:
-    return await _page(visit)
-
-
-async def _page(
+async def _list(
     visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
 ) -> Response:
     """Render the list of people; ``made``, a name and its new password, is shown only once."""
@@ -41,8 +32,8 @@ async def _add(visit: Visit) -> Response:
             visit, visit.form.get("name", ""), role=_role(visit), password=password, is_new=True
         )
     except InvalidAccountError as error:
-        return await _page(visit, status=422, problem=str(error))
-    return await _page(visit, made=(saved.account.name, password))
+        return await _list(visit, status=422, problem=str(error))
+    return await _list(visit, made=(saved.account.name, password))
 
 
 async def _change(visit: Visit) -> Response:
@@ -57,14 +48,13 @@ async def _change(visit: Visit) -> Response:
         )
     if what == "remove":
         await visit.control.change(
-            lambda _: visit.own.accounts.remove(name),
-            lambda account: (visit.events.account_removed(account),),
+            lambda _: visit.own.accounts.remove(name), visit.events.account_removed
         )
         return RedirectResponse(f"{PEOPLE}?done=removed", 303)
     if what == "password":
         password = new_password()
         await _save(visit, name, password=password)
-        return await _page(visit, made=(name, password))
+        return await _list(visit, made=(name, password))
     await _save(visit, name, role=_role(visit))
     return RedirectResponse(f"{PEOPLE}?done=saved", 303)
 
@@ -79,7 +69,7 @@ async def _save(
 ) -> SavedAccount:
     return await visit.control.change(
         lambda _: visit.own.accounts.save(name, role=role, password=password, is_new=is_new),
-        lambda saved: (visit.events.account_saved(saved),),
+        visit.events.account_saved,
     )
 
 

@@ -111,16 +111,14 @@ def replay(
         if time.monotonic() > end:
             break
         detail = record.detail or {}
-        before, after = (_ruling(pipeline, detail, tenant, each) for each in (now, then))
-        answers.append(
-            Replayed(
-                event_id=str(record.event["id"]),
-                text=detail["answer"]["text"],
-                is_drawn=record.event["type"] == EventType.ANSWER_SAMPLED,
-                now=before,
-                then=after,
-            )
+        replayed = Replayed(
+            event_id=str(record.event["id"]),
+            text=detail["answer"]["text"],
+            is_drawn=record.event["type"] == EventType.ANSWER_SAMPLED,
+            now=_ruling(pipeline, detail, tenant, now),
+            then=_ruling(pipeline, detail, tenant, then),
         )
+        answers.append(replayed)
     return Effect(answers=tuple(answers), n_stored=len(records))
 
 

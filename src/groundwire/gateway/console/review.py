@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
@@ -16,7 +17,7 @@ from groundwire.control.verdicts import Mark, Review, Verdict
 from groundwire.detection.values import Label
 from groundwire.gateway.admin import trail
 from groundwire.gateway.console.stored_answer import stored_view
-from groundwire.gateway.console.visit import HOME, Endpoint, Handler, Visit, screen
+from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.http.problems import Problem
 from groundwire.render.answer import AnswerView, find_shown
 
@@ -185,8 +186,7 @@ async def _save(visit: Visit) -> Response:
     )
     queue = await _queue(visit)
     await visit.control.change(
-        lambda _: visit.own.labels.save(review),
-        lambda saved: (visit.events.answer_labelled(saved),),
+        lambda _: visit.own.labels.save(review), visit.events.answer_labelled
     )
     return _to_next(visit, queue, review.event_id, done="labelled")
 
@@ -226,20 +226,12 @@ async def _export(visit: Visit) -> Response:
     return await trail.download(visit.control, rows, event, name="labels.jsonl")
 
 
-def _of_stored(handler: Handler) -> Endpoint:
-    """Make the endpoint of a page for reviewers, which needs the audit trail in the database."""
-
-    async def answer(visit: Visit) -> Response:
-        await trail.require_stored(visit.request)
-        return await handler(visit)
-
-    return screen(answer, needs=AccountRole.REVIEWER)
-
+_screen = partial(screen, needs=AccountRole.REVIEWER, reads_trail=True)
 
 routes = [
-    Route(REVIEW, _of_stored(_list)),
-    Route(f"{REVIEW}/next", _of_stored(_next)),
-    Route(f"{REVIEW}/export", _of_stored(_export), methods=["POST"]),
-    Route(f"{REVIEW}/{{event}}", _of_stored(_show)),
-    Route(f"{REVIEW}/{{event}}", _of_stored(_save), methods=["POST"]),
+    Route(REVIEW, _screen(_list)),
+    Route(f"{REVIEW}/next", _screen(_next)),
+    Route(f"{REVIEW}/export", _screen(_export), methods=["POST"]),
+    Route(f"{REVIEW}/{{event}}", _screen(_show)),
+    Route(f"{REVIEW}/{{event}}", _screen(_save), methods=["POST"]),
 ]

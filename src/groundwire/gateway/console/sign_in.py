@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from groundwire.control.accounts import SESSION, InvalidAccountError, SavedAccount
 from groundwire.control.audit import AuditEvent
-from groundwire.control.audit.control_events import account_actor, login
+from groundwire.control.audit.control_events import account_actor
 from groundwire.gateway.admin.auth import address_of
 from groundwire.gateway.console.services import WINDOW_S, services_of
 from groundwire.gateway.console.visit import (
@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 #: Name and lifetime in seconds of the cookie that lasts while a person signs in at the provider. It
 #: holds a secret, and the path of the page to show after the sign-in.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
+
+_TOO_MANY = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."
 
 
 async def _show(request: Request) -> Response:
@@ -60,9 +62,7 @@ async def _sign_in(request: Request) -> Response:
     address, trace = address_of(request.scope), trace_id(request)
     if visit.own.throttle.is_over(name, address):
         visit.control.note_failed_login(address, trace_id=trace)
-        minutes = WINDOW_S // 60
-        problem = f"There were too many wrong passwords. Try again in {minutes} minutes."
-        return await _form(request, name=name, after=after, problem=problem, status=429)
+        return await _form(request, name=name, after=after, problem=_TOO_MANY, status=429)
     found = await visit.own.accounts.sign_in(name, form.get("password", ""))
     if found is None:
         visit.control.note_failed_login(address, trace_id=trace)
@@ -70,8 +70,8 @@ async def _sign_in(request: Request) -> Response:
         return await _form(request, name=name, after=after, problem=problem, status=401)
     account, token = found
     visit.own.throttle.forget(name, address)
-    actor = account_actor(account.name)
-    await visit.control.record([login(actor, account.role, address, trace_id=trace)])
+    events = visit.control.events(account_actor(account.name), trace_id=trace)
+    await visit.control.record([events.login(account.role, address)])
     return _entered(request, token, after=after)
 
 
@@ -120,8 +120,7 @@ async def _arrive(request: Request) -> Response:
     visit.own.throttle.forget(secret, address)
 
     def events(made: tuple[SavedAccount, str]) -> Sequence[AuditEvent]:
-        actor = account_actor(made[0].account.name)
-        own = visit.control.events(actor, trace_id=trace)
+        own = visit.control.events(account_actor(made[0].account.name), trace_id=trace)
         return own.signed_in_by_provider(made[0], address)
 
     _, token = await visit.control.change(
@@ -181,8 +180,7 @@ async def _change_password(visit: Visit) -> Response:
     assert visit.person is not None
     own, name = visit.own.accounts, visit.person.name
     if visit.own.throttle.is_over(name, f"account {name}"):
-        problem = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."
-        return visit.page("account", status=429, problem=problem)
+        return visit.page("account", status=429, problem=_TOO_MANY)
     if not await own.is_right(name, visit.form.get("password", "")):
         problem = "The current password is another one."
         return visit.page("account", status=422, problem=problem)
@@ -191,7 +189,7 @@ async def _change_password(visit: Visit) -> Response:
     try:
         await visit.control.change(
             lambda _: own.save(name, password=new, keeps_session=token),
-            lambda saved: (visit.events.account_saved(saved),),
+            visit.events.account_saved,
         )
     except InvalidAccountError as error:
         return visit.page("account", status=422, problem=str(error))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -61,8 +62,7 @@ async def _create(visit: Visit) -> Response:
     id_ = visit.form.get("id", "").strip()
     try:
         await visit.control.change(
-            lambda registry: registry.create(id_, name=visit.form.get("name")),
-            visit.events.changed,
+            lambda registry: registry.create(id_, name=visit.form.get("name")), visit.events.changed
         )
     except TenantError as error:
         return await _list(visit, status=admin_problem(error).status, problem=str(error))
@@ -82,16 +82,27 @@ async def _grounding(
     sent: Mapping[str, str] | None = None,
     problems: Mapping[str, str] | None = None,
     problem: str = "",
-    status: int = 200,
+    status: int = 422,
     is_preset: bool = False,
     effect: Effect | None = None,
 ) -> Response:
-    """Render the tab with a tenant's settings, with the values of ``sent`` if they are given."""
+    """Render the tab with a tenant's settings.
+
+    Args:
+        visit: The visit.
+        record: The tenant.
+        sent: Values by field, to show in place of the tenant's own values.
+        problems: The reasons why values of ``sent`` are refused, by field.
+        problem: The reason why nothing was changed; empty if there is none.
+        status: The status of the response if there is a problem.
+        is_preset: Whether ``sent`` has the values of a preset.
+        effect: The effect of ``sent`` on stored answers, if it was tried.
+    """
     config = visit.control.config
     keeping = Keeping.of(config.audit)
     return visit.page(
         "tenant",
-        status=status,
+        status=status if problem else 200,
         title=record.id,
         record=record,
         fields=form_of(config, record, sent=sent, problems=problems),
@@ -99,7 +110,7 @@ async def _grounding(
         problem=problem,
         is_preset=is_preset,
         effect=effect,
-        detector=await detector_of(visit, visit.control.directory.get(record.id) or Overrides()),
+        detector=await detector_of(visit, record.id),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
         max_answers=MAX_ANSWERS,
         sample=keeping.sample,
@@ -108,40 +119,55 @@ async def _grounding(
 
 
 async def _save(visit: Visit) -> Response:
-    control, id_ = visit.control, visit.part("tenant")
-    record = await control.registry.tenant(id_)
+    id_ = visit.part("tenant")
+    record = await visit.control.registry.tenant(id_)
     values, problems = read_form(visit.form)
-    version = visit.form.get("version", "")
-    policy, metadata = split(record, values)
-    problem, status = "", 422
     if problems:
         problem = "Nothing was saved: see the fields that are marked."
-    elif not policy and not metadata:
+        return await _grounding(visit, record, sent=visit.form, problem=problem, problems=problems)
+    policy, metadata = split(record, values)
+    if not policy and not metadata:
         return RedirectResponse(tenant_path(id_, "?done=same"), 303)
-    else:
-        try:
-            await control.change(
-                lambda registry: registry.set_policy(
-                    id_,
-                    policy,
-                    merges=True,
-                    metadata=metadata,
-                    if_version=int(version[:9]) if version.isdecimal() else -1,
-                    check=control.check_overrides,
-                ),
-                visit.events.changed,
-            )
-            return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
-        except VersionMismatchError:
-            record, status = await control.registry.tenant(id_), 409
-            problem = (
-                "Somebody else changed this tenant meanwhile. Your values are below, not saved yet."
-            )
-        except ConfigError as error:
-            found = admin_problem(error)
-            problems, problem = {found.param or "": found.message}, found.message
+    try:
+        await change_policy(visit, policy, metadata)
+    except VersionMismatchError:
+        newer = await visit.control.registry.tenant(id_)
+        problem = (
+            "Somebody else changed this tenant meanwhile. Your values are below, not saved yet."
+        )
+        return await _grounding(visit, newer, sent=visit.form, problem=problem, status=409)
+    except ConfigError as error:
+        return await _not_possible(visit, record, error)
+    return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
+
+
+async def change_policy(
+    visit: Visit, policy: Mapping[str, object], metadata: Mapping[str, object] | None = None
+) -> None:
+    """Change a tenant's policy and metadata, if the tenant still has the version of the form.
+
+    Raises:
+        ConfigError: If a value is not possible.
+        VersionMismatchError: If the tenant has another version.
+    """
+    version = visit.form.get("version", "")
+    await visit.control.change(
+        lambda registry: registry.set_policy(
+            visit.part("tenant"),
+            policy,
+            merges=True,
+            metadata=metadata or {},
+            if_version=int(version[:9]) if version.isdecimal() else -1,
+        ),
+        visit.events.changed,
+    )
+
+
+async def _not_possible(visit: Visit, record: TenantRecord, error: ConfigError) -> Response:
+    found = admin_problem(error)
+    problems = {found.param or "": found.message}
     return await _grounding(
-        visit, record, sent=visit.form, problems=problems, problem=problem, status=status
+        visit, record, sent=visit.form, problem=found.message, problems=problems
     )
 
 
@@ -150,47 +176,28 @@ async def _try(visit: Visit) -> Response:
     control, id_ = visit.control, visit.part("tenant")
     record = await control.registry.tenant(id_)
     values, problems = read_form(visit.form)
-    problem, effect = "", None
-    then = over(Overrides(**values), control.directory.configured.tenants.get(id_))
     if problems:
         problem = "Nothing was tried: see the fields that are marked."
-    elif control.pipeline is None:
+        return await _grounding(visit, record, sent=visit.form, problem=problem, problems=problems)
+    if control.pipeline is None:
         problem = "Nothing was tried: the models are not loaded. See the overview."
-    elif visit.own.replaying.locked():
+        return await _grounding(visit, record, sent=visit.form, problem=problem)
+    if visit.own.replaying.locked():
         problem = "Nothing was tried: somebody else tries settings now. Try again in a moment."
-    else:
-        try:
-            control.check_overrides(then)
-        except ConfigError as error:
-            found = admin_problem(error)
-            problems, problem = {found.param or "": found.message}, found.message
-        else:
-            now_ = control.directory.get(id_) or Overrides()
-            async with visit.own.replaying:
-                stored = [
-                    each
-                    for is_sample in (False, True)
-                    for each in await visit.own.labels.waiting(
-                        None, tenant=id_, is_sample=is_sample
-                    )
-                ]
-                effect = await asyncio.to_thread(
-                    replay,
-                    control.pipeline,
-                    replayable(stored),
-                    tenant=id_,
-                    now=now_,
-                    then=then,
-                )
-    return await _grounding(
-        visit,
-        record,
-        sent=visit.form,
-        problems=problems,
-        problem=problem,
-        status=422 if problem else 200,
-        effect=effect,
-    )
+        return await _grounding(visit, record, sent=visit.form, problem=problem)
+    then = over(Overrides(**values), control.directory.configured.tenants.get(id_))
+    try:
+        control.check_overrides(then)
+    except ConfigError as error:
+        return await _not_possible(visit, record, error)
+    before = control.directory.get(id_) or Overrides()
+    async with visit.own.replaying:
+        waiting = partial(visit.own.labels.waiting, None, tenant=id_)
+        stored = [*await waiting(is_sample=False), *await waiting(is_sample=True)]
+        effect = await asyncio.to_thread(
+            replay, control.pipeline, replayable(stored), tenant=id_, now=before, then=then
+        )
+    return await _grounding(visit, record, sent=visit.form, effect=effect)
 
 
 async def _rename(visit: Visit) -> Response:
@@ -206,7 +213,7 @@ async def _delete(visit: Visit) -> Response:
     record = await visit.control.registry.tenant(id_)
     if visit.form.get("id", "").strip() != id_:
         problem = "Nothing was deleted: the id that was typed is another one."
-        return await _grounding(visit, record, problem=problem, status=422)
+        return await _grounding(visit, record, problem=problem)
     await tenants.delete_tenant(visit.control, visit.events, id_, None)
     return RedirectResponse(f"{TENANTS}?done=removed", 303)
 
@@ -247,13 +254,13 @@ async def _revoke_key(visit: Visit) -> Response:
     return RedirectResponse(tenant_path(id_, "/keys?done=revoked"), 303)
 
 
-async def detector_of(visit: Visit, own: Overrides) -> DetectorInfo | None:
+async def detector_of(visit: Visit, tenant: str) -> DetectorInfo | None:
     """Return a tenant's detector with its threshold; ``None`` if it cannot be used now."""
-    pipeline = visit.control.pipeline
+    pipeline, own = visit.control.pipeline, visit.control.directory.get(tenant)
     if pipeline is None:
         return None
     try:
-        return await asyncio.to_thread(pipeline.detector_of, own)
+        return await asyncio.to_thread(pipeline.detector_of, own or Overrides())
     except GroundwireError:
         return None  # the field Detector and the overview show the reason
 

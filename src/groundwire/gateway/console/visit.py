@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.control_events import ControlEvents, account_actor
 from groundwire.gateway.admin.auth import LOCAL_DEMO
+from groundwire.gateway.admin.trail import require_stored
 from groundwire.gateway.console.services import ConsoleServices, services_of
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.problems import Problem
@@ -156,17 +157,23 @@ Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def screen(handler: Handler, *, needs: AccountRole = AccountRole.VIEWER) -> Endpoint:
+def screen(
+    handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
+) -> Endpoint:
     """Make the endpoint of a page for people who are signed in.
 
     Args:
         handler: Answers the visit.
         needs: The role that the person must have at least; others get 403.
+        reads_trail: Whether the page needs the audit trail in the database, and is refused if the
+            trail is elsewhere.
     """
-    return partial(_answer, handler, needs)
+    return partial(_answer, handler=handler, needs=needs, reads_trail=reads_trail)
 
 
-async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Response:
+async def _answer(
+    request: Request, *, handler: Handler, needs: AccountRole, reads_trail: bool
+) -> Response:
     person = await person_of(request)
     if person is None:
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -189,6 +196,8 @@ async def _answer(handler: Handler, needs: AccountRole, request: Request) -> Res
                 message="The form is of another session, or was sent by another website.",
                 next_step="Go back, load the page again, and send it again.",
             )
+    if reads_trail:
+        await require_stored(request)
     return await handler(Visit(request=request, person=person, form=form))
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -164,11 +164,10 @@ def _serving(
 
 
 def _is_ready(address: str) -> bool:
-    connection = HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE_S)
-    try:
+    with (
+        suppress(HTTPException, OSError),
+        closing(HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE_S)) as connection,
+    ):
         connection.request("GET", "/readyz")
         return connection.getresponse().status in (200, 404)  # the model has no such path
-    except (HTTPException, OSError):
-        return False
-    finally:
-        connection.close()
+    return False

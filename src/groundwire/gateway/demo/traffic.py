@@ -1,18 +1,15 @@
 """Live traffic for the console of the demo: the chats of the scenes, again and again."""
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from itertools import cycle, product
-from urllib.parse import urlsplit
 
-from groundwire.gateway.demo.walk import request_of, script
+from groundwire.gateway.demo.walk import asked, script
 
 #: Number of chats sent without pauses at first, to fill the console; seconds between later chats.
 _FIRST, _PAUSE_S = 33, 2.0
-_TIMEOUT_S = 60.0
 #: The tenants, which send chats in turns. Their settings are in ``scenes.toml``.
 TENANTS = ("city-guide", "museum-shop", "school")
 
@@ -34,14 +31,12 @@ def live_traffic(url: str) -> Iterator[None]:
 
 
 def _send(url: str, stopped: threading.Event) -> None:
-    requests = [request_of(each) for each in script()["scenes"] if "path" not in each]
-    for number, ((path, body), tenant) in enumerate(cycle(product(requests, TENANTS))):
+    scenes = [each for each in script()["scenes"] if "path" not in each]
+    for number, (scene, tenant) in enumerate(cycle(product(scenes, TENANTS))):
         if stopped.wait(0 if number < _FIRST else _PAUSE_S):
             return
-        connection = HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)
-        with suppress(HTTPException, OSError):  # the gateway may end while it answers
-            key = f"Bearer demo-key-of-{tenant}"
-            headers = {"Content-Type": "application/json", "Authorization": key}
-            connection.request("POST", path, json.dumps(body).encode(), headers)
-            connection.getresponse().read()
-        connection.close()
+        with (
+            suppress(HTTPException, OSError),  # the gateway may end while it answers
+            asked(url, scene, key=f"demo-key-of-{tenant}") as response,
+        ):
+            response.read()

@@ -4,6 +4,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cache
 from http.client import HTTPConnection, HTTPResponse
 from importlib import resources
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from groundwire.detection.example import Example
+from groundwire.detection.example import read_sources
 from groundwire.detector import Detector
 from groundwire.gateway.demo.model import NAME
 from groundwire.gateway.demo.serving import Gateways, RunningGateway
@@ -55,6 +56,22 @@ def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return "/v1/chat/completions", body
 
 
+@contextmanager
+def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPResponse]:
+    """Send the request of a scene to a gateway, and yield the response.
+
+    Args:
+        url: The base URL of the gateway, without ``/v1``.
+        scene: The scene.
+        key: The key of the gateway.
+    """
+    path, body = request_of(scene)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+    with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)) as connection:
+        connection.request("POST", path, json.dumps(body).encode(), headers)
+        yield connection.getresponse()
+
+
 def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
     """Return the request of a scene as a command for a shell."""
     path, body = request_of(scene)
@@ -66,15 +83,11 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 def write_page() -> Path:
     """Check the model's longest answer, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
-    example = Example.of(
-        sources=script()["sources"], question=question, answer=script()["answers"][question]
-    )
+    sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
-        detection = detector.detect(
-            sources=example.sources, question=question, answer=example.answer
-        )
+        detection = detector.detect(sources=sources, question=question, answer=answer)
     page = Path(tempfile.mkdtemp(prefix="groundwire-demo-")) / "answer.html"
-    page.write_text(to_html(detection, question=question, sources=example.sources), "utf-8")
+    page.write_text(to_html(detection, question=question, sources=sources), "utf-8")
     return page
 
 
@@ -142,14 +155,8 @@ class Screen:
 
     def _ask(self, scene: Mapping[str, Any], gateway: RunningGateway) -> str:
         """Send the request of a scene, show the response, and return its trace id."""
-        path, body = request_of(scene)
-        key = {"Authorization": f"Bearer {self._gateways.key}"}
-        connection = HTTPConnection(urlsplit(gateway.url).netloc, timeout=_TIMEOUT_S)
         start = perf_counter()
-        try:
-            headers = key | {"Content-Type": "application/json"}
-            connection.request("POST", path, json.dumps(body).encode(), headers)
-            response = connection.getresponse()
+        with asked(gateway.url, scene, key=self._gateways.key) as response:
             kind = response.headers.get_content_type()
             self._line(f"{_time(start)}HTTP {response.status}, {kind}")
             received = {name.lower(): value for name, value in response.getheaders()}
@@ -163,8 +170,6 @@ class Screen:
                 answer = choices[0]["message"]["content"] if choices else json.dumps(data)
                 self._lines(answer, margin=f"{_MARGIN}          ", fg="green")
             return received.get("x-trace-id", "")
-        finally:
-            connection.close()
 
     def _show_event(self, data: Mapping[str, Any] | None, start: float) -> None:
         """Print an event of a stream; ``None`` stands for the last event, ``[DONE]``."""

@@ -2,49 +2,35 @@
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
+from groundwire.gateway.http.fixed_headers import FixedHeaders
 from groundwire.render.html import read_part
 
 _ASSETS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
-class PagePolicy:
-    """Middleware that sets security headers on every response.
+def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
+    """Wrap an app, so that every response has security headers.
 
     Pages load files of their own site only, cannot be shown in a frame, and are not cached.
+
+    Args:
+        app: The app.
+        posts_forms: Whether the pages send forms. If not, only their scripts may send requests.
     """
-
-    def __init__(self, app: ASGIApp, *, posts_forms: bool = False) -> None:
-        """Wrap an app.
-
-        Args:
-            app: The app.
-            posts_forms: Whether the pages send forms. If not, only their scripts may send requests.
-        """
-        form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
-        headers = {
-            "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-            f"img-src 'self'; connect-src {connect}; base-uri 'none'; form-action {form}; "
-            "frame-ancestors 'none'",
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "same-origin" if posts_forms else "no-referrer",
-            "cross-origin-opener-policy": "same-origin",
-            "cross-origin-resource-policy": "same-origin",
-            "cache-control": "no-store",
-        }
-        self._app = app
-        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers]
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+    form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
+    headers = {
+        "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+        f"img-src 'self'; connect-src {connect}; base-uri 'none'; form-action {form}; "
+        "frame-ancestors 'none'",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin" if posts_forms else "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": "no-store",
+    }
+    return FixedHeaders(app, headers=headers)
 
 
 async def asset(request: Request) -> Response:

@@ -7,6 +7,4 @@ get what was found, or a score. ``kept`` keeps the messages for hosts that send 
 second call. ``routes`` joins the routers.
 """
 
-from groundwire.gateway.integrations.routes import PATHS, router
-
-__all__ = ["PATHS", "router"]
+from groundwire.gateway.integrations.routes import router as router

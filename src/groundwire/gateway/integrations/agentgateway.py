@@ -9,42 +9,35 @@ the bodies joins the two calls, so both need the header ``x-request-id`` with th
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import model_validator
 
 from groundwire.gateway.http.refusals import STATUS
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_chat,
-    is_checked,
-    is_withheld,
-    refusal,
-)
-from groundwire.gateway.integrations.kept import kept_requests
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
+from groundwire.gateway.integrations import kept
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/integrations/agentgateway"
 CALL_ID = "x-request-id"
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class Message(HostModel):
+class Message(checks.HostModel):
     """A message or an answer, of which only the text is sent."""
 
     role: str = ""
     content: str = ""
 
 
-class Choice(HostModel):
+class Choice(checks.HostModel):
     """One of the answers of a response."""
 
     message: Message
 
 
-class GuardedBody(HostModel):
+class GuardedBody(checks.HostModel):
     """Either the messages of a request, or the answers of a response."""
 
     messages: list[Message] | None = None
@@ -57,7 +50,7 @@ class GuardedBody(HostModel):
         return self
 
 
-class GuardCall(HostModel):
+class GuardCall(checks.HostModel):
     """A call of the webhook."""
 
     body: GuardedBody
@@ -66,15 +59,14 @@ class GuardCall(HostModel):
 @router.post(PATH)
 async def webhook(request: Request, body: GuardCall) -> Response:
     """Keep the messages of a request, or check the answers of its response."""
-    call_id, kept = request.headers.get(CALL_ID), kept_requests(request)
+    call_id = request.headers.get(CALL_ID)
     if body.body.choices is None:
         messages = [each.model_dump() for each in body.body.messages or ()]
         if call_id:
             kept.keep(request, PATH, call_id, messages)
         return answered({"action": {"reason": "not checked: a request"}})
     texts = [each.message.content for each in body.body.choices]
-    found = kept.find(request, PATH, call_id)
-    answers = await check_chat(request, None if found is None else {"messages": found}, texts)
+    answers = await checks.check_chat(request, kept.find(request, PATH, call_id), texts)
     return answered({"action": _action(body.body.choices, answers)})
 
 
@@ -83,12 +75,12 @@ def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, 
 
     Of several answers, those that are withheld are masked; if all are, the response is rejected.
     """
-    withheld = [is_withheld([each]) for each in answers]
+    withheld = [checks.is_withheld([each]) for each in answers]
     if not any(withheld):
         outcomes = ", ".join(str(each.outcome) for each in answers) or "no answer"
-        done = "checked" if answers and is_checked(answers) else "not checked"
+        done = "checked" if answers and checks.is_checked(answers) else "not checked"
         return {"reason": f"{done}: {outcomes}"}
-    reason = refusal(answers)
+    reason = checks.refusal(answers)
     if all(withheld):
         return {"body": reason, "status_code": STATUS, "reason": reason}
     masked = [

@@ -5,13 +5,12 @@ https://learn.microsoft.com/en-us/azure/ai-services/content-safety/quickstart-gr
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
 from groundwire.detection.values import Outcome
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.integrations.host_checks import HostModel, check_answer, unread_claims
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
@@ -19,16 +18,16 @@ PATH = "/contentsafety/text:detectGroundedness"
 
 _UNSUPPORTED = "The sources do not support it."
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class Question(HostModel):
+class Question(checks.HostModel):
     """The question of a text of the task ``QnA``."""
 
     query: str | None = None
 
 
-class GroundednessRequest(HostModel):
+class GroundednessRequest(checks.HostModel):
     """A text and its sources.
 
     Attributes:
@@ -50,7 +49,7 @@ class GroundednessRequest(HostModel):
 async def detect_groundedness(request: Request, body: GroundednessRequest) -> Response:
     """Return the stretches of a text that are unsupported by its sources or were not checked."""
     question = body.qna.query if body.qna else None
-    checked = await check_answer(request, body.text, sources=body.sources, question=question)
+    checked = await checks.check_answer(request, body.text, sources=body.sources, question=question)
     if checked.outcome is Outcome.UNAVAILABLE:
         raise Problem(
             503,
@@ -81,7 +80,7 @@ def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
     found = [(span.start, span.end, reason) for span, reason in zip(spans, reasons, strict=True)]
     found += [
         (each.start, each.end, f"It was not checked ({each.reason or 'not read'}).")
-        for each in unread_claims(checked)
+        for each in checks.unread_claims(checked)
     ]
     if not found and checked.outcome in (Outcome.PARTIAL, Outcome.UNVERIFIED):
         found = [(0, len(checked.answer.text), f"Not all of it was checked ({checked.outcome}).")]

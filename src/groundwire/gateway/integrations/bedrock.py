@@ -5,28 +5,20 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ApplyGuardra
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_answer,
-    doubt,
-    is_checked,
-    is_withheld,
-    refusal,
-)
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/guardrail/{identifier}/version/{version}/apply"
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class QualifiedText(HostModel):
+class QualifiedText(checks.HostModel):
     """A text and its use.
 
     Attributes:
@@ -41,13 +33,13 @@ class QualifiedText(HostModel):
     )
 
 
-class ContentBlock(HostModel):
+class ContentBlock(checks.HostModel):
     """A block of content; only texts are read."""
 
     text: QualifiedText | None = None
 
 
-class GuardrailRequest(HostModel):
+class GuardrailRequest(checks.HostModel):
     """The content to guard, with the question and the sources.
 
     Attributes:
@@ -83,12 +75,12 @@ async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
             next_step="Send the sources of the answer with that qualifier.",
         )
     question = "\n".join(body.texts("query")) or None
-    checked = await check_answer(request, answer, sources=sources, question=question)
+    checked = await checks.check_answer(request, answer, sources=sources, question=question)
     return answered(_reply(answer, checked))
 
 
 def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
-    is_intervened = checked is not None and is_withheld([checked])
+    is_intervened = checked is not None and checks.is_withheld([checked])
     coverage = None if checked is None or checked.detection is None else checked.detection.coverage
     return {
         "usage": {
@@ -100,8 +92,8 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
             "contextualGroundingPolicyUnits": int(checked is not None),
         },
         "action": "GUARDRAIL_INTERVENED" if is_intervened else "NONE",
-        "actionReason": "" if checked is None else refusal([checked]) or _unchecked(checked),
-        "outputs": [{"text": refusal([checked])}] if checked and is_intervened else [],
+        "actionReason": "" if checked is None else checks.refusal([checked]) or _unchecked(checked),
+        "outputs": [{"text": checks.refusal([checked])}] if checked and is_intervened else [],
         "assessments": [] if checked is None else [_assessment(checked)],
         "guardrailCoverage": {
             "textCharacters": {
@@ -113,19 +105,20 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
 
 
 def _unchecked(checked: Checked) -> str:
-    return "" if is_checked([checked]) else f"Not all of the content was checked: {checked.outcome}"
+    problem = f"Not all of the content was checked: {checked.outcome}"
+    return "" if checks.is_checked([checked]) else problem
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:
     """Return an assessment with a grounding filter, or an empty one for unchecked content."""
     threshold = None if checked.detection is None else checked.detection.detector.threshold
-    if threshold is None or not is_checked([checked]):
+    if threshold is None or not checks.is_checked([checked]):
         return {}
-    is_blocked = is_withheld([checked])
+    is_blocked = checks.is_withheld([checked])
     grounding = {
         "type": "GROUNDING",
         "threshold": 1 - threshold,
-        "score": 1 - doubt(checked),
+        "score": 1 - checks.doubt(checked),
         "action": "BLOCKED" if is_blocked else "NONE",
         "detected": is_blocked,
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from fastapi import APIRouter
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, ConfigDict
 
@@ -12,6 +13,7 @@ from groundwire.detection.values import Claim, Label, Outcome, worst
 from groundwire.gateway.http.refusals import blocked
 from groundwire.gateway.native.check import asked_by
 from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
+from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import while_there
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action, Request
@@ -28,6 +30,11 @@ class HostModel(BaseModel):
     """Base class of models of bodies that other systems send; unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+def host_router() -> APIRouter:
+    """Make the router of a host; its endpoints are not in the OpenAPI document."""
+    return APIRouter(route_class=NativeRoute, include_in_schema=False)
 
 
 async def check_answer(
@@ -79,6 +86,7 @@ async def check_chat(
 
 
 def _checked(asked: RecordedRequest, context: RequestContext, answers: Sequence[str]) -> Result:
+    """Check answers, and return the result, whose outcome is the worst one."""
     found = tuple(asked.pipeline.check(context, each) for each in answers)
     outcome = worst(each.outcome for each in found) if found else None
     return Result(context=context, answers=found, outcome=outcome)

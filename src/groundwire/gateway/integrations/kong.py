@@ -9,25 +9,18 @@ remembers the request in Kong and sends it again with the answer.
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_chat,
-    is_checked,
-    is_withheld,
-    refusal,
-)
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.middleware.limits import parse_json
-from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import answered
 
 PATH = "/integrations/kong"
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class GuardrailRequest(HostModel):
+class GuardrailRequest(checks.HostModel):
     """A text that Kong wants to pass on.
 
     Attributes:
@@ -49,12 +42,12 @@ async def guardrail(request: Request, body: GuardrailRequest) -> Response:
     asked = body.request or None
     if isinstance(asked, str):
         asked = parse_json(asked.encode(errors="surrogatepass"))
-    answers = await check_chat(request, asked, [body.content or ""])
+    answers = await checks.check_chat(request, asked, [body.content or ""])
     return answered(
         {
-            "block": is_withheld(answers),
-            "message": refusal(answers),
+            "block": checks.is_withheld(answers),
+            "message": checks.refusal(answers),
             "outcome": str(answers[0].outcome),
-            "checked": is_checked(answers),
+            "checked": checks.is_checked(answers),
         }
     )

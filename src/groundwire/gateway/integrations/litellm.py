@@ -10,18 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_chat,
-    is_checked,
-    is_withheld,
-    refusal,
-)
-from groundwire.gateway.integrations.kept import kept_requests
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
+from groundwire.gateway.integrations import kept
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 from groundwire.text.segment import segment
@@ -35,10 +28,10 @@ NOT_CHECKED = "NOT_CHECKED"
 #: Pattern of the end of a complete sentence.
 _ENDS = re.compile(r"[.!?…][)\]\"'’”*_]*\s*$")
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class Settings(HostModel):
+class Settings(checks.HostModel):
     """The ``additional_provider_specific_params`` of the guardrail.
 
     Attributes:
@@ -49,7 +42,7 @@ class Settings(HostModel):
     sampled: bool = False
 
 
-class GuardrailCall(HostModel):
+class GuardrailCall(checks.HostModel):
     """A call of LiteLLM.
 
     Attributes:
@@ -70,18 +63,16 @@ class GuardrailCall(HostModel):
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
     """Keep the messages of a request, or check the texts of its response."""
-    kept = kept_requests(request)
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])
         return answered({"action": "NONE"})
-    messages = kept.find(request, PATH, body.call_id)
-    if messages is not None and _OMITTED in json.dumps(messages):
-        messages = None  # part of the evidence is missing
+    chat = kept.find(request, PATH, body.call_id)
+    if _OMITTED in json.dumps(chat):
+        chat = None  # part of the evidence is missing
     texts = body.texts or []
     judged = list(map(_complete, texts)) if body.settings and body.settings.sampled else texts
-    chat = None if messages is None else {"messages": messages}
-    answers = await check_chat(request, chat, judged)
+    answers = await checks.check_chat(request, chat, judged)
     held = [len(text) - len(part) for text, part in zip(texts, judged, strict=True)]
     return answered({**_reply(answers, held), "stream_holdback_chars": held})
 
@@ -94,6 +85,6 @@ def _complete(text: str) -> str:
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
     """Return the verdict. LiteLLM treats an unknown action as a pass, and logs it."""
-    if is_withheld(answers):
-        return {"action": "BLOCKED", "blocked_reason": refusal(answers)}
-    return {"action": "NONE" if is_checked(answers) and not any(held) else NOT_CHECKED}
+    if checks.is_withheld(answers):
+        return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}
+    return {"action": "NONE" if checks.is_checked(answers) and not any(held) else NOT_CHECKED}

@@ -4,13 +4,12 @@ NeMo treats an error as a pass, unless it falls back to a check of its own. So f
 could not be checked, this endpoint returns the score 0 and not an error.
 """
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.gateway.http.problems import as_problem
-from groundwire.gateway.integrations.host_checks import HostModel, check_answer, doubt, is_checked
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
@@ -19,10 +18,10 @@ PATHS = ("/alignscore_base", "/alignscore_large")
 #: NeMo withholds an answer with a score below this.
 _PASSES = 0.5
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class AlignScoreRequest(HostModel):
+class AlignScoreRequest(checks.HostModel):
     """A claim, which is the answer, and its evidence."""
 
     evidence: list[str] | str
@@ -35,7 +34,7 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
     """Return a score of how well the evidence supports an answer; 0.5 or more passes."""
     sources = [body.evidence] if isinstance(body.evidence, str) else body.evidence
     try:
-        checked = await check_answer(request, body.claim, sources=sources, question=None)
+        checked = await checks.check_answer(request, body.claim, sources=sources, question=None)
     except GroundwireError as error:
         return answered({"alignscore": 0.0, "outcome": as_problem(error).code})
     return answered({"alignscore": score(checked), "outcome": str(checked.outcome)})
@@ -43,13 +42,13 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
 
 def score(checked: Checked) -> float:
     """Return a score in [0, 1] that is 0.5 or more if and only if the answer may pass."""
-    if not is_checked([checked]):
+    if not checks.is_checked([checked]):
         return 0.0
     detection = checked.detection
     threshold = None if detection is None else detection.detector.threshold
     if not threshold:
         return float(checked.outcome is not Outcome.HALLUCINATED)
-    doubted = doubt(checked)
+    doubted = checks.doubt(checked)
     if checked.outcome is Outcome.HALLUCINATED:
         return max(0.0, min(_PASSES * (1 - doubted) / max(1 - threshold, 1e-9), _PASSES - 0.001))
     return max(1 - (1 - _PASSES) * doubted / threshold, _PASSES)

@@ -7,33 +7,26 @@ unless the check has ``failOnError``.
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_chat,
-    is_checked,
-    is_withheld,
-    refusal,
-)
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/integrations/portkey"
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class HookedBody(HostModel):
+class HookedBody(checks.HostModel):
     """A request or a response: its text, and its body as the model's API has it."""
 
     text: str = ""
     body: dict[str, Any] | None = Field(default=None, alias="json")
 
 
-class WebhookRequest(HostModel):
+class WebhookRequest(checks.HostModel):
     """A call of the webhook.
 
     Attributes:
@@ -55,7 +48,7 @@ async def webhook(request: Request, body: WebhookRequest) -> Response:
     asked = body.request.body or {}
     is_chat = isinstance(asked.get("messages"), list)
     chat = asked if is_chat else _as_chat(asked, body.request.text)
-    answers = await check_chat(request, chat, _texts(body.response))
+    answers = await checks.check_chat(request, chat, _texts(body.response))
     return answered(_reply(answers))
 
 
@@ -77,11 +70,11 @@ def _texts(response: HookedBody) -> list[str]:
 
 def _reply(answers: tuple[Checked, ...]) -> dict[str, Any]:
     return {
-        "verdict": not is_withheld(answers),
+        "verdict": not checks.is_withheld(answers),
         "data": {
             "outcome": [str(each.outcome) for each in answers],
-            "checked": is_checked(answers),
-            "explanation": refusal(answers),
+            "checked": checks.is_checked(answers),
+            "explanation": checks.refusal(answers),
             "spans": [
                 [{"start": span.start, "end": span.end} for span in each.detection.spans]
                 if each.detection

@@ -7,32 +7,26 @@ as an error, never as a clean answer.
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.integrations.host_checks import (
-    HostModel,
-    check_answer,
-    is_checked,
-    unread_claims,
-)
-from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/classify"
 
-router = APIRouter(route_class=NativeRoute, include_in_schema=False)
+router = checks.host_router()
 
 
-class Parameters(HostModel):
+class Parameters(checks.HostModel):
     """The evidence of an answer and its question."""
 
     context: list[str] | str
     question: str | None = None
 
 
-class ClassifyRequest(HostModel):
+class ClassifyRequest(checks.HostModel):
     """An answer with its evidence."""
 
     inputs: str
@@ -44,10 +38,10 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
     """Return the stretches of an answer that its context does not support."""
     context = body.parameters.context
     sources = [context] if isinstance(context, str) else context
-    checked = await check_answer(
+    checked = await checks.check_answer(
         request, body.inputs, sources=sources, question=body.parameters.question
     )
-    if checked.detection is None and not is_checked([checked]):
+    if checked.detection is None and not checks.is_checked([checked]):
         raise Problem(
             503,
             "check_failed",
@@ -68,7 +62,7 @@ def _reply(checked: Checked) -> dict[str, Any]:
         }
         for each in (checked.detection.spans if checked.detection else ())
     ]
-    if is_checked([checked]):
+    if checks.is_checked([checked]):
         return {"spans": spans}
-    unread = unread_claims(checked)
+    unread = checks.unread_claims(checked)
     return {"spans": spans, "truncated_at": min((each.start for each in unread), default=0)}

@@ -3,7 +3,6 @@
 import asyncio
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -23,7 +22,7 @@ from groundwire.detection.rows import RowError, parse_row, row_example
 from groundwire.detection.values import Outcome, read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
-from groundwire.gateway.http.pages import PagePolicy, asset
+from groundwire.gateway.http.pages import asset, with_page_policy
 from groundwire.gateway.middleware.auth import host_of
 from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
 from groundwire.gateway.playground.snippets import WRITERS
@@ -37,26 +36,15 @@ MAX_BODY_BYTES = 4_000_000
 _KEPT_EXAMPLES = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaygroundExample:
-    """An example that the page offers; ``field`` is its subject, such as medicine."""
-
-    name: str
-    field: str
-    sources: tuple[str, ...]
-    question: str
-    answer: str
-
-
 @cache
-def examples() -> Mapping[str, PlaygroundExample]:
-    """Read the examples of ``examples.toml``, by name."""
+def examples() -> Mapping[str, Mapping[str, Any]]:
+    """Read the examples that the page offers from ``examples.toml``, by name.
+
+    Each has ``name``, ``field`` (its subject, such as medicine), ``sources``, ``question`` and
+    ``answer``.
+    """
     text = resources.files(__package__).joinpath("examples.toml").read_text("utf-8")
-    found = (
-        PlaygroundExample(**{**each, "sources": tuple(each["sources"])})
-        for each in tomllib.loads(text)["examples"]
-    )
-    return {each.name: each for each in found}
+    return {each["name"]: each for each in tomllib.loads(text)["examples"]}
 
 
 class Playground:
@@ -81,15 +69,12 @@ class Playground:
             Route("/copy/{kind}", _copy, methods=["POST"]),
         ]
         app = Starlette(routes=routes, exception_handlers={GroundwireError: _refused})
-        return PagePolicy(_LocalOnly(app) if is_local else app)
+        return with_page_policy(_LocalOnly(app) if is_local else app)
 
     async def _page(self, request: Request) -> Response:
         known = examples()
         example = known.get(request.query_params.get("example", ""), next(iter(known.values())))
-        shown = Example.of(
-            sources=example.sources, question=example.question, answer=example.answer
-        )
-        info = self._detector.info
+        shown, info = row_example(example), self._detector.info
         async with self._turn:
             result = await run_in_threadpool(self._judge, shown, info.operating_point)
         html = render(

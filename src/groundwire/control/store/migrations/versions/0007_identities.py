@@ -7,8 +7,6 @@ from groundwire.control.store.migrations import downgrade as downgrade
 
 revision = "0007"
 down_revision = "0006"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
