@@ -73,12 +73,32 @@ def test_events_are_found(anna: Desk, query: str, expected: list[str]) -> None:
 
 def test_the_worst_answer_comes_first_if_that_is_asked_for(tmp_path: Path) -> None:
     with desk(tmp_path, is_local_demo=True) as own:
-        for trace, doubtful in (("t1", ("1950", "500")), ("t2", ("1950",)), ("t3", ())):
-            answers = checked(judge=FixedJudge(doubtful=dict.fromkeys(doubtful, 0.9)))
+        for trace, doubtful in (("t1", {"1950": 0.93}), ("t2", {"1950": 0.8}), ("t3", {})):
+            answers = checked(judge=FixedJudge(doubtful=doubtful))
             events = response_events(answers, tenant="acme", trace_id=trace)
             own.run(own.control.audit.settle(events))
         assert traces(own, "?outcome=hallucinated") == ["t2", "t1"]
         assert traces(own, "?order=worst") == ["t1", "t2"]
+        page = own.get("/audit?order=worst").text
+        assert '<td data-label="Probability">0.93</td>' in page
+        assert "1 to 2 of 2 hallucinated answers, by severity" in page
+        assert "left out" not in page
+        assert "highest probability 0.93" in event_page(own, "t1")
+
+
+def test_the_next_worst_answers_are_on_a_page_of_their_own(tmp_path: Path) -> None:
+    with desk(tmp_path, is_local_demo=True) as own:
+        answers = checked()
+        for trace in range(52):
+            events = response_events(answers, tenant="acme", trace_id=f"t{trace}")
+            own.run(own.control.audit.settle(events))
+        first = own.get("/audit?order=worst").text
+        assert "The next worst" in first
+        assert "1 to 50 of 52" in first
+        last = own.get("/audit?order=worst&cursor=50").text
+        assert "51 to 52 of 52" in last
+        assert "The next worst" not in last
+        assert own.get("/audit?order=worst&cursor=x").status_code == 200
 
 
 def test_a_time_that_is_none_is_told(anna: Desk) -> None:
@@ -101,7 +121,7 @@ def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) ->
     assert '<mark class="contradicted" id="mark-1"' in page
     assert 'class="evidence" id="evidence-1"' in page
     assert "Judge its findings" in page
-    for part in ("Taken for evidence", "Time of the check", "path checked", "is-block", "Why"):
+    for part in ("Sources of the check", "Time of the check", "path checked", "is-block"):
         assert part in page
 
 

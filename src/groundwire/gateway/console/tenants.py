@@ -21,8 +21,8 @@ from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console.grounding import form_of, preset, read_form, split
-from groundwire.gateway.console.replay import MAX_ANSWERS, Effect, replay, replayable
+from groundwire.gateway.console.grounding import changes_of, form_of, preset, read_form, split
+from groundwire.gateway.console.replay import LIMIT_S, Effect, replay, replayable
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.policy.policy import Overrides
 
@@ -89,19 +89,27 @@ async def _grounding(
     """Render the tab with a tenant's settings, with the values of ``sent`` if they are given."""
     config = visit.control.config
     keeping = Keeping.of(config.audit)
+    fields = form_of(config, record, sent=sent, problems=problems)
+    in_effect = _in_effect(visit, record)
+    changes, then = {}, None
+    if effect is not None:
+        changes = changes_of(fields, in_effect, read_form(visit.form)[0])
+        then = await detector_of(visit, effect.then)
     return visit.page(
         "tenant",
         status=status,
         title=record.id,
         record=record,
-        fields=form_of(config, record, sent=sent, problems=problems),
-        in_effect=_in_effect(visit, record),
+        fields=fields,
+        in_effect=in_effect,
         problem=problem,
         is_preset=is_preset,
         effect=effect,
+        changes=changes,
+        then=then,
+        limit_s=LIMIT_S,
         detector=await detector_of(visit, visit.control.directory.get(record.id) or Overrides()),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
-        max_answers=MAX_ANSWERS,
         sample=keeping.sample,
         others={key: text for key, text in record.metadata.items() if key not in METADATA},
     )
