@@ -114,9 +114,7 @@ def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanatio
         One explanation for each of ``detection.spans``, in the same order.
     """
     return tuple(
-        _explained(
-            span, held, _Verdict(), fabricated, finding=_Finding.STANDS, threshold=THRESHOLD
-        )
+        _explained(span, held, _Verdict(), fabricated, finding=_Finding.STANDS, threshold=THRESHOLD)
         for _, span, held, fabricated in _held(detection, sources)
     )
 

@@ -1,7 +1,9 @@
 """The audit trail in the console: what is found, what an event's page shows, and what it hides."""
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +121,15 @@ def event_page(anna: Desk, trace_id: str) -> str:
 def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) -> None:
     page = event_page(anna, "t1")
     assert '<mark class="contradicted" id="mark-1"' in page
-    assert 'class="evidence" id="evidence-1"' in page
+    # The lines that decide are marked, each for its own finding, and not the line of the name.
+    marked = re.findall(r'class="evidence" id=\S+ data-lights="([^"]*)">(.*?)</mark>', page)
+    assert [(lights, unescape(text)) for lights, text in marked] == [
+        ("1 f1", '"built": "1887-1889"'),
+        ("1 f2", '"height": "330 meters"'),
+    ]
+    first = unescape(page.partition('id="finding-1"')[2].partition("</li>")[0])
+    assert 'The answer says "1950"; the source says "1887-1889"' in first
+    assert '"built": "1887-1889"</blockquote>' in first
     assert "Judge its findings" in page
     for part in ("Sources of the check", "Time of the check", "path checked", "is-block"):
         assert part in page
