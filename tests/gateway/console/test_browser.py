@@ -28,7 +28,7 @@ from tests.gateway.console.test_oidc import settings
 from tests.gateway.wire import Script, completion
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [*needs_chromium, pytest.mark.merge]
 
@@ -274,12 +274,12 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
         sign_in(page)
         page.click("text=blocked")
         page.select_option("#action", "block")
-        # Held back until the page has said that it is at work.
-        sent: list[Route] = []
-        page.route("**/try", lambda route: sent.append(route))
-        page.click("text=Show the effect first", no_wait_after=True)
+        page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
+        page.click("text=Show the effect first")  # not sent, so that the page stays
         page.locator("#busy:has-text('Stored answers are checked again') progress").wait_for()
-        sent[0].continue_()
+        page.reload()
+        page.select_option("#action", "block")
+        page.click("text=Show the effect first")
         effect = page.inner_text("section[aria-label=Effect]")
         assert "Action if hallucinated: log → block." in effect
         assert "Of the latest 1 answer 1 more would be blocked, 0 fewer" in effect
