@@ -13,6 +13,7 @@ from groundwire.explain import (
     Entailment,
     Explanation,
     Subtype,
+    compare,
     explain,
     is_false_positive,
 )
@@ -57,6 +58,17 @@ def test_the_documented_example_is_two_contradictions_with_their_corrections() -
     assert (TOWER[35:44], TOWER[58:68]) == ("1887-1889", "330 meters")
     assert height.evidence is not None
     assert height.evidence.text == '"height": "330 meters"'
+
+
+def test_without_a_model_the_same_lines_decide_and_the_labels_stay_the_detectors() -> None:
+    name = EvidenceRef(source_id="S0", start=1, end=23, text=TOWER[1:23])
+    found = claim_of(MARKED, (name,))
+    given = detection(found.text, [found])
+    compared = compare(given, sources(TOWER))
+    explained = tower()
+    assert [each.evidence for each in compared] == [each.evidence for each in explained]
+    assert [each.label for each in compared] == [span.label for span in given.spans]
+    assert not any(each.text.startswith("Unexplained") for each in compared)
 
 
 def test_a_claim_is_the_hypothesis_and_a_span_never_is() -> None:

@@ -81,11 +81,11 @@ def test_each_piece_knows_its_place_and_no_word_is_lost(answer: str) -> None:
 @pytest.mark.parametrize(
     ("words", "marked"),
     [
-        ("1950", '<strong><mark class="unsupported" id="mark-1" data-claims="1">1950<a'),
+        ("1950", '<strong><mark class="unsupported" id="mark-1" data-lights="f1">1950<a'),
         ("four", '<td><mark class="unsupported" id="mark-1"'),
         (
             "Built in **1950**, 500",
-            '<mark class="unsupported" data-claims="1">1950</mark></strong>',
+            '<mark class="unsupported" data-lights="f1">1950</mark></strong>',
         ),
     ],
 )

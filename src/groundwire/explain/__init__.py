@@ -2,8 +2,9 @@
 
 ``explain`` makes an explanation for each span. The caller passes a function that returns the three
 probabilities of a claim (entailment, neutral, contradiction). All else is done by rules over texts,
-without a model or a network, so the result is the same on every machine. ``Explainer`` loads a
-model that computes the probabilities, and drops the spans that the evidence entails.
+without a model or a network, so the result is the same on every machine. ``compare`` explains by
+these rules alone. ``Explainer`` loads a model that computes the probabilities, and drops the spans
+that the evidence entails.
 
 The modules: ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the
 lines to judge a claim by if there is no detection. ``groundwire.detection.comparison`` compares a
@@ -15,7 +16,12 @@ span with its lines. ``references`` finds references to sources, links and works
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
 from groundwire.detection.values import Entailment
 from groundwire.explain.explainer import Explained, Explainer
-from groundwire.explain.explanations import ENTAILMENT_THRESHOLD, explain, is_false_positive
+from groundwire.explain.explanations import (
+    ENTAILMENT_THRESHOLD,
+    compare,
+    explain,
+    is_false_positive,
+)
 from groundwire.explain.premise import best_lines
 
 __all__ = [
@@ -27,6 +33,7 @@ __all__ = [
     "Explanation",
     "Subtype",
     "best_lines",
+    "compare",
     "explain",
     "is_false_positive",
 ]

@@ -1,8 +1,8 @@
 """Makes the explanations of a detection, one for each span."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -44,10 +44,14 @@ _NOT_RUN = "the explainer was not run"
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The verdict of the model on a claim, or the reason why there is no verdict."""
+    """The verdict of the model on a claim, or the reason why there is no verdict.
+
+    ``unexplained`` is the reason in words, with which the text of the explanation begins.
+    """
 
     entailment: Entailment | None = None
     reason: str | None = None
+    unexplained: str | None = None
 
 
 def explain(
@@ -80,26 +84,51 @@ def explain(
         SettingError: If a threshold is out of its range.
     """
     require_thresholds(threshold, entailment_threshold)
-    lines, library = SourceLines(sources), Library(sources)
     judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
     explanations = []
+    for claim, span, held, fabricated in _held(detection, sources):
+        key = (claim.text, held.evidence)
+        if judge_entailment is None:
+            verdict = _Verdict(claim.entailment)
+        elif key in judged:
+            verdict = judged[key]
+        else:
+            verdict = judged[key] = _judge(judge_entailment, *key)
+        if verdict.entailment is None:
+            verdict = replace(verdict, unexplained=verdict.reason or _NOT_RUN)
+        finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
+        explanations.append(
+            _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
+        )
+    return tuple(explanations)
+
+
+def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanation, ...]:
+    """Explain every span of a detection by its texts alone; the labels stay the detector's.
+
+    Args:
+        detection: The detection. It is not changed.
+        sources: The sources that the answer was checked with, with the same ids.
+
+    Returns:
+        One explanation for each of ``detection.spans``, in the same order.
+    """
+    return tuple(
+        _explained(span, held, _Verdict(), fabricated, finding=_Finding.STANDS, threshold=THRESHOLD)
+        for _, span, held, fabricated in _held(detection, sources)
+    )
+
+
+def _held(
+    detection: Detection, sources: Sequence[Source]
+) -> Iterator[tuple[Claim, Span, Held, tuple[Reference, ...]]]:
+    """Yield each span with its claim, its lines, and the fabricated references of the claim."""
+    lines, library = SourceLines(sources), Library(sources)
     for claim in detection.claims:
         fabricated = fabricated_references(claim, library) if claim.spans else ()
         text = ComparedText(claim.text)
         for span in claim.spans:
-            held = lines.held(span, claim, text)
-            key = (claim.text, held.evidence)
-            if judge_entailment is None:
-                verdict = _Verdict(claim.entailment)
-            elif key in judged:
-                verdict = judged[key]
-            else:
-                verdict = judged[key] = _judge(judge_entailment, *key)
-            finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
-            explanations.append(
-                _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
-            )
-    return tuple(explanations)
+            yield claim, span, lines.held(span, claim, text), fabricated
 
 
 def severity(
@@ -184,7 +213,7 @@ def _explained(
             reference=reference,
             counterpart=counterpart,
             evidence=line,
-            unexplained=(verdict.reason or _NOT_RUN) if verdict.entailment is None else None,
+            unexplained=verdict.unexplained,
         ),
         evidence=line,
         counterpart=counterpart,

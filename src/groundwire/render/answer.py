@@ -3,12 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Span
+from groundwire.explain import compare
 from groundwire.render.markdown import Piece, divide, plain
 from groundwire.text.screen import visible
 
@@ -27,13 +28,14 @@ class Part(NamedTuple):
     Attributes:
         text: The text; empty if it is left out.
         number: Number of the piece of evidence on the page, from 1; 0 for any other part.
-        claims: Numbers of the claims that were checked with the evidence, joined by spaces.
+        lights: The parts of the answer that the evidence belongs to, joined by spaces: ``2`` is the
+            second claim, ``f1`` the first finding.
         n_left_out: Number of characters that are left out.
     """
 
     text: str
     number: int = 0
-    claims: str = ""
+    lights: str = ""
     n_left_out: int = 0
 
 
@@ -47,21 +49,53 @@ class Panel:
 
     @property
     def is_evidence(self) -> bool:
-        """Whether a claim was checked with a line of this source."""
+        """Whether a line of this source is shown as evidence."""
         return any(part.number for part in self.parts)
+
+
+class Why(NamedTuple):
+    """The reason why a span is marked.
+
+    Attributes:
+        text: One or two sentences; empty if they are not known.
+        severity: Severity of the fault, from 0 (none) to 4 (contradicted).
+        evidence: The line that the span was compared with; ``None`` if no line is about it.
+    """
+
+    text: str
+    severity: int
+    evidence: EvidenceRef | None = None
+
+
+class Finding(NamedTuple):
+    """A marked span, numbered from 1, with its reason and the number of its evidence.
+
+    The number of the evidence is 0 if the page does not show it.
+    """
+
+    number: int
+    span: Span
+    why: Why
+    evidence: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A claim with its evidence and its marked spans, all numbered from 1.
+    """A claim with its evidence and its findings, all numbered from 1.
 
-    Evidence that the page does not show has number 0.
+    Evidence that the page does not show has number 0. The evidence of a claim with findings is that
+    of its findings.
     """
 
     number: int
     claim: Claim
     evidence: tuple[tuple[int, EvidenceRef], ...]
-    spans: tuple[tuple[int, Span], ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def lights(self) -> str:
+        """The parts of the answer that this is: the claim and its findings."""
+        return " ".join([str(self.number), *(f"f{each.number}" for each in self.findings)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,39 +117,73 @@ class AnswerView:
     n_left_out: int
 
     @classmethod
-    def of(cls, detection: Detection, sources: Sequence[Source] = ()) -> "AnswerView":
-        """Lay out a detection with the sources that the answer was checked with."""
+    def of(
+        cls,
+        detection: Detection,
+        sources: Sequence[Source] = (),
+        whys: Sequence[Why] | None = None,
+    ) -> "AnswerView":
+        """Lay out a detection.
+
+        Args:
+            detection: The detection.
+            sources: The sources that the answer was checked with.
+            whys: The reason of each of ``detection.spans``, in their order. Without them, the spans
+                are compared with the sources here.
+        """
+        if whys is None:
+            found = compare(detection, sources)
+            whys = [Why(each.text, each.severity, each.evidence) for each in found]
         numbers: dict[_Place, int] = {}
-        panels = tuple(_panels(sources, _evidence_of(detection), numbers))
+        evidence = _evidence_of(detection, whys)
+        panels = tuple(_panels(sources, _lines_of(evidence), numbers))
         return cls(
             detection=detection,
             answer=marked_answer(detection),
-            statements=tuple(_statements(detection, numbers)),
+            statements=tuple(_statements(detection, whys, evidence, numbers)),
             panels=panels,
             n_left_out=max(0, len(sources) - MAX_SOURCES),
         )
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source, and the numbers of the claims that were checked with it."""
+    """A line of evidence in a source, and the parts of the answer that it belongs to."""
 
     start: int
     end: int
     text: str
-    claims: list[int]
+    lights: list[str]
 
 
 _Place = tuple[str, int, int]
+#: The lines of evidence of a claim, each with the parts of the answer that it belongs to.
+_Evidence = list[tuple[EvidenceRef, list[str]]]
 
 
-def _evidence_of(detection: Detection) -> dict[str, list[_Line]]:
+def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
+    """Return the evidence of each claim: of one with findings, the lines that decide on them.
+
+    If no line is about a finding, its evidence is whatever it was held against.
+    """
+    found: list[_Evidence] = []
+    n_spans = 0
+    for number, claim in enumerate(detection.claims, 1):
+        own: _Evidence = [] if claim.spans else [(ref, [str(number)]) for ref in claim.evidence]
+        for span in claim.spans:
+            why, n_spans = whys[n_spans], n_spans + 1
+            refs = [why.evidence] if why.evidence else span.evidence or claim.evidence
+            own += [(ref, [str(number), f"f{n_spans}"]) for ref in refs]
+        found.append(own)
+    return found
+
+
+def _lines_of(evidence: Iterable[_Evidence]) -> dict[str, list[_Line]]:
     """Map the id of each source to its lines of evidence, in reading order."""
     found: dict[str, dict[tuple[int, int], _Line]] = {}
-    for number, claim in enumerate(detection.claims, 1):
-        for ref in claim.evidence:
-            lines = found.setdefault(ref.source_id, {})
-            line = lines.setdefault((ref.start, ref.end), _Line(ref.start, ref.end, ref.text, []))
-            line.claims.append(number)
+    for ref, lights in chain.from_iterable(evidence):
+        lines = found.setdefault(ref.source_id, {})
+        line = lines.setdefault((ref.start, ref.end), _Line(ref.start, ref.end, ref.text, []))
+        line.lights.extend(lights)
     return {id_: sorted(lines.values()) for id_, lines in found.items()}
 
 
@@ -131,7 +199,7 @@ def _panels(
         shown: list[Part] = []
         for line in lines:
             number = numbers[id_, line.start, line.end] = len(numbers) + 1
-            shown += [Part(line.text, number, _spaced(line.claims)), Part("\n")]
+            shown += [Part(line.text, number, _spaced(line.lights)), Part("\n")]
         yield Panel(id=id_, title=None, parts=tuple(shown))
 
 
@@ -143,8 +211,8 @@ def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -
         yield from _between(text, position, start, is_first=position == 0)
         number = len(numbers) + 1
         numbers |= {(source.id, line.start, line.end): number for line in group}
-        claims = {number for line in group for number in line.claims}
-        yield Part(text[start:end], number, _spaced(sorted(claims)))
+        lights = (each for line in group for each in line.lights)
+        yield Part(text[start:end], number, _spaced(lights))
         position = end
     yield from _between(text, position, len(text), is_first=position == 0, is_last=True)
 
@@ -161,8 +229,8 @@ def _joined(lines: Iterable[_Line]) -> Iterator[tuple[int, list[_Line]]]:
         yield group[0].start, group
 
 
-def _spaced(numbers: Iterable[int]) -> str:
-    return " ".join(map(str, numbers))
+def _spaced(lights: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(lights))
 
 
 def _between(
@@ -182,15 +250,24 @@ def _between(
     yield Part(text[last:end])
 
 
-def _statements(detection: Detection, numbers: Mapping[_Place, int]) -> Iterator[Statement]:
+def _statements(
+    detection: Detection,
+    whys: Sequence[Why],
+    evidence: Sequence[_Evidence],
+    numbers: Mapping[_Place, int],
+) -> Iterator[Statement]:
+    def number_of(ref: EvidenceRef | None) -> int:
+        return 0 if ref is None else numbers.get((ref.source_id, ref.start, ref.end), 0)
+
     n_spans = 0
-    for number, claim in enumerate(detection.claims, 1):
-        spans = tuple(enumerate(claim.spans, n_spans + 1))
-        n_spans += len(spans)
-        evidence = tuple(
-            (numbers.get((ref.source_id, ref.start, ref.end), 0), ref) for ref in claim.evidence
+    for number, (claim, own) in enumerate(zip(detection.claims, evidence, strict=True), 1):
+        spans = enumerate(claim.spans, n_spans)
+        findings = tuple(
+            Finding(at + 1, span, whys[at], number_of(whys[at].evidence)) for at, span in spans
         )
-        yield Statement(number=number, claim=claim, evidence=evidence, spans=spans)
+        n_spans += len(findings)
+        refs = tuple((number_of(ref), ref) for ref, _ in own)
+        yield Statement(number=number, claim=claim, evidence=refs, findings=findings)
 
 
 class _Stretch(NamedTuple):
@@ -223,10 +300,10 @@ def marked_answer(detection: Detection) -> "Markup":
             begun.add(span)
             ref = '<a href="#finding-{0}">{0}<span class="unseen"> {1}</span></a>'
             text += Markup(ref).format(span, label) if last[span] == at else ""
-            mark = '<mark class="{}"{} data-claims="{}">{}</mark>'
-            text = Markup(mark).format(label, name, claim, text)
+            mark = '<mark class="{}"{} data-lights="f{}">{}</mark>'
+            text = Markup(mark).format(label, name, span, text)
         elif claim:
-            text = Markup('<span class="claim" data-claims="{}">{}</span>').format(claim, text)
+            text = Markup('<span class="claim" data-lights="{}">{}</span>').format(claim, text)
         markup.append(text)
     return Markup("".join(markup))
 

@@ -30,6 +30,7 @@ __all__ = (
     "describe_reasons",
     "describe_score",
     "explain_outcome",
+    "highest_probability",
     "percent",
     "pieces",
     "unchecked",
@@ -132,6 +133,15 @@ def describe_score(span: Span) -> str:
     if span.similarity is not None:
         return f"{Score.SIMILARITY} {span.similarity:.2f}"
     return f"{Score.PROBABILITY} {span.probability or 0:.2f}"
+
+
+def highest_probability(detection: Detection) -> float | None:
+    """Return the highest probability of a finding; without findings, that of a claim.
+
+    ``None`` with a similarity detector, or if nothing was judged.
+    """
+    judged = detection.spans or detection.claims
+    return max((x.probability for x in judged if x.probability is not None), default=None)
 
 
 def percent(part: int, whole: int) -> str:

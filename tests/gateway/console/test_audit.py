@@ -1,7 +1,9 @@
 """The audit trail in the console: what is found, what an event's page shows, and what it hides."""
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +90,32 @@ def test_an_answer_that_is_also_drawn_at_random_is_listed_once_by_its_action(
 
 def test_the_worst_answer_comes_first_if_that_is_asked_for(tmp_path: Path) -> None:
     with desk(tmp_path, is_local_demo=True) as own:
-        for trace, doubtful in (("t1", ("1950", "500")), ("t2", ("1950",)), ("t3", ())):
-            answers = checked(judge=FixedJudge(doubtful=dict.fromkeys(doubtful, 0.9)))
+        for trace, doubtful in (("t1", {"1950": 0.93}), ("t2", {"1950": 0.8}), ("t3", {})):
+            answers = checked(judge=FixedJudge(doubtful=doubtful))
             events = response_events(answers, tenant="acme", trace_id=trace)
             own.run(own.control.audit.settle(events))
         assert traces(own, "?outcome=hallucinated") == ["t2", "t1"]
         assert traces(own, "?order=worst") == ["t1", "t2"]
+        page = own.get("/audit?order=worst").text
+        assert '<td data-label="Probability">0.93</td>' in page
+        assert "1 to 2 of 2 hallucinated answers, by severity" in page
+        assert "left out" not in page
+        assert "highest probability 0.93" in event_page(own, "t1")
+
+
+def test_the_next_worst_answers_are_on_a_page_of_their_own(tmp_path: Path) -> None:
+    with desk(tmp_path, is_local_demo=True) as own:
+        answers = checked()
+        for trace in range(52):
+            events = response_events(answers, tenant="acme", trace_id=f"t{trace}")
+            own.run(own.control.audit.settle(events))
+        first = own.get("/audit?order=worst").text
+        assert "The next worst" in first
+        assert "1 to 50 of 52" in first
+        last = own.get("/audit?order=worst&cursor=50").text
+        assert "51 to 52 of 52" in last
+        assert "The next worst" not in last
+        assert own.get("/audit?order=worst&cursor=x").status_code == 200
 
 
 def test_a_time_that_is_none_is_told(anna: Desk) -> None:
@@ -114,9 +136,17 @@ def event_page(anna: Desk, trace_id: str) -> str:
 def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) -> None:
     page = event_page(anna, "t1")
     assert '<mark class="contradicted" id="mark-1"' in page
-    assert 'class="evidence" id="evidence-1"' in page
+    # The lines that decide are marked, each for its own finding, and not the line of the name.
+    marked = re.findall(r'class="evidence" id=\S+ data-lights="([^"]*)">(.*?)</mark>', page)
+    assert [(lights, unescape(text)) for lights, text in marked] == [
+        ("1 f1", '"built": "1887-1889"'),
+        ("1 f2", '"height": "330 meters"'),
+    ]
+    first = unescape(page.partition('id="finding-1"')[2].partition("</li>")[0])
+    assert 'The answer says "1950"; the source says "1887-1889"' in first
+    assert '"built": "1887-1889"</blockquote>' in first
     assert "Judge its findings" in page
-    for part in ("Taken for evidence", "Time of the check", "path checked", "is-block", "Why"):
+    for part in ("Sources of the check", "Time of the check", "path checked", "is-block"):
         assert part in page
 
 

@@ -149,7 +149,8 @@ def test_the_page_of_an_event_breaks_no_rule_either(
         sign_in(page)
         page.locator(".events a").last.click()
         page.hover("#mark-1")
-        assert page.locator(".evidence.lit").count() > 0
+        assert page.locator(".evidence.lit").count() == 1
+        assert page.locator(".finding.lit").get_attribute("id") == "finding-1"
         if (width, scheme) == (1280, "light"):
             picture(page, "console-event", tmp_path)
         require_accessible(page)
@@ -194,18 +195,18 @@ def test_a_reviewer_judges_answers_with_the_keyboard_alone(browser: "Browser", o
         n_waiting = page.locator("tbody tr").count()
         page.locator(f"tbody a:text('{answer}')").focus()
         page.keyboard.press("Enter")
-        page.locator(".finding.now").wait_for()
+        page.locator(".finding:focus").wait_for()
         select(page, "Paris")
         page.keyboard.press("m")
         assert page.input_value("#missed") == "Paris #2"
         assert page.inner_text("#told") == "Added: Paris #2"
         page.keyboard.press("n")  # nothing is sent while a finding is open
-        assert "/console/review/" in page.url
+        assert page.inner_text(".finding #told").startswith("Finding 1 is open")
         page.keyboard.press("w")
         page.keyboard.press("r")
         assert page.locator(".judge :checked").count() == page.locator(".judge").count()
         page.keyboard.press("n")
-        page.locator("[role=status]:text('Your labels are stored.')").wait_for()
+        page.locator("[role=status]:has-text('Your labels are stored: ')").wait_for()
         page.wait_for_load_state()  # keys are heard once the page's script has run
         assert page.url.startswith(f"{address}/")
         seen = page.url
@@ -273,9 +274,15 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
         sign_in(page)
         page.click("text=blocked")
         page.select_option("#action", "block")
+        page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
+        page.click("text=Show the effect first")  # not sent, so that the page stays
+        page.locator("#busy:has-text('Stored answers are checked again') progress").wait_for()
+        page.reload()
+        page.select_option("#action", "block")
         page.click("text=Show the effect first")
         effect = page.inner_text("section[aria-label=Effect]")
-        assert "2 of 2 decisions change" in effect
+        assert "Action if hallucinated: log → block." in effect
+        assert "Of the latest 1 answer 1 more would be blocked, 0 fewer" in effect
         assert "hallucinated log" in " ".join(effect.lower().split())
         assert page.input_value("#action") == "block"
         picture(page, "console-effect", tmp_path)
@@ -327,7 +334,7 @@ def test_the_worst_answer_is_found_and_exported(browser: "Browser", own: Plane) 
         assert {each["type"] for each in events} == {"HALLUCINATION_DETECTED"}
         page.locator(".events a").first.click()
         assert WRONG in page.inner_text(".answer")
-        page.click("text=Judge its findings")
+        page.click("a.button[href^='/console/review/']")  # judged already, or not
         page.locator(".judge").first.wait_for()
 
 

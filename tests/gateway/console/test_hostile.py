@@ -68,7 +68,7 @@ def plain(page: str) -> Page:
     """Parse a page, and fail unless all of its markup is ours."""
     found = Page(page)
     tags = [(tag, attributes) for tag, attributes in found.tags if tag in TAGS]
-    scripts = [("script", f"/console/assets/{name}.js") for name in ("answer", "review")]
+    scripts = [("script", f"/console/assets/{name}.js") for name in ("answer", "review", "busy")]
     ours = [*scripts, ("link", None), ("meta", None)]
     for tag, attributes in tags:
         assert (tag, attributes.get("src")) in ours, attributes

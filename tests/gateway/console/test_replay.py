@@ -39,6 +39,12 @@ def tried(desk: Desk, **form: str) -> str:
     return desk.post("/tenants/acme/try", form).text
 
 
+#: Each answer was recorded twice, once for what was found and once at random.
+EFFECT = (
+    "Of the latest 2 answers 1 more would be blocked, 0 fewer; the decision about 2 would change."
+)
+
+
 def effect(desk: Desk, pipeline: Pipeline, then: Overrides, **more: float) -> Effect:
     stored = desk.run(Labels(desk.control.store).waiting(None, tenant="acme"))
     return replay(pipeline, replayable(stored), tenant="acme", now=Overrides(), then=then, **more)
@@ -46,22 +52,21 @@ def effect(desk: Desk, pipeline: Pipeline, then: Overrides, **more: float) -> Ef
 
 def test_the_effect_is_shown_and_nothing_is_saved(anna: Desk) -> None:
     page = tried(anna, action="block", operating_point="0.7")
-    assert "4 of 4 decisions change" in page
-    assert "Drawn at random: 1 go from" in page
+    for part in ("Threshold: 0.5 → 0.7.", "Action if hallucinated: log → block.", EFFECT):
+        assert part in page
     assert 'value="0.7"' in page  # the form is still filled in
     assert anna.events("TENANT_METADATA_UPDATED", "TENANT_POLICY_UPDATED") == []
     page = tried(anna)
-    assert "No decision changes." in page
+    assert "The form has the settings that hold now." in page
+    assert "Of the latest 2 answers none would be decided otherwise." in page
 
 
 def test_a_higher_threshold_lets_the_doubtful_pass(anna: Desk) -> None:
     with piped(JUDGE, policy=Policy(action=Action.BLOCK)) as pipeline:
         found = effect(anna, pipeline, Overrides(operating_point=0.7))
         assert [(each.text, each.then.action) for each in found.changed] == [(RIGHT, "none")]
-        assert sorted(found.actions(is_drawn=False)) == [
-            ("block", "block", 1),
-            ("block", "none", 1),
-        ]
+        assert sorted(found.actions) == [("block", "block", 1), ("block", "none", 1)]
+        assert found.blocked == (0, 1)
         off = effect(anna, pipeline, Overrides(enabled=False))
         assert {(each.then.outcome, each.then.action) for each in off.answers} == {
             ("skipped", "none")

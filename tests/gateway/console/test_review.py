@@ -1,6 +1,7 @@
 """Review in the console: the queue, labels, who may give them, agreement, and what is exported."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.review.answers import doubt_of
 from groundwire.control.review.labels import Labels
 from groundwire.control.verdicts import Agreement
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
@@ -60,16 +62,39 @@ def exported(desk: Desk, query: str = "") -> list[dict[str, object]]:
 
 
 def test_the_queue_has_what_can_be_judged_the_most_doubtful_first(rita: Desk) -> None:
-    sure, incomplete = queued(rita)
+    incomplete, sure = queued(rita)
     near = checked(judge=FixedJudge(doubtful={"1950": 0.52}))
     event = response_events(near, tenant="globex", trace_id="t3", keeping=FULL)
     rita.run(rita.control.audit.settle(event))
-    assert queued(rita) == [event[0].id, sure, incomplete]
+    assert queued(rita) == [event[0].id, incomplete, sure]
+    page = rita.get("/review").text
+    assert '0.52 <span class="soft">threshold 0.50</span>' in page
+    assert '<q dir="auto">1950</q>, <q dir="auto">500 meters</q>' in page
     assert queued(rita, "?tenant=globex") == [event[0].id, incomplete]
     assert queued(rita, "?tenant=nobody") == []
     assert rita.get("/review/next").headers["location"].endswith(event[0].id)
     skipped = rita.get(f"/review/next?after={event[0].id}&tenant=globex").headers["location"]
     assert skipped == f"/console/review/{incomplete}?tenant=globex"
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "worst", "distance"),
+    [
+        ({"1950": 0.6, "500": 0.75}, 0.75, math.log(3)),
+        ({}, 0.1, math.log(9)),
+        ({"1950": 1.0}, 1.0, math.log(999_999)),
+    ],
+)
+def test_doubt_is_the_distance_of_the_worst_score_in_log_odds(
+    doubtful: dict[str, float], worst: float, distance: float
+) -> None:
+    answers = checked(WRONG, judge=FixedJudge(doubtful=doubtful), explainer=None)
+    keeping = Keeping(text=AuditText.FULL, sample=1.0)
+    *_, event = response_events(answers, tenant="acme", trace_id="t", keeping=keeping)
+    doubt = doubt_of(event.detail)
+    assert doubt is not None
+    assert (doubt.worst, doubt.threshold) == (pytest.approx(worst), 0.5)
+    assert doubt.distance == pytest.approx(distance, rel=1e-3)
 
 
 def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
@@ -94,7 +119,7 @@ def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
 
 
 def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
-    sure, incomplete = queued(rita)
+    incomplete, sure = queued(rita)
     assert labelled(rita, sure, f1="right", f2="wrong", missed="Paris, France") == 303
     (review,) = rita.run(Labels(rita.control.store).of(sure)).values()
     assert [(each.verdict, WRONG[each.start : each.end]) for each in review.marks] == [
@@ -103,6 +128,10 @@ def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
         ("missed", "Paris, France"),
     ]
     assert queued(rita) == [incomplete]
+    page = rita.get(f"/review/{incomplete}?labelled={sure}").text
+    assert "1 right, 1 wrong, 1 missed" in page
+    assert f'<a href="/console/review/{sure}">Change them</a> This is the next answer.' in page
+    assert "Your labels are stored" not in rita.get("/review?labelled=nobody").text
     (event,) = rita.events("ANSWER_LABELLED")
     assert event["tenant"] == "acme"
     assert event["payload"]["actor"] == "account:rita"
@@ -118,7 +147,7 @@ def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
 def test_what_is_open_or_not_in_the_answer_stands_at_its_field_and_nothing_is_stored(
     rita: Desk,
 ) -> None:
-    sure, _ = queued(rita)
+    _, sure = queued(rita)
     rita.get(f"/review/{sure}")
     page = rita.post(f"/review/{sure}", {"finding-1": "wrong", "missed": "Berlin\ntower #2"})
     assert page.status_code == 422
@@ -128,7 +157,7 @@ def test_what_is_open_or_not_in_the_answer_stands_at_its_field_and_nothing_is_st
 
 
 def test_viewers_neither_see_nor_judge_and_forms_of_others_are_refused(rita: Desk) -> None:
-    sure, _ = queued(rita)
+    _, sure = queued(rita)
     path = f"/review/{sure}"
     assert rita.post(path, {"token": "0" * 64, "finding-1": "right"}).status_code == 403
     foreign = {"sec-fetch-site": "cross-site"}
@@ -163,14 +192,21 @@ def test_an_answer_without_its_texts_is_not_queued_and_the_page_says_what_to_set
 
 
 def test_what_others_say_is_seen_by_those_who_have_judged(rita: Desk) -> None:
-    sure, _ = queued(rita)
+    _, sure = queued(rita)
     labelled(rita, sure, f1="right", f2="right")
     rita.sign_in("anna")
     assert "What others say" not in rita.get(f"/review/{sure}").text
+    page = rita.get(f"/audit/{sure}").text
+    assert "Labelled by rita, <time" in page
+    assert "is right" not in page
     labelled(rita, sure, f1="right", f2="wrong")
     page = rita.get(f"/review/{sure}").text
     assert "What others say" in page
-    assert "rita:" in page
+    assert "rita, <time" in page
+    assert '<q dir="auto">1950</q> is right: it lacks support' in page
+    page = rita.get(f"/audit/{sure}").text
+    assert "Change your labels" in page
+    assert '<q dir="auto">500 meters</q> is a false alarm' in page
     overview = rita.get("/review").text
     assert "anna and rita" in overview
     assert "50 %" in overview
@@ -178,7 +214,7 @@ def test_what_others_say_is_seen_by_those_who_have_judged(rita: Desk) -> None:
 
 
 def test_labels_are_exported_as_evaluate_and_tune_read_them(rita: Desk, tmp_path: Path) -> None:
-    sure, incomplete = queued(rita)
+    incomplete, sure = queued(rita)
     labelled(rita, sure, f1="right", f2="wrong", missed="Paris, France")
     labelled(rita, incomplete)
     assert len(exported(rita, "?tenant=globex")) == 1
@@ -203,7 +239,7 @@ def test_labels_are_exported_as_evaluate_and_tune_read_them(rita: Desk, tmp_path
 
 
 def test_disputed_answers_and_those_without_texts_are_not_exported(rita: Desk) -> None:
-    sure, incomplete = queued(rita)
+    incomplete, sure = queued(rita)
     labelled(rita, sure, f1="right", f2="right")
     labelled(rita, incomplete)
     rita.sign_in("anna")

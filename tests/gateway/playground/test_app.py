@@ -79,7 +79,7 @@ def test_a_check_gives_the_marked_answer_beside_its_sources(playground: Playgrou
     answer = check(playground, answer="It was built in **1950**.", operating_point=0.31)
     assert answer.status_code == 200
     assert '<strong><mark class="contradicted" id="mark-1"' in answer.text
-    assert f'data-claims="1">{FACTS}</mark>' in answer.text
+    assert f'data-lights="1 f1">{FACTS}</mark>' in answer.text
     assert "read in" in answer.text
     assert "custom (threshold 0.31)" in answer.text
 
@@ -175,7 +175,7 @@ HOSTILE = [
     "[x](javascript:alert(1)) ![y](https://evil.example/z.png)",
     "<a href='https://evil.example'>x</a> **<b onclick=alert(1)>y</b>**",
     "```html\n<iframe src=https://evil.example></iframe>\n```",
-    '" data-claims="9" onmouseover="alert(1)',
+    '" data-lights="9" onmouseover="alert(1)',
     "\x1b[2J\u202e\u2028{{ 7 * 7 }} {% raw %}",
 ]
 
@@ -189,5 +189,5 @@ def test_no_text_becomes_markup_or_script(playground: Playground, text: str) -> 
         assert tag not in ("script", "img", "iframe", "b", "style", "link", "textarea", "object")
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
         assert (attributes.get("href") or "#").startswith("#")
-        assert set(attributes.get("data-claims") or "") <= set("0123456789 ")
+        assert set(attributes.get("data-lights") or "") <= set("f0123456789 ")
     assert "7 * 7" not in text or "{{ 7 * 7 }}" in answer.text

@@ -1,10 +1,11 @@
-"""Computes how far recorded answers are from the threshold, and makes labelled rows of them.
+"""Computes how doubtful the verdicts on recorded answers are, and makes labelled rows of answers.
 
-The queue of a reviewer is sorted by this distance. An export consists of the labelled rows.
+The queue of a reviewer is sorted by doubt. An export consists of the labelled rows.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import is_cut
@@ -15,45 +16,75 @@ from groundwire.detection.values import Label, Score
 MAX_FINDINGS = 90
 #: Parts of a detail that are not needed to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
+#: The least probability of which log-odds are computed, and the distance of the greatest from 1.
+_LEAST = 1e-6
 
 
-def distance_of(detail: Mapping[str, Any] | None) -> float | None:
-    """Return the smallest distance of a claim's score from the threshold of the detector.
+class Doubt(NamedTuple):
+    """How nearly the verdict on an answer went the other way.
+
+    Attributes:
+        distance: Distance of the worst score from the threshold, in log-odds. A similarity from -1
+            to 1 counts as a probability from 0 to 1.
+        worst: The worst score of a finding, or of a claim if there are no findings: the highest
+            probability or the lowest similarity.
+        threshold: The threshold of the detector.
+        score: The kind of the score: ``probability`` or ``similarity``.
+    """
+
+    distance: float
+    worst: float
+    threshold: float
+    score: str
+
+
+def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
+    """Return how doubtful the verdict on an answer is.
 
     Args:
         detail: The findings about an answer, as the audit trail keeps them; ``None`` if it does
             not keep them.
 
     Returns:
-        The distance; the smaller it is, the greater is the doubt. ``None`` if people cannot judge
-        the answer: the detector judged nothing, there are more than :data:`MAX_FINDINGS`, or the
-        text of the answer or of a source is not kept in full.
+        The doubt. ``None`` if people cannot judge the answer: the detector judged nothing, there
+        are more than :data:`MAX_FINDINGS`, or the text of the answer or of a source is not kept in
+        full.
     """
     try:
-        return None if detail is None else _distance_of(detail)
+        return None if detail is None else _doubt_of(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
         return None  # somebody has changed the detail
 
 
-def _distance_of(detail: Mapping[str, Any]) -> float | None:
+def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
     found, texts = detail["detection"], [detail["answer"], *detail["sources"]]
     if found is None or len(texts) == 1 or detail["omitted"].keys() - _UNIMPORTANT:
         return None
     lacks_text = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
     if lacks_text or len(found["spans"]) > MAX_FINDINGS:
         return None
-    detector = found["detector"]
-    scores = [claim[detector["score"]] for claim in found["claims"]]
-    distances = [abs(score - detector["threshold"]) for score in scores if score is not None]
-    return min(distances, default=None)
+    score, threshold = found["detector"]["score"], found["detector"]["threshold"]
+    judged = found["spans"] or found["claims"]
+    scores = [each[score] for each in judged if each[score] is not None]
+    if not scores:
+        return None
+    worst = min(scores) if score == Score.SIMILARITY else max(scores)
+    distance = abs(_log_odds(worst, score) - _log_odds(threshold, score))
+    return Doubt(distance, worst, threshold, score)
+
+
+def _log_odds(value: float, score: str) -> float:
+    share = (1 + value) / 2 if score == Score.SIMILARITY else value
+    share = min(max(share, _LEAST), 1 - _LEAST)
+    return math.log(share / (1 - share))
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
     """Return the facts about a check, which are kept with the labels of the answer.
 
     Args:
-        record: The event that recorded the answer, with a detail that has a distance (see
-            :func:`distance_of`).
+        record: The event that recorded the answer, with a detail that people can judge (see
+            :func:`doubt_of`).
     """
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
@@ -88,7 +119,7 @@ def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, An
         The row; ``None`` if the reviewers disagree or the texts are not kept.
     """
     detail, spans = record.detail, agreed_spans(reviews)
-    if detail is None or spans is None or distance_of(detail) is None:
+    if detail is None or spans is None or doubt_of(detail) is None:
         return None
     columns = ("id", "title", "text")
     return {

@@ -11,8 +11,8 @@ from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.trail import SEARCHED, Filter
-from groundwire.control.review.answers import distance_of
-from groundwire.detection.values import Outcome
+from groundwire.control.review.answers import doubt_of
+from groundwire.detection.values import Outcome, Score
 from groundwire.gateway.admin import trail
 from groundwire.gateway.console.stored_answer import stored_view
 from groundwire.gateway.console.visit import HOME, Visit, screen
@@ -66,17 +66,27 @@ async def _list(visit: Visit) -> Response:
         asked["outcome"] = Outcome.HALLUCINATED
     page = await visit.control.trail.page(
         _filter(asked),
-        cursor=visit.query.get("cursor"),
+        cursor=None if is_worst_first else visit.query.get("cursor"),
         limit=_RANKED if is_worst_first else _SHOWN,
     )
-    events = sorted(page.events, key=_badness, reverse=True) if is_worst_first else page.events
+    events, first, next_ = page.events, 0, page.next
+    if is_worst_first:
+        events = tuple(sorted(events, key=_badness, reverse=True))
+        cursor = visit.query.get("cursor", "")[:4]
+        first = int(cursor) if cursor.isdecimal() else 0
+        next_ = str(first + _SHOWN) if len(events) > first + _SHOWN else None
     return visit.page(
         "audit",
         asked=asked,
-        events=[(each, _summary(each)) for each in events[:_SHOWN]],
+        events=[
+            (each, _summary(each), _probability(each)) for each in events[first : first + _SHOWN]
+        ],
+        first=first,
         n_ranked=len(events) if is_worst_first else 0,
-        next=None if is_worst_first else page.next,
-        is_cut=page.is_cut,
+        max_ranked=_RANKED,
+        is_ranking_cut=page.next is not None,
+        next=next_,
+        is_cut=page.is_cut and not is_worst_first,
         searched=SEARCHED,
         times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday"},
         types=[(_CHANGES, "all changes by people"), *((each, _words(each)) for each in EventType)],
@@ -132,12 +142,22 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     )
 
 
-def _badness(record: FoundRecord) -> tuple[float, ...]:
-    """Return an event's sort key: its greatest severity, then its number of unsupported spans."""
+def _badness(record: FoundRecord) -> tuple[float, float]:
+    """Return an event's sort key: its greatest severity, then its highest probability."""
     payload = record.event["payload"]
-    values = payload if isinstance(payload, Mapping) else {}
-    numbers = (values.get("max_severity"), values.get("unsupported_span_count"))
-    return tuple(each if isinstance(each, int | float) else 0 for each in numbers)
+    severity = payload.get("max_severity") if isinstance(payload, Mapping) else None
+    return (severity if isinstance(severity, int) else 0, _probability(record) or 0.0)
+
+
+def _probability(record: FoundRecord) -> float | None:
+    """Return the highest probability of a finding in an event; ``None`` if it has none."""
+    payload = record.event["payload"]
+    if record.event["type"] not in _FOUND or not isinstance(payload, Mapping):
+        return None
+    # The confidence of a detector that gives probabilities; that of another is a similarity.
+    found = payload.get("confidence")
+    is_similarity = str(payload.get("detector")).startswith(Score.SIMILARITY)
+    return found if isinstance(found, float) and not is_similarity else None
 
 
 def _moment(text: str) -> datetime | None:
@@ -198,9 +218,12 @@ async def _show(visit: Visit) -> Response:
     found = await visit.control.trail.get(visit.part("event"))
     if found is None:
         raise trail.unknown_event()
+    assert visit.person is not None
     detail = found.detail or {}
     back = visit.query.get("back", "")  # the filters of the list
-    can_review = visit.person is not None and visit.person.may(AccountRole.REVIEWER)
+    can_judge = visit.person.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
+    reviews = await visit.own.labels.of(visit.part("event"))
+    view = stored_view(detail) if detail else None
     return visit.page(
         "event",
         title=f"{found.event['type']} of {found.event['tenant']}",
@@ -208,9 +231,11 @@ async def _show(visit: Visit) -> Response:
         back=back if back.startswith("?") else "",
         payload=found.event["payload"],
         detail=detail,
-        view=stored_view(detail) if detail else None,
+        view=view,
         recorded=json.dumps(found.event, indent=2, ensure_ascii=False),
-        can_judge=can_review and distance_of(found.detail) is not None,
+        can_judge=can_judge,
+        reviews=sorted(reviews.values(), key=lambda each: each.labelled_at),
+        is_mine=visit.person.name in reviews,
         in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
 

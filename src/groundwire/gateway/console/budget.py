@@ -94,7 +94,7 @@ def _policy(visit: Visit, tenant: str) -> Policy:
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     """Return a tenant's false blocks by its labels; ``None`` without a usable detector."""
-    detector = await detector_of(visit, tenant)
+    detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None
     return FalseBlocks.of(

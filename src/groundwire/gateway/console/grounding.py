@@ -1,6 +1,6 @@
 """The form for a tenant's settings, whose values are read as in the configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,6 +111,26 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         except KindError as error:
             problems[name] = describe_refused(raw, error)
     return values, problems
+
+
+def changes_of(
+    fields: Sequence[FormField], in_effect: Mapping[str, Effective], values: Mapping[str, Any]
+) -> dict[str, tuple[str, str]]:
+    """Return the value now and the value then of each field that the form would change.
+
+    Args:
+        fields: The fields of the form.
+        in_effect: The settings in effect, by field.
+        values: The values in the form, as :func:`read_form` reads them.
+    """
+    found = {}
+    for each in fields:
+        value = values[each.name]
+        then = each.inherited.value if value is None else value
+        pair = _text(in_effect[each.name].value), _text(then)
+        if pair[0] != pair[1]:
+            found[each.name] = pair
+    return found
 
 
 def split(

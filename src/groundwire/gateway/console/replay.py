@@ -9,14 +9,14 @@ from typing import Any
 
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
-from groundwire.control.review.answers import distance_of
+from groundwire.control.review.answers import doubt_of
 from groundwire.detection.example import Source
 from groundwire.pipeline import Pipeline
 from groundwire.pipeline.conversation import AnswerKind
-from groundwire.policy.policy import Overrides, Ruling
+from groundwire.policy.policy import Action, Overrides, Ruling
 
-#: The most answers of each kind to replay; the kinds are answers with findings and random ones.
-MAX_ANSWERS = 40
+#: The most answers to replay.
+MAX_ANSWERS = 80
 
 #: Seconds after which no further answer is replayed.
 LIMIT_S = 15.0
@@ -29,14 +29,12 @@ class Replayed:
     Attributes:
         event_id: The id of the event that recorded the answer.
         text: The answer.
-        is_drawn: Whether the answer was drawn at random.
         now: The decision under the present settings.
         then: The decision under the other settings.
     """
 
     event_id: str
     text: str
-    is_drawn: bool
     now: Ruling
     then: Ruling
 
@@ -51,10 +49,12 @@ class Effect:
     """The effect of other settings on stored answers.
 
     Attributes:
+        then: The other settings.
         answers: The answers that were replayed.
         n_stored: The number of answers to replay; if the time ran out, ``answers`` has fewer.
     """
 
+    then: Overrides
     answers: tuple[Replayed, ...]
     n_stored: int
 
@@ -63,27 +63,40 @@ class Effect:
         """The answers whose decision changes."""
         return [each for each in self.answers if each.is_changed]
 
-    def actions(self, *, is_drawn: bool) -> list[tuple[str, str, int]]:
-        """Count the answers of one kind by both their actions; the largest counts come first."""
-        kind = (each for each in self.answers if each.is_drawn == is_drawn)
-        counts = Counter((str(each.now.action), str(each.then.action)) for each in kind)
+    @property
+    def actions(self) -> list[tuple[str, str, int]]:
+        """The number of answers for each pair of actions, now and then; the largest comes first."""
+        counts = Counter((str(each.now.action), str(each.then.action)) for each in self.answers)
         return [(now, then, n) for (now, then), n in counts.most_common()]
+
+    @property
+    def blocked(self) -> tuple[int, int] | None:
+        """How many answers more, and how many fewer, are blocked; ``None`` if none is blocked."""
+        block = str(Action.BLOCK)
+        if not any(block in (now, then) for now, then, _ in self.actions):
+            return None
+        more = sum(n for now, then, n in self.actions if now != block == then)
+        return more, sum(n for now, then, n in self.actions if now == block != then)
 
 
 def replayable(records: Sequence[FoundRecord]) -> list[FoundRecord]:
-    """Select up to :data:`MAX_ANSWERS` answers of each kind: those that are text, kept in full.
+    """Select up to :data:`MAX_ANSWERS` answers, each once: those that are text, kept in full.
 
     Answers with findings and answers drawn at random alternate, so that both are replayed even if
-    the time runs out.
+    the time runs out. An answer that is both has two events, of which the first is taken.
     """
     kinds: tuple[list[FoundRecord], list[FoundRecord]] = ([], [])
+    seen = set()
     for record in records:
-        kind = kinds[record.event["type"] == EventType.ANSWER_SAMPLED]
         detail = record.detail
-        is_text = detail is not None and detail.get("kind") == AnswerKind.TEXT
-        if is_text and len(kind) < MAX_ANSWERS and distance_of(detail) is not None:
-            kind.append(record)
-    return [each for each in chain.from_iterable(zip_longest(*kinds)) if each is not None]
+        if detail is None or detail.get("kind") != AnswerKind.TEXT or doubt_of(detail) is None:
+            continue
+        answer = (record.event["trace_id"], detail.get("index"), detail["answer"].get("hash"))
+        if answer not in seen:
+            seen.add(answer)
+            kinds[record.event["type"] == EventType.ANSWER_SAMPLED].append(record)
+    alternating = chain.from_iterable(zip_longest(*kinds))
+    return [each for each in alternating if each is not None][:MAX_ANSWERS]
 
 
 def replay(
@@ -114,12 +127,11 @@ def replay(
         replayed = Replayed(
             event_id=str(record.event["id"]),
             text=detail["answer"]["text"],
-            is_drawn=record.event["type"] == EventType.ANSWER_SAMPLED,
             now=_ruling(pipeline, detail, tenant, now),
             then=_ruling(pipeline, detail, tenant, then),
         )
         answers.append(replayed)
-    return Effect(answers=tuple(answers), n_stored=len(records))
+    return Effect(then=then, answers=tuple(answers), n_stored=len(records))
 
 
 def _ruling(pipeline: Pipeline, detail: Mapping[str, Any], tenant: str, own: Overrides) -> Ruling:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import AuditText
-from groundwire.control.review.answers import distance_of, facts_of
+from groundwire.control.review.answers import Doubt, doubt_of, facts_of
 from groundwire.control.review.labels import COMPARED, QUEUE
 from groundwire.control.verdicts import Mark, Review, Verdict
 from groundwire.detection.values import Label
@@ -31,11 +31,11 @@ _MAX_MISSED = 50
 _SAMPLE = "sample"
 
 
-async def _queue(visit: Visit) -> list[tuple[float, FoundRecord]]:
-    """Return the answers that the person has not labelled, each with its distance to a threshold.
+async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
+    """Return the answers that the person has not labelled, the most doubtful first.
 
-    The answer nearest to a threshold comes first. Answers of the sample are in random order, so
-    that the first few of them are a random sample too.
+    Answers of the sample are in random order, so that the first few of them are a random sample
+    too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -43,11 +43,11 @@ async def _queue(visit: Visit) -> list[tuple[float, FoundRecord]]:
     found = await visit.own.labels.waiting(
         visit.person.name, tenant=asked.get("tenant"), is_sample=is_sample
     )
-    distances = ((distance_of(record.detail), record) for record in found)
-    waiting = [(distance, record) for distance, record in distances if distance is not None]
+    doubts = ((doubt_of(record.detail), record) for record in found)
+    waiting = [(doubt, record) for doubt, record in doubts if doubt is not None]
     if is_sample:
         return sorted(waiting, key=lambda each: _id_of(each[1])[::-1])  # an id ends in random bits
-    return sorted(waiting, key=lambda each: (each[0], _id_of(each[1])))
+    return sorted(waiting, key=lambda each: (each[0].distance, _id_of(each[1])))
 
 
 def _id_of(record: FoundRecord) -> str:
@@ -66,6 +66,7 @@ async def _list(visit: Visit) -> Response:
     settings = visit.control.config.audit
     return visit.page(
         "review",
+        stored=await _stored(visit),
         asked=_asked(visit),
         waiting=await _queue(visit),
         n_searched=QUEUE,
@@ -77,12 +78,23 @@ async def _list(visit: Visit) -> Response:
     )
 
 
+async def _stored(visit: Visit) -> tuple[Review, str] | None:
+    """Return the labels that the person has just stored, with the answer; ``None`` without any."""
+    assert visit.person is not None
+    event_id = visit.query.get("labelled", "")
+    record = await visit.control.trail.get(event_id) if event_id else None
+    review = record and (await visit.own.labels.of(event_id)).get(visit.person.name)
+    if not record or not review or doubt_of(record.detail) is None:
+        return None
+    return review, (record.detail or {})["answer"]["text"]
+
+
 async def _next(visit: Visit) -> Response:
     return _to_next(visit, await _queue(visit), visit.query.get("after", ""))
 
 
 def _to_next(
-    visit: Visit, queue: list[tuple[float, FoundRecord]], event_id: str, **fields: str
+    visit: Visit, queue: list[tuple[Doubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
     """Redirect to the next answer in the queue; after the last answer, to the first."""
     ids = [_id_of(record) for _, record in queue]
@@ -108,7 +120,7 @@ async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
     if record is None:
         raise trail.unknown_event()
     detail = record.detail or {}
-    view = None if distance_of(record.detail) is None else stored_view(detail)
+    view = None if doubt_of(record.detail) is None else stored_view(detail)
     if view is None or len(view.detection.spans) != len(detail["detection"]["spans"]):
         raise Problem(
             409,
@@ -133,6 +145,7 @@ async def _page(
     return visit.page(
         "judge",
         title="review",
+        stored=await _stored(visit),
         status=422 if problems else 200,
         record=record,
         view=view,
@@ -188,7 +201,7 @@ async def _save(visit: Visit) -> Response:
     await visit.control.change(
         lambda _: visit.own.labels.save(review), visit.events.answer_labelled
     )
-    return _to_next(visit, queue, review.event_id, done="labelled")
+    return _to_next(visit, queue, review.event_id, labelled=review.event_id)
 
 
 def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from groundwire.detection.detection_json import detection_of
 from groundwire.detection.example import Source
-from groundwire.render.answer import AnswerView
+from groundwire.detection.values import EvidenceRef
+from groundwire.render.answer import AnswerView, Why
 
 
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
@@ -28,9 +29,12 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
         return None
     kept = detail["answer"]["text"]
     answer = "\n\n".join(claim["text"] for claim in found["claims"]) if kept is None else kept
-    sources = [*_sources(detail["sources"], found["claims"])]
+    explanations = {(each["start"], each["end"]): each for each in detail["explanations"]}
+    quoted = [*found["claims"], *explanations.values()]
+    sources = [*_sources(detail["sources"], quoted)]
     claims: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
+    whys: list[Why] = []
     end = 0
     for claim in found["claims"]:
         start = answer.find(claim["text"], end)
@@ -40,16 +44,38 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
         evidence = [*_evidence(claim["evidence"], sources)]
         claims.append({**claim, "start": start, "end": end, "evidence": evidence})
         own = [each for each in found["spans"] if claim["start"] <= each["start"] < claim["end"]]
-        spans += _spans(own, answer, start, end, sources)
+        for span, moved in _spans(own, answer, start, end, sources):
+            spans.append(moved)
+            whys.append(_why(explanations.get((span["start"], span["end"])), span, sources))
     data = {**found, "outcome": detail["outcome"], "claims": claims, "spans": spans}
-    return AnswerView.of(detection_of(data, answer), sources)
+    return AnswerView.of(detection_of(data, answer), sources, whys if explanations else None)
+
+
+def _why(
+    explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
+) -> Why:
+    """Return the reason why a span is marked; without words if none was recorded."""
+    if explanation is None:
+        return Why("", span["severity"])
+    line = next(_evidence(_places(explanation), sources), None)
+    return Why(
+        explanation["text"] or "",
+        explanation["severity"],
+        None if line is None else EvidenceRef(**line),
+    )
+
+
+def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the places of evidence of a claim, or the one place of an explanation."""
+    found = row["evidence"] or []
+    return found if isinstance(found, list) else [found]
 
 
 def _sources(
-    sources: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
+    sources: Sequence[Mapping[str, Any]], quoted: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
     """Yield the sources; in place of a text that is not stored, its lines that are evidence."""
-    places = [place for claim in claims for place in claim["evidence"]]
+    places = [place for each in quoted for place in _places(each)]
     for number, each in enumerate(sources):
         lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)
         text = each["text"] or "\n".join(lines) or "Its text is not kept."
@@ -58,14 +84,14 @@ def _sources(
 
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
-) -> Iterator[dict[str, Any]]:
-    """Yield the spans of a claim with their new offsets; spans that were cut off are left out."""
+) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
+    """Yield the spans of a claim, each as it was and with its new offsets, but none cut off."""
     for span in spans:
         at = answer.find(span["text"], start, end)
         if at >= 0 and span["text"]:
             start = at + len(span["text"])
             evidence = [*_evidence(span["evidence"], sources)]
-            yield {**span, "start": at, "end": start, "evidence": evidence}
+            yield span, {**span, "start": at, "end": start, "evidence": evidence}
 
 
 def _evidence(
@@ -73,10 +99,9 @@ def _evidence(
 ) -> Iterator[dict[str, Any]]:
     for place in places:
         source = None if place["source"] is None else sources[place["source"]]
-        start = max(source.text.find(place["text"]), 0) if source is not None else place["start"]
-        yield {
-            "source_id": "source" if source is None else source.id,
-            "start": start,
-            "end": start + len(place["text"]),
-            "text": place["text"],
-        }
+        start, text = place["start"], place["text"]
+        if source is not None and not source.text.startswith(text, start):
+            start = source.text.find(text)
+        if start >= 0:
+            id_ = "source" if source is None else source.id
+            yield {"source_id": id_, "start": start, "end": start + len(text), "text": text}

@@ -22,8 +22,8 @@ from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console.grounding import form_of, preset, read_form, split
-from groundwire.gateway.console.replay import MAX_ANSWERS, Effect, replay, replayable
+from groundwire.gateway.console.grounding import changes_of, form_of, preset, read_form, split
+from groundwire.gateway.console.replay import LIMIT_S, Effect, replay, replayable
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.policy.policy import Overrides
 
@@ -100,19 +100,27 @@ async def _grounding(
     """
     config = visit.control.config
     keeping = Keeping.of(config.audit)
+    fields = form_of(config, record, sent=sent, problems=problems)
+    in_effect = _in_effect(visit, record)
+    changes, then = {}, None
+    if effect is not None:
+        changes = changes_of(fields, in_effect, read_form(visit.form)[0])
+        then = await detector_of(visit, effect.then)
     return visit.page(
         "tenant",
         status=status if problem else 200,
         title=record.id,
         record=record,
-        fields=form_of(config, record, sent=sent, problems=problems),
-        in_effect=_in_effect(visit, record),
+        fields=fields,
+        in_effect=in_effect,
         problem=problem,
         is_preset=is_preset,
         effect=effect,
-        detector=await detector_of(visit, record.id),
+        changes=changes,
+        then=then,
+        limit_s=LIMIT_S,
+        detector=await detector_of(visit, visit.control.directory.get(record.id)),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
-        max_answers=MAX_ANSWERS,
         sample=keeping.sample,
         others={key: text for key, text in record.metadata.items() if key not in METADATA},
     )
@@ -254,9 +262,12 @@ async def _revoke_key(visit: Visit) -> Response:
     return RedirectResponse(tenant_path(id_, "/keys?done=revoked"), 303)
 
 
-async def detector_of(visit: Visit, tenant: str) -> DetectorInfo | None:
-    """Return a tenant's detector with its threshold; ``None`` if it cannot be used now."""
-    pipeline, own = visit.control.pipeline, visit.control.directory.get(tenant)
+async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | None:
+    """Return the detector, with its threshold, for a tenant's own settings.
+
+    ``None`` if it cannot be used now.
+    """
+    pipeline = visit.control.pipeline
     if pipeline is None:
         return None
     try:

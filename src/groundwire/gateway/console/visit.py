@@ -147,7 +147,6 @@ DONE = {
     "saved": "Saved. It holds from now on.",
     "made": "The tenant is made. Clients can use it once it has a key: see Keys.",
     "same": "Nothing was changed.",
-    "labelled": "Your labels are stored.",
     "removed": "Removed.",
     "revoked": "Revoked. The key is refused from now on.",
     "password": "Your password is changed, and your other sessions have ended.",

@@ -1,14 +1,14 @@
 "use strict";
 // A statement of the answer and its evidence light up together, under the pointer and the focus.
 (() => {
-  const numbers = (element) => element.dataset.claims.split(" ").filter(Boolean);
-  const linked = (target) => (target instanceof Element ? target.closest("[data-claims]") : null);
+  const numbers = (element) => element.dataset.lights.split(" ").filter(Boolean);
+  const linked = (target) => (target instanceof Element ? target.closest("[data-lights]") : null);
 
   const light = (at) => {
     for (const each of document.querySelectorAll(".lit")) each.classList.remove("lit");
     if (!at) return;
     const wanted = new Set(numbers(at));
-    for (const each of document.querySelectorAll("[data-claims]")) {
+    for (const each of document.querySelectorAll("[data-lights]")) {
       if (numbers(each).some((number) => wanted.has(number))) each.classList.add("lit");
     }
   };

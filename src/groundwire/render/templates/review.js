@@ -11,17 +11,25 @@
   const go = (to, how) => {
     if (!findings.length) return;
     at = Math.min(Math.max(to, 0), findings.length - 1);
-    for (const each of document.querySelectorAll(".finding")) each.classList.remove("now");
-    findings[at].closest(".finding").classList.add("now");
-    (findings[at].querySelector(":checked") || findings[at].querySelector("input")).focus(how);
+    const finding = findings[at].closest(".finding");
+    finding.tabIndex = -1;
+    finding.focus(how);
   };
 
   const judge = (verdict) => {
     if (!findings.length) return;
     findings[at].querySelector(`[value=${verdict}]`).checked = true;
+    tell("");
     const open = findings.findIndex(isOpen);
     if (open < 0) form.querySelector("button").focus();
     else go(open);
+  };
+
+  const store = () => {
+    const open = findings.findIndex(isOpen);
+    if (open < 0) return form.requestSubmit();
+    go(open);
+    tell(`Finding ${open + 1} is open: press r if it is right, w if it is wrong.`, findings[open]);
   };
 
   // The text of a stretch of the page, without white space and without the numbers of findings.
@@ -50,12 +58,16 @@
     tell(`Added: ${line}`);
   };
 
-  const tell = (text) => { document.getElementById("told").textContent = text; };
+  const told = document.getElementById("told");
+  const tell = (text, place = form) => {
+    place.append(told);
+    told.textContent = text;
+  };
 
   const skip = document.getElementById("skip");
   const actions = {
     r: () => judge("right"), w: () => judge("wrong"), j: () => go(at + 1), k: () => go(at - 1),
-    m: add, n: () => form.requestSubmit(), s: () => skip.click(),
+    m: add, n: store, s: () => skip.click(),
   };
   const isWriting = (target) => target instanceof Element && target.matches("textarea, select, input:not([type=radio], [type=checkbox])");
 
@@ -72,6 +84,6 @@
   button.hidden = false;
   button.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
   button.addEventListener("click", add);
-  for (const [n, each] of findings.entries()) each.addEventListener("focusin", () => { at = n; });
+  for (const [n, each] of findings.entries()) each.closest(".finding").addEventListener("focusin", () => { at = n; });
   go(Math.max(findings.findIndex(isOpen), 0), { preventScroll: true });
 })();
