@@ -14,7 +14,7 @@ from pydantic import model_validator
 
 from groundwire.gateway.http.refusals import STATUS
 from groundwire.gateway.integrations import host_checks as checks
-from groundwire.gateway.integrations.kept import kept_requests
+from groundwire.gateway.integrations import kept
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
@@ -59,7 +59,7 @@ class GuardCall(checks.HostModel):
 @router.post(PATH)
 async def webhook(request: Request, body: GuardCall) -> Response:
     """Keep the messages of a request, or check the answers of its response."""
-    call_id, kept = request.headers.get(CALL_ID), kept_requests(request)
+    call_id = request.headers.get(CALL_ID)
     if body.body.choices is None:
         messages = [each.model_dump() for each in body.body.messages or ()]
         if call_id:

@@ -14,7 +14,7 @@ from fastapi import Request, Response
 from pydantic import Field
 
 from groundwire.gateway.integrations import host_checks as checks
-from groundwire.gateway.integrations.kept import kept_requests
+from groundwire.gateway.integrations import kept
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 from groundwire.text.segment import segment
@@ -63,7 +63,6 @@ class GuardrailCall(checks.HostModel):
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
     """Keep the messages of a request, or check the texts of its response."""
-    kept = kept_requests(request)
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])
