@@ -205,7 +205,7 @@ def stage_times() -> Iterator[dict[str, Any]]:
 @asynccontextmanager
 async def browser(store: Store, folder: str) -> AsyncIterator[httpx.AsyncClient]:
     """Somebody who is signed in to a console on the database of a store."""
-    url = store.url.render_as_string(hide_password=False)
+    url = store.address.dsn or store.where
     yaml = "audit: {text: full, sample: 1}"
     environ = {"GROUNDWIRE_STORE_URL": url, "GROUNDWIRE_GATEWAY_DATA_DIR": folder}
     environ |= {"GROUNDWIRE_UPSTREAM_URL": "http://127.0.0.1:9/v1"}

@@ -239,9 +239,7 @@ class Accounts:
         Returns:
             The account as it was saved, and the token of the session.
         """
-        is_theirs = (accounts.c.issuer == identity.issuer) & (
-            accounts.c.subject == identity.subject
-        )
+        is_theirs = _is_of(identity)
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
         making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
@@ -264,9 +262,7 @@ class Accounts:
 
     async def end_sessions(self, identity: Identity) -> None:
         """End the sessions of a person to whom the provider no longer gives a role."""
-        theirs = select(accounts.c.name).where(
-            accounts.c.issuer == identity.issuer, accounts.c.subject == identity.subject
-        )
+        theirs = select(accounts.c.name).where(_is_of(identity))
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
@@ -352,6 +348,10 @@ async def _stored(connection: AsyncConnection, name: str) -> Account | None:
 
 def _is(name: str) -> ColumnElement[bool]:
     return accounts.c.name == name
+
+
+def _is_of(identity: Identity) -> ColumnElement[bool]:
+    return (accounts.c.issuer == identity.issuer) & (accounts.c.subject == identity.subject)
 
 
 def _account(row: Row[Any]) -> Account:

@@ -61,6 +61,7 @@ class _Detail:
     def to_dict(self) -> dict[str, Any]:
         """Return the detail as JSON data."""
         answer, ruling, detection = self._answer, self._answer.ruling, self._answer.detection
+        redactions = [each.to_dict() for each in self._first("redactions", self._text.found)]
         data = {
             "version": VERSION,
             "text": self._keeping.text,
@@ -81,12 +82,7 @@ class _Detail:
             "dropped": self._explanations("dropped", answer.dropped),
             "unexplained": answer.unexplained,
             "request": self._request(answer.context),
-            "answer": self._whole(self._text)
-            | {
-                "redactions": [
-                    each.to_dict() for each in self._first("redactions", self._text.found)
-                ]
-            },
+            "answer": self._whole(self._text) | {"redactions": redactions},
             "sources": [self._source(each) for each in self._offered],
             "timings_ms": answer.timings_ms,
             "omitted": self._omitted,

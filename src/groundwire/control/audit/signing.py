@@ -27,10 +27,8 @@ def known_keys(config: Config) -> Sequence[bytes]:
     Raises:
         ConfigError: If a key cannot be used.
     """
-    path = data_folder(config) / FILE
-    own = []
-    if config.audit.key is not None:
-        own.append(_checked(config.audit.key.reveal().strip(), "audit.key"))
+    path, given = data_folder(config) / FILE, config.audit.key
+    own = [] if given is None else [_checked(given.reveal().strip(), "audit.key")]
     return [*own, *(read_keys(path) if path.exists() else ())]
 
 

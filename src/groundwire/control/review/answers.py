@@ -39,10 +39,8 @@ def _distance_of(detail: Mapping[str, Any]) -> float | None:
     found, texts = detail["detection"], [detail["answer"], *detail["sources"]]
     if found is None or len(texts) == 1 or detail["omitted"].keys() - _UNIMPORTANT:
         return None
-    kept = [each for each in texts if each["text"] is not None]
-    if len(kept) < len(texts) or any(is_cut(each["text"], each["n_chars"]) for each in kept):
-        return None
-    if len(found["spans"]) > MAX_FINDINGS:
+    lacks_text = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
+    if lacks_text or len(found["spans"]) > MAX_FINDINGS:
         return None
     detector = found["detector"]
     scores = [claim[detector["score"]] for claim in found["claims"]]

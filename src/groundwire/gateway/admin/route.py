@@ -65,18 +65,13 @@ class AdminRoute(NativeRoute):
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))
 
-        async def handle_known(request: Request) -> Response:
+        async def handle_in_time(request: Request) -> Response:
             if unknown := sorted(set(request.query_params) - set(parameters)):
                 raise _unknown_parameter(unknown[0], parameters)
-            return await handle(request)
-
-        if self.name in UNBOUNDED:
-            return handle_known
-
-        async def handle_in_time(request: Request) -> Response:
+            limit_s = _PATIENCE * control_of(request).config.store.timeout_s
             try:
-                async with asyncio.timeout(_PATIENCE * control_of(request).config.store.timeout_s):
-                    return await handle_known(request)
+                async with asyncio.timeout(None if self.name in UNBOUNDED else limit_s):
+                    return await handle(request)
             except TimeoutError:
                 raise store_unavailable(StoreUnavailableError("it does not answer")) from None
 

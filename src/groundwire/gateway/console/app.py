@@ -49,12 +49,11 @@ class AdminPlane:
         self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
         pages = _pages(control, readiness)
         pages.state.control, pages.state.verifying = control, self._api.state.verifying
-        app: ASGIApp = pages
-        app = RequestLimits(
-            app, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+        limited = RequestLimits(
+            pages, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
         )
-        app = Tracing(with_page_policy(app, posts_forms=True))
-        self._console = Counting(app, began=lambda: None, ended=metrics.admin_request_ended)
+        traced = Tracing(with_page_policy(limited, posts_forms=True))
+        self._console = Counting(traced, began=lambda: None, ended=metrics.admin_request_ended)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on to the app that its path belongs to."""

@@ -88,14 +88,10 @@ async def _overview(visit: Visit) -> Response:
     )
     mine = [each for each in found if _matches(each, asked)]
     times = sorted(unsorted, key=lambda each: _place(each.stage))
-    bars: dict[int, list[AnswerCount]] = {x: [] for x in range(since, since + length_s, step_s)}
-    for each in trend:
-        if each.start in bars:
-            bars[each.start].append(each)
-    columns = [
-        (datetime.fromtimestamp(start, UTC).strftime(form), _bars(own))
-        for start, own in bars.items()
-    ]
+    starts = range(since, since + length_s, step_s)
+    labels = [datetime.fromtimestamp(start, UTC).strftime(form) for start in starts]
+    bars = [_bars(each for each in trend if each.start == start) for start in starts]
+    columns = [*zip(labels, bars, strict=True)]
     return visit.page(
         "overview",
         window=name,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from groundwire.detection.example import Example
+from groundwire.detection.example import read_sources
 from groundwire.detector import Detector
 from groundwire.gateway.demo.model import NAME
 from groundwire.gateway.demo.serving import Gateways, RunningGateway
@@ -83,15 +83,11 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 def write_page() -> Path:
     """Check the model's longest answer, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
-    example = Example.of(
-        sources=script()["sources"], question=question, answer=script()["answers"][question]
-    )
+    sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
-        detection = detector.detect(
-            sources=example.sources, question=question, answer=example.answer
-        )
+        detection = detector.detect(sources=sources, question=question, answer=answer)
     page = Path(tempfile.mkdtemp(prefix="groundwire-demo-")) / "answer.html"
-    page.write_text(to_html(detection, question=question, sources=example.sources), "utf-8")
+    page.write_text(to_html(detection, question=question, sources=sources), "utf-8")
     return page
 
 

@@ -74,10 +74,7 @@ class Playground:
     async def _page(self, request: Request) -> Response:
         known = examples()
         example = known.get(request.query_params.get("example", ""), next(iter(known.values())))
-        shown = Example.of(
-            sources=example["sources"], question=example["question"], answer=example["answer"]
-        )
-        info = self._detector.info
+        shown, info = row_example(example), self._detector.info
         async with self._turn:
             result = await run_in_threadpool(self._judge, shown, info.operating_point)
         html = render(
