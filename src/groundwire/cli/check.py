@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
@@ -18,7 +16,7 @@ from groundwire.cli.inputs import (
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.options import command, group, names_of, option
+from groundwire.cli.options import command, group, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
@@ -157,11 +155,9 @@ def check(
         # The file has a question, sources and an answer of its own.
         others = ("batch", *of_batch, *of_answer)
         refuse_options(ctx, others, "cannot be used with --conversation.")
-        from groundwire.cli.conversation import PipelineOptions, check_conversation
+        from groundwire.cli.conversation import check_conversation
 
-        given = frozenset(filter(partial(_is_given, ctx), ctx.params))
-        configured = PipelineOptions(choice=choice, given=given, config=config)
-        check_conversation(setup, configured, conversation, as_json=as_json, color=color)
+        check_conversation(ctx, choice, conversation, config, as_json=as_json, color=color)
         return
     refuse_options(ctx, ("config",), "needs --conversation.")
     if batch is not None:
@@ -207,9 +203,5 @@ def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
         why: The end of the error, after the name of the option.
     """
     for parameter in ctx.command.params:
-        if parameter.name in names and _is_given(ctx, parameter.name):
+        if parameter.name in names and is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")
-
-
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

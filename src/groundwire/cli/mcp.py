@@ -14,7 +14,7 @@ from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE
-from groundwire.cli.options import command, given_settings, group, names_of, option
+from groundwire.cli.options import command, given_options, given_settings, group, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
@@ -30,15 +30,6 @@ PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
-
-#: Setting → option that wins over it.
-OPTIONS = {
-    "verify.verifier": "--verifier",
-    "verify.model": "--verifier-model",
-    "verify.base_url": "--base-url",
-    "verify.service_url": "--service-url",
-    "verify.plain_http_host": "--plain-http-host",
-}
 
 #: Sections of a configuration that the server reads.
 _SECTIONS = ("verify", "detector", "explain")
@@ -106,13 +97,11 @@ class ServerOptions:
     """
 
     file: Path | None = option("--config", type=TEXT_FILE)
-    verifier: object = option(OPTIONS["verify.verifier"], "NAME", setting="verify.verifier")
-    verifier_model: object = option(OPTIONS["verify.model"], "NAME", setting="verify.model")
-    base_url: object = option(OPTIONS["verify.base_url"], "URL", setting="verify.base_url")
-    service_url: object = option(OPTIONS["verify.service_url"], "URL", setting="verify.service_url")
-    plain_http_host: object = option(
-        OPTIONS["verify.plain_http_host"], "HOST", setting="verify.plain_http_host"
-    )
+    verifier: object = option("--verifier", "NAME", setting="verify.verifier")
+    verifier_model: object = option("--verifier-model", "NAME", setting="verify.model")
+    base_url: object = option("--base-url", "URL", setting="verify.base_url")
+    service_url: object = option("--service-url", "URL", setting="verify.service_url")
+    plain_http_host: object = option("--plain-http-host", "HOST", setting="verify.plain_http_host")
     holds_evidence: bool = option("--evidence/--no-evidence", default=True)
     held_only: bool = option("--held-only")
     roots: tuple[Path, ...] = option(
@@ -124,8 +113,8 @@ class ServerOptions:
         # -P: Python must not import modules from the folder in which a client starts the server.
         words = [sys.executable, "-P", "-m", "groundwire", "mcp"]
         words += [] if self.file is None else ["--config", str(self.file.resolve())]
-        for path, value in given_settings(self).items():
-            words += [OPTIONS[path], str(value)]
+        for name, value in given_options(self).items():
+            words += [name, str(value)]
         words += [] if self.holds_evidence else ["--no-evidence"]
         words += ["--held-only"] if self.held_only else []
         for root in self.roots:

@@ -173,12 +173,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     from groundwire.gateway.console.app import AdminPlane
     from groundwire.gateway.control import ControlPlane
     from groundwire.gateway.logs import log_to_stderr
-    from groundwire.gateway.server import (
-        Beside,
-        Server,
-        is_reachable,
-        listen,
-    )
+    from groundwire.gateway.server import Beside, Server, is_reachable, listen
 
     # The findings are printed below, so they need no Python warnings.
     warnings.simplefilter("ignore", ConfigWarning)

@@ -9,14 +9,7 @@ from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates, ScoreInterval
-from groundwire.evaluation.metrics import (
-    AnswerCounts,
-    Floats,
-    Overlap,
-    Ranking,
-    ratio,
-    ratios,
-)
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
 #: Shares of hallucinated answers for which the precision is computed: in production fewer answers
