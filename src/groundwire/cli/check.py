@@ -20,7 +20,7 @@ from groundwire.cli.options import command, group, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.values import read_operating_point
+from groundwire.detection.values import Detection, read_operating_point
 from groundwire.evaluation.loading import DetectorChoice
 
 
@@ -178,10 +178,7 @@ def check(
     from groundwire import render
 
     example = single.example()
-    with waiting(sum(len(source.text) for source in example.sources)):
-        detection = setup.load(choice).detect(
-            sources=example.sources, question=example.question, answer=example.answer
-        )
+    detection = detected(setup, choice, example)
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")
@@ -192,6 +189,14 @@ def check(
         color=color,
     )
     ctx.exit(exit_status([detection.outcome]))
+
+
+def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detection:
+    """Load the chosen detector and check an answer; show the time that long sources take."""
+    with waiting(sum(len(source.text) for source in example.sources)):
+        return setup.load(choice).detect(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:

@@ -9,14 +9,13 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import ColorChoice, show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import read_text, refuse_shared_stdin
+from groundwire.cli.inputs import name_of, read_text, refuse_shared_stdin
 from groundwire.cli.options import is_given
 from groundwire.cli.settings import with_values
 from groundwire.cli.status import exit_status
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.loading import DetectorChoice
-from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -120,7 +119,6 @@ def read_json(file: Path, *, wanted: str) -> object:
         NotUtf8Error: If the file is not UTF-8.
         OSError: If the file cannot be read.
     """
-    name = "standard input" if file == STDIN else str(file)
     text = read_text(file)
     try:
         return json.loads(text)
@@ -128,4 +126,4 @@ def read_json(file: Path, *, wanted: str) -> object:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
         problem = str(error)
-    raise InputError(f"{name} is no JSON: {problem}. It should hold {wanted}.")
+    raise InputError(f"{name_of(file)} is no JSON: {problem}. It should hold {wanted}.")

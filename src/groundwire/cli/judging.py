@@ -94,11 +94,13 @@ def judge(
         start = time.monotonic()
         with (
             _loaded(setup, choice) as detector,
-            _rows_told(count, hint=files.output is not None) as tell,
+            _progress_of(count, hint=files.output is not None) as report_row,
         ):
             command = shlex.join(["groundwire", *sys.argv[1:]])
             header = Header(detector=detector.info, data=hashes, command=command)
-            done = run(detector, rows, output=path, header=header, replace=files.force, on_row=tell)
+            done = run(
+                detector, rows, output=path, header=header, replace=files.force, on_row=report_row
+            )
         is_whole = done.n_new == done.n_rows
         yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
 
@@ -130,17 +132,17 @@ def _results_file(files: Files) -> Iterator[Path]:
 
 
 @contextmanager
-def _rows_told(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:
 
-        def tell(n_done: int) -> None:
+        def report_row(n_done: int) -> None:
             nonlocal n_rows, n_new
             n_rows, n_new = n_done, n_new + 1
             report(n_rows, n_new)
 
         try:
-            yield tell
+            yield report_row
         except KeyboardInterrupt:
             more = " --resume continues." if hint else ""
             click.echo(f"Stopped after {count_rows(n_rows)}.{more}", err=True)

@@ -181,11 +181,13 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     with ExitStack() as stack:
         # The ports are opened first: new keys are shown only once, and must not be lost because
         # the start fails after that.
-        sockets = _held(stack, listen(config, is_local_demo=is_local_demo))
+        found = listen(config, is_local_demo=is_local_demo)
+        sockets = [stack.enter_context(each) for each in found]
         address = _address(config.gateway.host, sockets)
         admins = []
         if config.admin.enabled:
-            admins = _held(stack, listen(config, is_admin=True, is_local_demo=is_local_demo))
+            found = listen(config, is_admin=True, is_local_demo=is_local_demo)
+            admins = [stack.enter_context(each) for each in found]
         log_to_stderr(config.log)
         tell(*describe(config, is_local_demo=is_local_demo))
         if is_reachable(admins):
@@ -214,12 +216,6 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         # up all requests meanwhile.
         gc.freeze()
         server.serve_until_told(sockets)
-
-
-def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
-    for each in sockets:
-        stack.callback(each.close)
-    return sockets
 
 
 def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
