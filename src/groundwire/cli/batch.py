@@ -234,11 +234,9 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         raise InputError(f"{name} has no rows. A row has an answer and its sources.")
     if first and not n_before:
         examine_first(first[0], files)
-    # Without an output file, a progress bar and the results would overwrite each other.
-    has_bar = sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())
     with (
         open_writer(files.output, resume=files.resume) as writer,
-        progress(partial(n_rows_of, files.batch), is_interactive=has_bar) as report,
+        progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,
     ):
         try:
             for row, verdict in judge_rows(detector, chain(first, rows)):
@@ -363,3 +361,8 @@ def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: File
         click.echo(f"First error: {tally.first_error}", err=True)
     if files.output:
         click.echo(f"Results: {files.output}", err=True)
+
+
+def _is_interactive(files: Files) -> bool:
+    # Without an output file, a progress bar and the results would overwrite each other.
+    return sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())

@@ -80,6 +80,11 @@ def read_text(path: Path) -> str:
     return decode(stream.read(), name_of(path))
 
 
+def in_url(host: str) -> str:
+    """Write a host as in a URL: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def name_of(path: Path) -> str:
     """Return the name of a file for a message; that of ``-`` is "standard input"."""
     return "standard input" if path == STDIN else str(path)

@@ -133,6 +133,7 @@ def _results_file(files: Files) -> Iterator[Path]:
 
 @contextmanager
 def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+    """Show the progress while the block runs; yield a function to call after each row."""
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:
 

@@ -13,7 +13,7 @@ import click
 from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
-from groundwire.cli.inputs import NAME, TEXT_FILE
+from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_options, given_settings, group, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
@@ -67,14 +67,9 @@ class HttpOptions:
     hosts: tuple[str, ...] = option("--allowed-host", "NAME", NAME)
     origins: tuple[str, ...] = option("--allowed-origin", "URL", NAME)
 
-    @property
-    def host_name(self) -> str:
-        """The host as it is written in a URL: IPv6 addresses in brackets."""
-        return f"[{self.host}]" if ":" in self.host else self.host
-
     def url(self, port: int) -> str:
         """Return the URL of the server at a port."""
-        return f"http://{self.host_name}:{port}{self.path}"
+        return f"http://{in_url(self.host)}:{port}{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +324,7 @@ def read_access(own: HttpOptions) -> "Access":
             f"{own.host} stands for all addresses. Say by which names clients reach this server: "
             "--allowed-host mcp.example.com"
         )
-    hosts = own.hosts or (own.host_name,)
+    hosts = own.hosts or (in_url(own.host),)
     return Access(token_hash=token_hash, hosts=hosts, origins=own.origins, is_local=False)
 
 

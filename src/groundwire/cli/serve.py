@@ -16,7 +16,7 @@ import click
 
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
-from groundwire.cli.inputs import NAME, TEXT_FILE
+from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_settings, group, option
 from groundwire.cli.settings import is_of_file, read_variable, require, with_values
 
@@ -354,5 +354,4 @@ def _admin_keys(config: "Config", start: "FirstStart") -> str:
 
 
 def _address(host: str, sockets: "Sequence[socket]") -> str:
-    port = sockets[0].getsockname()[1]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{in_url(host)}:{sockets[0].getsockname()[1]}"

@@ -48,11 +48,16 @@ def scores_of(
         **_spans(answers, n_resamples, seed),
         "claims": _claims(answers, bootstrap),
         "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
-        "prevalence": [
-            {"prevalence": share, "precision": defined(counts.precision_at(share))}
-            for share in prevalences
-        ],
+        "prevalence": precisions(counts, prevalences),
     }
+
+
+def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
+    """Compute as JSON data the precision at some shares of hallucinated answers."""
+    return [
+        {"prevalence": share, "precision": defined(counts.precision_at(share))}
+        for share in prevalences
+    ]
 
 
 def defined(value: float) -> float | None:

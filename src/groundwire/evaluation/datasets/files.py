@@ -249,11 +249,11 @@ class RowReader(Generic[_Row]):
             if isinstance(values, str):
                 raise RowError(values)
             id_ = self.columns.id_of(values) or id_
-            if self._renames and self._is_known(id_):
+            if self._renames and _hash(id_) in self._ids:
                 id_ = f"{id_}#{row}"
                 known = {**values, self.columns.columns.get("id", "id"): id_}
             made = self._make(known, row, digest)
-            if self._is_known(id_):
+            if _hash(id_) in self._ids:
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
             return FailedRow(
@@ -267,9 +267,6 @@ class RowReader(Generic[_Row]):
             )
         self._ids.add(_hash(id_))
         return made
-
-    def _is_known(self, id_: str) -> bool:
-        return _hash(id_) in self._ids
 
     def _task_of(self, values: Values) -> str:
         """Read the task of a failed row; empty if the task cannot be read either."""

@@ -221,6 +221,7 @@ def _nothing(rows: RowCounts) -> str:
 
 
 def _worst(detection: Detection, score: Score) -> float:
+    """Return the score of the most doubtful claim; ``nan`` if no claim has a score."""
     worst, name = (min, "similarity") if score is Score.SIMILARITY else (max, "probability")
     scores = (getattr(claim, name) for claim in detection.claims)
     return float(worst((each for each in scores if each is not None), default=np.nan))
