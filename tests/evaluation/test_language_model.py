@@ -12,7 +12,6 @@ from groundwire.evaluation.language_model import (
     EndpointAddress,
     EndpointSettingError,
     GenerationError,
-    body_of,
 )
 from tests.evaluation.measure.chats import SOON, echo, language_model, said
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
@@ -174,17 +173,6 @@ def test_redirects_are_not_followed() -> None:
     ):
         model.ask(BODY)
     assert len(endpoint.asked) == 1
-
-
-def test_what_is_left_out_is_not_sent() -> None:
-    def body(base_url: str, **more: int | None) -> set[str]:
-        options = {"temperature": None, "max_tokens": None, "seed": None, **more}
-        return set(body_of(MESSAGES, base_url=base_url, model="m", **options))
-
-    assert body("http://localhost/v1") == {"model", "messages"}
-    assert body("http://localhost/v1", temperature=0, seed=0) > {"temperature", "seed"}
-    assert "max_tokens" in body("http://localhost/v1", max_tokens=9)
-    assert "max_completion_tokens" in body("https://api.openai.com/v1", max_tokens=9)
 
 
 def address(

@@ -94,17 +94,17 @@ class Commands(LazyGroup):
         **extra: Any,  # noqa: ANN401  # as click declares it
     ) -> click.Context:
         """Parse the command line, and show failures, also of printing ``--help``."""
-        with _failures_told():
+        with _showing_failures():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
         """Run the command, and show its failures as messages."""
-        with _failures_told():
+        with _showing_failures():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _failures_told() -> Iterator[None]:
+def _showing_failures() -> Iterator[None]:
     """Turn expected errors in the block into a message and an exit status."""
     try:
         yield

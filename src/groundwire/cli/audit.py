@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-_TOLD = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified"}
+_WORDS = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified"}
 
 
 @commands()
@@ -117,7 +117,7 @@ def _what(verdict: "TrailVerdict") -> str:
 def _lines(verdict: "TrailVerdict") -> Iterator[str]:
     from groundwire.render import visible  # texts in a database are untrusted
 
-    yield f"{_TOLD[verdict.status]}: {_what(verdict)}"
+    yield f"{_WORDS[verdict.status]}: {_what(verdict)}"
     for finding in verdict.findings:
         yield f"  {finding.kind:<10}{visible(finding.text)}"
     if verdict.findings_total > len(verdict.findings):

@@ -33,11 +33,7 @@ from groundwire.evaluation.loading import (
     DifferentDetectorError,
     judge_all,
 )
-from groundwire.text.files.reading import (
-    STDIN,
-    fingerprint,
-    in_blocks,
-)
+from groundwire.text.files.reading import STDIN, fingerprint, in_blocks
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
 
@@ -217,24 +213,6 @@ def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
         yield Writer(stream)
 
 
-def repair(path: Path) -> ResultsTally:
-    """Count the complete rows of an output, and drop a last row that was cut short.
-
-    Raises:
-        WrittenError: If a complete line is no result.
-    """
-    tally = ResultsTally()
-    drop_cut_line(path, lambda number, line: _count(tally, line, path, number))
-    return tally
-
-
-def _count(tally: ResultsTally, line: bytes, path: Path, number: int) -> None:
-    try:
-        tally.add(json.loads(line))
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise not_results(path, number, f"{type(error).__name__}: {error}") from error
-
-
 def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the worst status.
 
@@ -246,7 +224,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     tally = prepare_output(files)
     # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
     detector = setup.load(choice)
-    refuse_mixing(tally, detector.info, files)
+    if files.output and tally.detector not in (None, detector.info):
+        raise DifferentDetectorError(files.output, tally.detector, detector.info)
     n_before, start = tally.n_rows, time.monotonic()
     rows = read_remaining(input_lines(files.batch, files.columns), tally, files)
     first = [*islice(rows, 1)]
@@ -304,27 +283,26 @@ def examine_first(row: InputRow, files: Files) -> None:
 
 
 def prepare_output(files: Files) -> ResultsTally:
-    """Prepare the output for writing, and count the results in it that will be continued.
+    """Count the results in the output that will be continued, and drop a last one cut short.
 
     Raises:
         InputError: If the output exists, and is to be neither continued nor replaced.
         WrittenError: If the output is to be continued, and a line of it is no result.
     """
-    if files.output is None or files.force or not files.output.exists():
-        return ResultsTally()
+    tally, path = ResultsTally(), files.output
+    if path is None or files.force or not path.exists():
+        return tally
     if not files.resume:
-        raise results_exist(files.output)
-    return repair(files.output)
+        raise results_exist(path)
 
+    def count(number: int, line: bytes) -> None:
+        try:
+            tally.add(json.loads(line))
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise not_results(path, number, f"{type(error).__name__}: {error}") from error
 
-def refuse_mixing(tally: ResultsTally, info: DetectorInfo, files: Files) -> None:
-    """Refuse to mix results of several detectors or thresholds in one file.
-
-    Raises:
-        DifferentDetectorError: If another detector or threshold made the results in the output.
-    """
-    if files.output and tally.detector is not None and tally.detector != info:
-        raise DifferentDetectorError(files.output, tally.detector, info)
+    drop_cut_line(path, count)
+    return tally
 
 
 def judge_rows(

@@ -10,7 +10,7 @@ from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
-from groundwire.cli.judging import Judging, OutputOptions
+from groundwire.cli.judging import OutputOptions, judge
 from groundwire.cli.options import argument, command, group, option
 from groundwire.evaluation.loading import DetectorChoice
 
@@ -83,12 +83,9 @@ def bench(
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
-    with judging.judged(files, read(), hashes=sums_of(paths), count=lambda: limit) as done:
+    setup, hashes = ctx.ensure_object(Setup), sums_of(paths)
+    with judge(setup, choice, files, read(), hashes=hashes, count=lambda: limit) as done:
         result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
-    show(
-        result.to_dict(wall_s=done.wall_s),
-        lambda _: to_text(result, wall_s=done.wall_s),
-        as_json=as_json,
-    )
+    data_of = result.to_dict(wall_s=done.wall_s)
+    show(data_of, lambda _: to_text(result, wall_s=done.wall_s), as_json=as_json)
     ctx.exit(status_of(result.evaluation))

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
@@ -18,11 +16,11 @@ from groundwire.cli.inputs import (
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.options import command, group, names_of, option
+from groundwire.cli.options import command, group, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.values import read_operating_point
+from groundwire.detection.values import Detection, read_operating_point
 from groundwire.evaluation.loading import DetectorChoice
 
 
@@ -157,11 +155,9 @@ def check(
         # The file has a question, sources and an answer of its own.
         others = ("batch", *of_batch, *of_answer)
         refuse_options(ctx, others, "cannot be used with --conversation.")
-        from groundwire.cli.conversation import PipelineOptions, check_conversation
+        from groundwire.cli.conversation import check_conversation
 
-        given = frozenset(filter(partial(_is_given, ctx), ctx.params))
-        configured = PipelineOptions(choice=choice, given=given, config=config)
-        check_conversation(setup, configured, conversation, as_json=as_json, color=color)
+        check_conversation(ctx, choice, conversation, config, as_json=as_json, color=color)
         return
     refuse_options(ctx, ("config",), "needs --conversation.")
     if batch is not None:
@@ -182,10 +178,7 @@ def check(
     from groundwire import render
 
     example = single.example()
-    with waiting(sum(len(source.text) for source in example.sources)):
-        detection = setup.load(choice).detect(
-            sources=example.sources, question=example.question, answer=example.answer
-        )
+    detection = detected(setup, choice, example)
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")
@@ -198,6 +191,14 @@ def check(
     ctx.exit(exit_status([detection.outcome]))
 
 
+def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detection:
+    """Load the chosen detector and check an answer; show the time that long sources take."""
+    with waiting(sum(len(source.text) for source in example.sources)):
+        return setup.load(choice).detect(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
+
+
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
     """Refuse options that cannot be used together with another option.
 
@@ -207,9 +208,5 @@ def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
         why: The end of the error, after the name of the option.
     """
     for parameter in ctx.command.params:
-        if parameter.name in names and _is_given(ctx, parameter.name):
+        if parameter.name in names and is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")
-
-
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

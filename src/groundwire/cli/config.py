@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.console import show as show_result
-from groundwire.cli.inputs import TEXT_FILE, read_text
+from groundwire.cli.inputs import TEXT_FILE, name_of, read_text
 from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
-from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -45,7 +44,7 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
         2  FILE cannot be used
     """
     read = read_config(ctx, file)
-    for line in describe(read, name=_name(file)):
+    for line in describe(read, name=name_of(file)):
         click.echo(line)
     warn_of_findings(read)
 
@@ -125,7 +124,7 @@ def read_config(
 
     try:
         text = "" if file is None else read_text(file)
-        read = parse(text, name="" if file is None else _name(file), environ=environ)
+        read = parse(text, name="" if file is None else name_of(file), environ=environ)
     except ConfigError as error:
         for problem in error.problems:
             click.echo(f"error: {visible(problem)}", err=True)
@@ -142,7 +141,3 @@ def warn_of_findings(config: "Config") -> None:
 
     for finding in findings(config):
         click.echo(f"warning: {visible(str(finding))}", err=True)
-
-
-def _name(file: Path) -> str:
-    return "standard input" if file == STDIN else str(file)

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Literal
 
 import click
 
@@ -40,21 +40,17 @@ def show(
         click.echo(text(colored), color=colored)
 
 
-def wants_color(
-    choice: ColorChoice, *, stream: TextIO | None = None, environ: Mapping[str, str] = os.environ
-) -> bool:
+def wants_color(choice: ColorChoice) -> bool:
     """Decide whether to colour output: by option, ``NO_COLOR``, ``FORCE_COLOR`` or terminal.
 
     A variable has effect if set and not empty (https://no-color.org, https://force-color.org).
     """
     if choice != "auto":
         return choice == "always"
-    if environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR"):
         return False
-    if environ.get("FORCE_COLOR"):
-        return True
-    stream = sys.stdout if stream is None else stream
-    return stream.isatty() and environ.get("TERM") != "dumb"
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
+    return is_forced or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def write_text(path: Path, text: str) -> None:

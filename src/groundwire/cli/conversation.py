@@ -1,7 +1,6 @@
 """``groundwire check --conversation``: checks a request and its response as a gateway would."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,50 +9,17 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import ColorChoice, show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import read_text, refuse_shared_stdin
+from groundwire.cli.inputs import name_of, read_text, refuse_shared_stdin
+from groundwire.cli.options import is_given
 from groundwire.cli.settings import with_values
 from groundwire.cli.status import exit_status
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.loading import DetectorChoice
-from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.pipeline import CheckedResponse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineOptions:
-    """The configuration of a pipeline, and options that win over it.
-
-    Attributes:
-        choice: The values of the options that choose a detector.
-        given: Names of the options that the command line has. Only these win over the
-            configuration; the defaults of other options do not.
-        config: The configuration file; ``None``: defaults and environment variables alone.
-    """
-
-    choice: DetectorChoice
-    given: frozenset[str]
-    config: Path | None
-
-    def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. If it cannot be used, the command ends."""
-        config = read_config(ctx, self.config)
-        values: dict[str, Any] = {
-            path: getattr(self.choice, name)
-            for name, path in _SETTINGS.items()
-            if name in self.given
-        }
-        compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
-        if compares and "operating_point" in self.given:
-            # The option is for any detector, but similarity has a threshold setting of its own.
-            point = values["detector.operating_point"]
-            is_name = isinstance(point, str)
-            values["similarity.threshold"] = None if is_name else point
-            values["detector.operating_point"] = point if is_name else "balanced"
-        return with_values(config, values)
 
 
 #: Parameter of the command → setting that it wins over.
@@ -67,19 +33,33 @@ _SETTINGS = {
 
 
 def check_conversation(
-    setup: Setup, configured: PipelineOptions, file: Path, *, as_json: bool, color: ColorChoice
+    ctx: click.Context,
+    choice: DetectorChoice,
+    file: Path,
+    config: Path | None,
+    *,
+    as_json: bool,
+    color: ColorChoice,
 ) -> None:
-    """Check the answers in the response of a file, print the results, and exit."""
-    refuse_shared_stdin([file, configured.config])
-    ctx = click.get_current_context()
-    config = configured.read(ctx)
+    """Check the answers in the response of a file, print the results, and exit.
+
+    Args:
+        ctx: Context of the command.
+        choice: The values of the options that choose a detector.
+        file: The request and the response.
+        config: The configuration file; ``None``: defaults and environment variables alone.
+        as_json: Whether to print JSON.
+        color: When to use colour.
+    """
+    refuse_shared_stdin([file, config])
+    settings = _with_choice(read_config(ctx, config), choice, ctx)
     data = read_json(file, wanted='{"request": {...}, "response": {...}}')
 
     from groundwire.pipeline.conversation import divide_transcript
     from groundwire.render.checked import response_to_terminal
 
     request, response = divide_transcript(data)
-    with setup.load_pipeline(config) as pipeline:
+    with ctx.ensure_object(Setup).load_pipeline(settings) as pipeline:
         checked = pipeline.check_response(pipeline.open(request), response)
     is_missing = _is_answer_missing(checked)
     if as_json or not is_missing:
@@ -95,6 +75,21 @@ def check_conversation(
             "the text that the model wrote, as the content of its message."
         )
     ctx.exit(exit_status([checked.outcome]))
+
+
+def _with_choice(config: "Config", choice: DetectorChoice, ctx: click.Context) -> "Config":
+    """Apply the options of the command line; defaults of options do not win over settings."""
+    values: dict[str, Any] = {
+        path: getattr(choice, name) for name, path in _SETTINGS.items() if is_given(ctx, name)
+    }
+    compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
+    if compares and "detector.operating_point" in values:
+        # The option is for any detector, but similarity has a threshold setting of its own.
+        point = values["detector.operating_point"]
+        is_name = isinstance(point, str)
+        values["similarity.threshold"] = None if is_name else point
+        values["detector.operating_point"] = point if is_name else "balanced"
+    return with_values(config, values)
 
 
 def _is_answer_missing(response: "CheckedResponse") -> bool:
@@ -124,7 +119,6 @@ def read_json(file: Path, *, wanted: str) -> object:
         NotUtf8Error: If the file is not UTF-8.
         OSError: If the file cannot be read.
     """
-    name = "standard input" if file == STDIN else str(file)
     text = read_text(file)
     try:
         return json.loads(text)
@@ -132,4 +126,4 @@ def read_json(file: Path, *, wanted: str) -> object:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
     except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
         problem = str(error)
-    raise InputError(f"{name} is no JSON: {problem}. It should hold {wanted}.")
+    raise InputError(f"{name_of(file)} is no JSON: {problem}. It should hold {wanted}.")

@@ -10,7 +10,7 @@ from groundwire.cli.console import show
 from groundwire.cli.data_options import DataOptions
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import FiniteRange
-from groundwire.cli.judging import Judging, OutputOptions
+from groundwire.cli.judging import OutputOptions
 from groundwire.cli.labelled import judged_data
 from groundwire.cli.options import command, group, option
 from groundwire.cli.progress import count_rows
@@ -57,8 +57,7 @@ def evaluate(
            and count as missed if they are hallucinated, else not at all
         2  there is nothing to score, or the command was wrong
     """
-    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice)
-    with judged_data(judging, data, rows, output) as done:
+    with judged_data(ctx.ensure_object(Setup), choice, data, rows, output) as done:
         # Importing NumPy and the scores takes a moment, and --help does not need them.
         from groundwire.evaluation.evaluation import Evaluation
         from groundwire.evaluation.scores import PREVALENCES

@@ -7,10 +7,9 @@ from typing import TypeAlias
 import click
 
 from groundwire.cli.conversation import read_json
-from groundwire.cli.inputs import TEXT_FILE, read_text
+from groundwire.cli.inputs import TEXT_FILE, name_of, read_text
 from groundwire.detection.rows import json_kind
 from groundwire.errors import InputError
-from groundwire.text.files.reading import STDIN
 
 _WANTED = '[{"sid": "S0", "text": "..."}]'
 
@@ -75,10 +74,9 @@ def read_spans_file(path: Path) -> list[object]:
     data = read_json(path, wanted=_WANTED)
     if isinstance(data, list):
         return data
-    name = "standard input" if path == STDIN else str(path)
     raise InputError(
-        f"{name} holds no spans: it is a JSON {json_kind(data)}. It should hold a list such as "
-        f"{_WANTED}."
+        f"{name_of(path)} holds no spans: it is a JSON {json_kind(data)}. It should hold a list "
+        f"such as {_WANTED}."
     )
 
 

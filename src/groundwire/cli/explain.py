@@ -2,12 +2,11 @@
 
 import click
 
-from groundwire.cli.check import AnswerOptions, DetectorOptions
+from groundwire.cli.check import AnswerOptions, DetectorOptions, detected
 from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import command, group, option
-from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.evaluation.loading import DetectorChoice
 
@@ -54,10 +53,7 @@ def explain(
     """
     setup = ctx.ensure_object(Setup)
     example = single.example()
-    with waiting(sum(len(source.text) for source in example.sources)):
-        detection = setup.load(choice).detect(
-            sources=example.sources, question=example.question, answer=example.answer
-        )
+    detection = detected(setup, choice, example)
     explained = setup.load_explainer(
         model=explainer,
         revision=model_revision,

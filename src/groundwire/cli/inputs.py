@@ -73,11 +73,21 @@ def read_text(path: Path) -> str:
         OSError: If the file cannot be read.
     """
     if path != STDIN:
-        return decode(path.read_bytes(), str(path))
+        return decode(path.read_bytes(), name_of(path))
     stream = sys.stdin.buffer
     if stream.isatty():
         click.echo("Reading standard input; end it with Ctrl-D on a line of its own.", err=True)
-    return decode(stream.read(), "standard input")
+    return decode(stream.read(), name_of(path))
+
+
+def in_url(host: str) -> str:
+    """Write a host as in a URL: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a file for a message; that of ``-`` is "standard input"."""
+    return "standard input" if path == STDIN else str(path)
 
 
 def read_text_option(

@@ -63,74 +63,61 @@ class Judged:
     wall_s: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """Judges labelled answers with a detector.
+@contextmanager
+def judge(
+    setup: Setup,
+    choice: DetectorChoice,
+    files: Files,
+    rows: "Iterator[AnyRow]",
+    *,
+    hashes: Mapping[str, str],
+    count: Callable[[], int | None],
+) -> Iterator[Judged]:
+    """Judge the rows that have no result yet, and show the progress.
 
-    Attributes:
+    Args:
         setup: The functions that load detectors.
         choice: The detector to load.
+        files: The data and the output. Without an output, the results are written to a temporary
+            file, which the block can read.
+        rows: All rows of the data.
+        hashes: Name of each file of the data → its SHA-256.
+        count: Function that returns the number of rows; ``None`` if it is unknown.
+
+    Raises:
+        InputError: If the output exists, and is to be neither continued nor replaced.
     """
+    from groundwire.evaluation.judged_row import Header
+    from groundwire.evaluation.run import run
 
-    setup: Setup
-    choice: DetectorChoice
+    with _results_file(files) as path:
+        start = time.monotonic()
+        with (
+            _loaded(setup, choice) as detector,
+            _progress_of(count, hint=files.output is not None) as report_row,
+        ):
+            command = shlex.join(["groundwire", *sys.argv[1:]])
+            header = Header(detector=detector.info, data=hashes, command=command)
+            done = run(
+                detector, rows, output=path, header=header, replace=files.force, on_row=report_row
+            )
+        is_whole = done.n_new == done.n_rows
+        yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
 
-    @contextmanager
-    def judged(
-        self,
-        files: Files,
-        rows: "Iterator[AnyRow]",
-        *,
-        hashes: Mapping[str, str],
-        count: Callable[[], int | None],
-    ) -> Iterator[Judged]:
-        """Judge the rows that have no result yet, and show the progress.
 
-        Args:
-            files: The data and the output. Without an output, the results are written to a
-                temporary file, which the block can read.
-            rows: All rows of the data.
-            hashes: Name of each file of the data → its SHA-256.
-            count: Function that returns the number of rows; ``None`` if it is unknown.
+@contextmanager
+def _loaded(setup: Setup, choice: DetectorChoice) -> "Iterator[AnyDetector]":
+    """Yield the detector, and close it after the block."""
+    from groundwire.engine.models import EMBEDDERS
 
-        Raises:
-            InputError: If the output exists, and is to be neither continued nor replaced.
-        """
-        from groundwire.evaluation.judged_row import Header
-        from groundwire.evaluation.run import run
-
-        with _results_file(files) as path:
-            start = time.monotonic()
-            with (
-                self._loaded() as detector,
-                _rows_told(count, hint=files.output is not None) as tell,
-            ):
-                command = shlex.join(["groundwire", *sys.argv[1:]])
-                done = run(
-                    detector,
-                    rows,
-                    output=path,
-                    header=Header(detector=detector.info, data=hashes, command=command),
-                    replace=files.force,
-                    on_row=tell,
-                )
-            is_whole = done.n_new == done.n_rows
-            yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
-
-    @contextmanager
-    def _loaded(self) -> "Iterator[AnyDetector]":
-        """Yield the detector, and close it after the block."""
-        from groundwire.engine.models import EMBEDDERS
-
-        choice = self.choice
-        if choice.cache_mb is None and choice.model in EMBEDDERS:
-            choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
-        detector = self.setup.load(choice)
-        try:
-            yield detector
-        finally:
-            if close := getattr(detector, "close", None):
-                close()
+    if choice.cache_mb is None and choice.model in EMBEDDERS:
+        choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
+    detector = setup.load(choice)
+    try:
+        yield detector
+    finally:
+        if close := getattr(detector, "close", None):
+            close()
 
 
 @contextmanager
@@ -145,17 +132,18 @@ def _results_file(files: Files) -> Iterator[Path]:
 
 
 @contextmanager
-def _rows_told(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+    """Show the progress while the block runs; yield a function to call after each row."""
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:
 
-        def tell(n_done: int) -> None:
+        def report_row(n_done: int) -> None:
             nonlocal n_rows, n_new
             n_rows, n_new = n_done, n_new + 1
             report(n_rows, n_new)
 
         try:
-            yield tell
+            yield report_row
         except KeyboardInterrupt:
             more = " --resume continues." if hint else ""
             click.echo(f"Stopped after {count_rows(n_rows)}.{more}", err=True)

@@ -44,11 +44,7 @@ class OwnerOptions:
 
     tenant: str | None = option("--tenant", "ID", NAME)
     role: str | None = option(
-        "--admin",
-        "[ROLE]",
-        click.Choice(["admin", "auditor"]),
-        is_flag=False,
-        flag_value="admin",
+        "--admin", "[ROLE]", click.Choice(["admin", "auditor"]), is_flag=False, flag_value="admin"
     )
     store: StoreOptions = group(StoreOptions)
 

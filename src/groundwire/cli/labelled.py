@@ -12,7 +12,7 @@ from groundwire.cli.check import DetectorOptions, refuse_options
 from groundwire.cli.data_options import DataOptions
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import READ_FILE
-from groundwire.cli.judging import Judged, Judging, OutputOptions
+from groundwire.cli.judging import Judged, OutputOptions, judge
 from groundwire.cli.options import group, names_of, option
 from groundwire.evaluation.loading import DetectorChoice
 
@@ -64,21 +64,16 @@ class Labelled:
             assert self.results is not None
             yield self.results
             return
-        judging = Judging(setup=setup or ctx.ensure_object(Setup), choice=choice)
-        with judged_data(judging, self.data, self.rows, self.output) as done:
+        setup = setup or ctx.ensure_object(Setup)
+        with judged_data(setup, choice, self.data, self.rows, self.output) as done:
             yield done.path
 
 
 def judged_data(
-    judging: Judging, data: Path, rows: DataOptions, output: OutputOptions
+    setup: Setup, choice: DetectorChoice, data: Path, rows: DataOptions, output: OutputOptions
 ) -> AbstractContextManager[Judged]:
     """Judge a file or folder of labelled answers, for a ``with`` block that reads the results."""
     from groundwire.evaluation.datasets.lines import fingerprints
 
-    files = output.files(data)
-    return judging.judged(
-        files,
-        rows.reader(data)(),
-        hashes=fingerprints(data),
-        count=partial(rows.count, data),
-    )
+    files, count = output.files(data), partial(rows.count, data)
+    return judge(setup, choice, files, rows.reader(data)(), hashes=fingerprints(data), count=count)

@@ -13,8 +13,8 @@ import click
 from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
-from groundwire.cli.inputs import NAME, TEXT_FILE
-from groundwire.cli.options import command, given_settings, group, names_of, option
+from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
+from groundwire.cli.options import command, given_options, given_settings, group, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
@@ -30,15 +30,6 @@ PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
-
-#: Setting → option that wins over it.
-OPTIONS = {
-    "verify.verifier": "--verifier",
-    "verify.model": "--verifier-model",
-    "verify.base_url": "--base-url",
-    "verify.service_url": "--service-url",
-    "verify.plain_http_host": "--plain-http-host",
-}
 
 #: Sections of a configuration that the server reads.
 _SECTIONS = ("verify", "detector", "explain")
@@ -76,14 +67,9 @@ class HttpOptions:
     hosts: tuple[str, ...] = option("--allowed-host", "NAME", NAME)
     origins: tuple[str, ...] = option("--allowed-origin", "URL", NAME)
 
-    @property
-    def host_name(self) -> str:
-        """The host as it is written in a URL: IPv6 addresses in brackets."""
-        return f"[{self.host}]" if ":" in self.host else self.host
-
     def url(self, port: int) -> str:
         """Return the URL of the server at a port."""
-        return f"http://{self.host_name}:{port}{self.path}"
+        return f"http://{in_url(self.host)}:{port}{self.path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +92,11 @@ class ServerOptions:
     """
 
     file: Path | None = option("--config", type=TEXT_FILE)
-    verifier: object = option(OPTIONS["verify.verifier"], "NAME", setting="verify.verifier")
-    verifier_model: object = option(OPTIONS["verify.model"], "NAME", setting="verify.model")
-    base_url: object = option(OPTIONS["verify.base_url"], "URL", setting="verify.base_url")
-    service_url: object = option(OPTIONS["verify.service_url"], "URL", setting="verify.service_url")
-    plain_http_host: object = option(
-        OPTIONS["verify.plain_http_host"], "HOST", setting="verify.plain_http_host"
-    )
+    verifier: object = option("--verifier", "NAME", setting="verify.verifier")
+    verifier_model: object = option("--verifier-model", "NAME", setting="verify.model")
+    base_url: object = option("--base-url", "URL", setting="verify.base_url")
+    service_url: object = option("--service-url", "URL", setting="verify.service_url")
+    plain_http_host: object = option("--plain-http-host", "HOST", setting="verify.plain_http_host")
     holds_evidence: bool = option("--evidence/--no-evidence", default=True)
     held_only: bool = option("--held-only")
     roots: tuple[Path, ...] = option(
@@ -124,8 +108,8 @@ class ServerOptions:
         # -P: Python must not import modules from the folder in which a client starts the server.
         words = [sys.executable, "-P", "-m", "groundwire", "mcp"]
         words += [] if self.file is None else ["--config", str(self.file.resolve())]
-        for path, value in given_settings(self).items():
-            words += [OPTIONS[path], str(value)]
+        for name, value in given_options(self).items():
+            words += [name, str(value)]
         words += [] if self.holds_evidence else ["--no-evidence"]
         words += ["--held-only"] if self.held_only else []
         for root in self.roots:
@@ -340,7 +324,7 @@ def read_access(own: HttpOptions) -> "Access":
             f"{own.host} stands for all addresses. Say by which names clients reach this server: "
             "--allowed-host mcp.example.com"
         )
-    hosts = own.hosts or (own.host_name,)
+    hosts = own.hosts or (in_url(own.host),)
     return Access(token_hash=token_hash, hosts=hosts, origins=own.origins, is_local=False)
 
 

@@ -2,10 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,7 +111,7 @@ class Generating:
         prompting, address = self.prompting(), self.address()
         with (
             LanguageModel(address, timeout_s=self.timeout_s, max_retries=self.retries) as model,
-            _told() as tell,
+            progress(lambda: None, is_interactive=sys.stderr.isatty()) as report,
         ):
             done = generate(
                 questions.read(),
@@ -121,7 +119,7 @@ class Generating:
                 prompting,
                 output=output,
                 concurrency=self.concurrency,
-                on_row=tell,
+                on_row=lambda n: report(n, n),
             )
         _tell_generated(done)
         if done.n_failed == done.n:
@@ -131,16 +129,14 @@ class Generating:
 
 def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
     """Return loaders whose detectors are combined with the embedded explainer."""
-    from groundwire.evaluation.measure.explained import load_explained
+    from groundwire.evaluation.measure.explained import ExplainedDetector
 
-    load_explainer = partial(setup.load_explainer, threads=choice.threads)
-    return replace(setup, load=partial(load_explained, setup.load, load_explainer))
+    def load(wanted: DetectorChoice) -> ExplainedDetector:
+        detector = setup.load(wanted)
+        explainer = setup.load_explainer(threads=choice.threads)
+        return ExplainedDetector(detector=detector, explainer=explainer)
 
-
-@contextmanager
-def _told() -> Iterator[Callable[[int], None]]:
-    with progress(lambda: None, is_interactive=sys.stderr.isatty()) as report:
-        yield lambda n: report(n, n)
+    return replace(setup, load=load)
 
 
 def _tell_generated(done: "Generated") -> None:

@@ -12,12 +12,13 @@ under ``Attributes:`` in the docstring of the class. The help shows the rest of 
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from types import UnionType
 from typing import Any, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
 from groundwire.cli.inputs import FilePath
 from groundwire.cli.lazy import SuggestingGroup
@@ -126,6 +127,10 @@ def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.pass_context(declared) if has_context else declared
 
 
+def _without_epilog(source: Callable[..., Any]) -> str:
+    return _EPILOG.sub("", inspect.cleandoc(source.__doc__ or ""))
+
+
 def _epilog(function: Callable[..., Any]) -> str | None:
     """Return the end of a docstring for the help, marked so that click does not join its lines."""
     found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
@@ -136,79 +141,77 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that its signature declares."""
-    text, helps = described(_EPILOG.sub("", inspect.cleandoc(function.__doc__ or "")))
-    parameters: list[click.Parameter] = []
-    makers: dict[str, Callable[[dict[str, Any]], object]] = {}
-    for each in inspect.signature(function).parameters.values():
-        if isinstance(each.default, Declared):
-            parameters.append(_parameter(each.name, each.default, each.annotation, helps))
-        elif isinstance(each.default, Group):
-            parameters += _of_group(each.default.options)
-            makers[each.name] = _maker(each.default.options, each.annotation)
+    text, _ = described(_without_epilog(function))
 
     @wraps(function)
     def collected(*args: object, **given: Any) -> object:  # noqa: ANN401 - values of options
-        made = {name: make(given) for name, make in makers.items()}
-        return function(*args, **given, **made)
+        return function(*args, **_arguments(function, given))
 
     collected.__doc__ = text
-    collected.__click_params__ = parameters[::-1]  # type: ignore[attr-defined] # click reads it
+    collected.__click_params__ = [*_parameters(function)][::-1]  # type: ignore[attr-defined] # click reads it
     return collected
 
 
 def names_of(options: type) -> tuple[str, ...]:
     """Return the names of the parameters that a class of options declares."""
-    return tuple(name for name, _, _ in _declared(options))
+    return tuple(each.name for each in _declared(options))
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether the command line has the option of a parameter."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def given_settings(options: object) -> dict[str, Any]:
     """Return the settings for which options were given: path of a setting → value of its option."""
-    values = {
-        declared.setting: getattr(options, name)
-        for name, declared, _ in _declared(type(options))
-        if declared.setting
-    }
-    return {path: value for path, value in values.items() if value is not None}
+    return {each.setting: value for each, value in _given(options) if each.setting}
 
 
-def _declared(options: type) -> Iterator[tuple[str, Declared, Any]]:
-    for each in fields(options):
+def given_options(options: object) -> dict[str, Any]:
+    """Return the options of settings that were given: name on the command line → value."""
+    return {each.names[0]: value for each, value in _given(options) if each.setting}
+
+
+def _given(options: object) -> Iterator[tuple[Declared, Any]]:
+    for each in _declared(type(options)):
+        if (value := getattr(options, each.name)) is not None:
+            yield each.default, value
+
+
+def _declared(source: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield the options and arguments that a command's function or a class of options declares."""
+    for each in inspect.signature(source).parameters.values():
         if isinstance(each.default, Group):
             yield from _declared(each.default.options)
         elif isinstance(each.default, Declared):
-            yield each.name, each.default, each.type
+            yield each
 
 
-def _of_group(options: type) -> Iterator[click.Parameter]:
-    _, helps = described(options.__doc__)
-    for each in fields(options):
+def _parameters(source: Callable[..., Any]) -> Iterator[click.Parameter]:
+    """Make click's options and arguments of a command's function or a class of options."""
+    _, helps = described(_without_epilog(source))
+    for each in inspect.signature(source).parameters.values():
         if isinstance(each.default, Group):
-            yield from _of_group(each.default.options)
+            yield from _parameters(each.default.options)
         elif isinstance(each.default, Declared):
-            yield _parameter(each.name, each.default, each.type, helps)
+            yield _parameter(each, each.default, helps.get(each.name))
 
 
-def _maker(options: type, wanted: Any) -> Callable[[dict[str, Any]], object]:  # noqa: ANN401
-    inner = {
-        each.name: _maker(each.default.options, each.type)
-        for each in fields(options)
-        if isinstance(each.default, Group)
-    }
-    own = [each.name for each in fields(options) if isinstance(each.default, Declared)]
-
-    def make(given: dict[str, Any]) -> object:
-        groups = {name: maker(given) for name, maker in inner.items()}
-        return wanted(**{name: given.pop(name) for name in own}, **groups)
-
-    return make
+def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the arguments of a function or a class of options from the values of all options."""
+    found = {}
+    for each in inspect.signature(source).parameters.values():
+        if isinstance(each.default, Group):
+            found[each.name] = each.annotation(**_arguments(each.default.options, given))
+        elif isinstance(each.default, Declared):
+            found[each.name] = given[each.name]
+    return found
 
 
 def _parameter(
-    name: str,
-    declared: Declared,
-    annotation: Any,  # noqa: ANN401
-    helps: Mapping[str, str],
+    parameter: inspect.Parameter, declared: Declared, text: str | None
 ) -> click.Parameter:
+    name, annotation = parameter.name, parameter.annotation
     settings = {key: value for key, value in declared.settings.items() if value is not None}
     plain = _without_none(annotation)
     is_repeated = get_origin(plain) is tuple
@@ -226,7 +229,7 @@ def _parameter(
         settings.setdefault("show_default", settings.get("default") is not None)
         if plain in (int, float):
             settings.setdefault("type", plain)
-    return click.Option([*declared.names, name], **{"help": helps.get(name)} | settings)
+    return click.Option([*declared.names, name], **{"help": text} | settings)
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401

@@ -3,7 +3,7 @@
 import click
 
 from groundwire.cli.console import open_in_browser, say
-from groundwire.cli.inputs import NAME
+from groundwire.cli.inputs import NAME, in_url
 from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 
@@ -49,8 +49,7 @@ def playground(
     config = parse("", name="playground", environ=environ)
     sockets = listen(config)
     bound = sockets[0].getsockname()[1]
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{bound}/"
+    address = f"http://{in_url(host)}:{bound}/"
     is_local = not is_reachable(sockets)
     if not is_local:
         say(f"warning: other machines may reach {address}, and it needs no key.")

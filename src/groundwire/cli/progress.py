@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn
 
 #: Least seconds between two lines of progress, without a terminal.
 LINE_EVERY_S = 10.0
@@ -63,26 +63,27 @@ def waiting(n_chars: int) -> Iterator[None]:
     if n_chars < LONG_CHARS or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     what = f"Reading {n_chars / 1e6:,.0f} million characters of sources"
-    columns = (SpinnerColumn(), TextColumn(what), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as drawn:
+    with _drawn(SpinnerColumn(), TextColumn(what), TimeElapsedColumn()) as drawn:
         drawn.add_task("", total=None)
         yield
 
 
-@contextmanager
-def bar(*texts: str) -> Iterator["Progress"]:
-    """Draw a progress bar with texts beside it, and the time that is left."""
+def bar(*texts: str) -> "Progress":
+    """Make a progress bar with texts beside it, and the time that is left, for a ``with`` block."""
     # Rich takes a tenth of a second to import, and is needed only for a terminal.
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    columns = (BarColumn(bar_width=None), *map(TextColumn, texts), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as drawn:
-        yield drawn
+    return _drawn(BarColumn(bar_width=None), *map(TextColumn, texts), TimeRemainingColumn())
+
+
+def _drawn(*columns: "ProgressColumn") -> "Progress":
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(file=sys.stderr), transient=True)
 
 
 def lines() -> Callable[..., None]:

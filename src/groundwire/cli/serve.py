@@ -16,7 +16,7 @@ import click
 
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
-from groundwire.cli.inputs import NAME, TEXT_FILE
+from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_settings, group, option
 from groundwire.cli.settings import is_of_file, read_variable, require, with_values
 
@@ -167,12 +167,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     from groundwire.gateway.console.app import AdminPlane
     from groundwire.gateway.control import ControlPlane
     from groundwire.gateway.logs import log_to_stderr
-    from groundwire.gateway.server import (
-        Beside,
-        Server,
-        is_reachable,
-        listen,
-    )
+    from groundwire.gateway.server import Beside, Server, is_reachable, listen
 
     # The findings are printed below, so they need no Python warnings.
     warnings.simplefilter("ignore", ConfigWarning)
@@ -180,11 +175,13 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     with ExitStack() as stack:
         # The ports are opened first: new keys are shown only once, and must not be lost because
         # the start fails after that.
-        sockets = _held(stack, listen(config, is_local_demo=is_local_demo))
+        found = listen(config, is_local_demo=is_local_demo)
+        sockets = [stack.enter_context(each) for each in found]
         address = _address(config.gateway.host, sockets)
         admins = []
         if config.admin.enabled:
-            admins = _held(stack, listen(config, is_admin=True, is_local_demo=is_local_demo))
+            found = listen(config, is_admin=True, is_local_demo=is_local_demo)
+            admins = [stack.enter_context(each) for each in found]
         log_to_stderr(config.log)
         tell(*describe(config, is_local_demo=is_local_demo))
         if is_reachable(admins):
@@ -213,12 +210,6 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         # up all requests meanwhile.
         gc.freeze()
         server.serve_until_told(sockets)
-
-
-def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
-    for each in sockets:
-        stack.callback(each.close)
-    return sockets
 
 
 def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
@@ -362,5 +353,4 @@ def _admin_keys(config: "Config", start: "FirstStart") -> str:
 
 
 def _address(host: str, sockets: "Sequence[socket]") -> str:
-    port = sockets[0].getsockname()[1]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{in_url(host)}:{sockets[0].getsockname()[1]}"

@@ -12,7 +12,7 @@ from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit import AuditEvent, AuditLog
+    from groundwire.control.audit import AuditEvent
     from groundwire.control.audit.control_events import ControlEvents
     from groundwire.control.store import Store
 
@@ -75,9 +75,11 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         done = await work(store)
         made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
         found = () if events is None else events(done, made)
-        if audit is not None and found:  # without events, no chain is begun
-            return StoreChange(done, is_recorded=await _is_recorded(audit, found))
-        return StoreChange(done)
+        if audit is None or not found:  # without events, no chain is begun
+            return StoreChange(done)
+        await audit.open()
+        await audit.write(*found)
+        return StoreChange(done, is_recorded=await audit.close(timeout_s=RECORD_S) == 0)
 
 
 def _signing_keys(config: "Config") -> Sequence[bytes]:
@@ -93,10 +95,3 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
     from groundwire.control.audit.signing import existing_keys
 
     return existing_keys(config)
-
-
-async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
-    """Record a change, and return whether the record is on disk."""
-    await audit.open()
-    await audit.write(*events)
-    return await audit.close(timeout_s=RECORD_S) == 0

@@ -59,11 +59,7 @@ def tune(
     with labelled.judged(ctx, choice) as path:
         read = read_sample(path, by=by)
     found = choose(
-        *(read.header, read.sample, wanted),
-        confidence=confidence,
-        by=by,
-        seed=seed,
-        rows=read.rows,
+        *(read.header, read.sample, wanted), confidence=confidence, by=by, seed=seed, rows=read.rows
     )
     promises = {
         "promises": [promise(found, each) for each in found.groups],

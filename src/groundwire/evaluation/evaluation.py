@@ -169,11 +169,7 @@ class _Tally:
         Touched means that a span of the detector shares a character with the gold span.
         """
         return {
-            name: {
-                "n": n,
-                "n_touched": self._n_touched[name],
-                "recall": self._n_touched[name] / n,
-            }
+            name: {"n": n, "n_touched": self._n_touched[name], "recall": self._n_touched[name] / n}
             for name, n in sorted(self._n_marked.items())
         }
 

@@ -116,7 +116,11 @@ class Bootstrap:
             columns: Values to sum, shape ``(n_answers, k)``.
         """
         values = np.asarray(columns, np.float64)
-        self._require_all(values)
+        if values.ndim != 2 or len(values) != len(self.of_answer):
+            raise ValueError(
+                f"there must be a row for each of the {len(self.of_answer)} answers, "
+                f"and the shape is {values.shape}"
+            )
         # Contexts are drawn as a whole, so a resample needs only their sums.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self.of_answer, values)
@@ -163,13 +167,6 @@ class Bootstrap:
             r = min(at_a_time, self.n_resamples - start)
             drawn = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
             yield np.bincount(drawn.ravel(), minlength=r * n).reshape(r, n).astype(np.float64)
-
-    def _require_all(self, values: Floats) -> None:
-        if values.ndim != 2 or len(values) != len(self.of_answer):
-            raise ValueError(
-                f"there must be a row for each of the {len(self.of_answer)} answers, "
-                f"and the shape is {values.shape}"
-            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,20 +229,17 @@ class Replicates:
             level: The share of resamples in the interval, in (0, 1).
         """
         known = self.draws[~np.isnan(self.draws)]
+        # A share rests on the contexts in which it is defined, any other score on all contexts.
+        n_contexts = self.n_trials or self.bootstrap.n_contexts
         low = high = nan
         if self.n_trials and self.value in (0, 1):
             trials = wilson(round(self.value) * self.n_trials, self.n_trials, level)
             low, high = trials.low, trials.high
-        elif self._n_contexts >= MIN_CONTEXTS and known.size and np.ptp(known) > _SAME:
+        elif n_contexts >= MIN_CONTEXTS and known.size and np.ptp(known) > _SAME:
             outside = (1 - level) / 2
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
         n_undefined = self.draws.size - known.size
         return ScoreInterval(value=self.value, low=low, high=high, n_undefined=n_undefined)
-
-    @property
-    def _n_contexts(self) -> int:
-        """Number of contexts that the score rests on: for a share, those in which it is defined."""
-        return self.n_trials or self.bootstrap.n_contexts
 
 
 def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:

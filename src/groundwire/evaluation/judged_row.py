@@ -65,15 +65,7 @@ class Header:
         detector = next((row["detector"] for row in rows if "detector" in row), None)
         if detector is None:
             raise ValueError("none of its rows was checked")
-        return cls.from_dict(
-            {
-                "schema": SCHEMA,
-                "detector": detector,
-                "data": {},
-                "command": "groundwire check --batch",
-                "groundwire": __version__,
-            }
-        )
+        return cls(detector=_detector(detector), data={}, command="groundwire check --batch")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -84,9 +76,8 @@ class Header:
         """
         if data["schema"] != SCHEMA:
             raise ValueError(f"it has schema {data['schema']!r}, and {SCHEMA} is read")
-        detector = data["detector"]
         return cls(
-            detector=DetectorInfo(**{**detector, "score": Score(detector["score"])}),
+            detector=_detector(data["detector"]),
             data=dict(data["data"]),
             command=data["command"],
             version=data["groundwire"],
@@ -176,6 +167,10 @@ class JudgedRow:
             seconds=0.0 if error else detection["timings_ms"].get("total", 0.0) / 1000,
             sha256=data[BATCH_KEY],
         )
+
+
+def _detector(data: Mapping[str, Any]) -> DetectorInfo:
+    return DetectorInfo(**{**data, "score": Score(data["score"])})
 
 
 @contextmanager

@@ -82,11 +82,7 @@ def failed_row(row: FailedRow) -> JudgedRow:
 
 def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
     return tuple(
-        {
-            "id": each.id,
-            "chars": len(each.text),
-            "sha256": sha256(each.text.encode()).hexdigest(),
-        }
+        {"id": each.id, "chars": len(each.text), "sha256": sha256(each.text.encode()).hexdigest()}
         for each in answer.example.sources
     )
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from groundwire.config.kinds import Endpoint, Kind, KindError, is_loopback
 from groundwire.errors import GroundwireError, InputError
 from groundwire.verify.client import ChatClient, call_failure, is_word
-from groundwire.verify.endpoint import OPENAI_URL, ChatReply, max_tokens_key
+from groundwire.verify.endpoint import OPENAI_URL, ChatReply
 from groundwire.verify.verifier import FailureKind
 
 #: Environment variables that hold the key and the URL by default.
@@ -94,7 +94,15 @@ class EndpointAddress:
         key = "" if variable is None else environ.get(variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise EndpointSettingError(f"{variable} = *** is no key: it must be printable ASCII.")
-        url = _read_url(given, has_key=bool(key))
+        try:
+            url = str(Kind(Endpoint).read(given)).rstrip("/")
+        except KindError as error:
+            raise EndpointSettingError(f"--base-url must be {error.legal}.") from None
+        if key and _is_plain(url):
+            raise EndpointSettingError(
+                f"--base-url is plain HTTP to {urlsplit(url).hostname}: the key would travel "
+                "unencrypted. Use https://, or give no key if the endpoint wants none."
+            )
         if not key and variable is not None and not is_loopback(url):
             raise EndpointSettingError(
                 f"There is no API key. Set {variable}, or say --no-key if the endpoint wants none."
@@ -105,19 +113,6 @@ class EndpointAddress:
     def is_plain(self) -> bool:
         """Whether questions and sources travel to another machine unencrypted."""
         return _is_plain(self.base_url)
-
-
-def _read_url(given: str, *, has_key: bool) -> str:
-    try:
-        url = str(Kind(Endpoint).read(given)).rstrip("/")
-    except KindError as error:
-        raise EndpointSettingError(f"--base-url must be {error.legal}.") from None
-    if has_key and _is_plain(url):
-        raise EndpointSettingError(
-            f"--base-url is plain HTTP to {urlsplit(url).hostname}: the key would travel "
-            "unencrypted. Use https://, or give no key if the endpoint wants none."
-        )
-    return url
 
 
 def _is_plain(url: str) -> bool:
@@ -157,24 +152,6 @@ class LanguageModel(ChatClient):
             is_final = failure.error_type in _FINAL and not is_own
             raise GenerationError(str(failure), is_final=is_final) from error
         return _read(content)
-
-
-def body_of(
-    messages: list[dict[str, str]],
-    *,
-    base_url: str,
-    model: str,
-    temperature: float | None,
-    max_tokens: int | None,
-    seed: int | None = None,
-) -> dict[str, Any]:
-    """Build the body of a request; options that are ``None`` are left out: some models refuse them.
-
-    The limit of tokens gets the name that the endpoint expects.
-    """
-    body: dict[str, Any] = {"model": model, "messages": messages}
-    options = {"temperature": temperature, max_tokens_key(base_url): max_tokens, "seed": seed}
-    return body | {name: value for name, value in options.items() if value is not None}
 
 
 def _read(content: bytes) -> ModelReply:

@@ -221,7 +221,7 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
     """
     # Masks, because annotators' ranges may overlap: summing range by range would count the shared
     # characters twice and let precision exceed 1.
-    marked, wanted = _mask(predicted, text), _mask(gold, text)
+    marked, wanted = mask(predicted, text), mask(gold, text)
     return Overlap(
         both=int((marked & wanted).sum()), predicted=int(marked.sum()), gold=int(wanted.sum())
     )
@@ -242,15 +242,20 @@ def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
     )
 
 
-def _mask(ranges: Iterable[Range], text: str) -> Bools:
-    mask = np.zeros(len(text), np.bool_)
+def mask(ranges: Iterable[Range], text: str) -> Bools:
+    """Return which characters of a text lie in a range, without white space at a range's ends.
+
+    Raises:
+        ValueError: If a range is not in the text.
+    """
+    found = np.zeros(len(text), np.bool_)
     for start, end in ranges:
         if not 0 <= start <= end <= len(text):
             raise ValueError(f"the range {start}-{end} is not in a text of {len(text)} characters")
         words = text[start:end]
         start += len(words) - len(words.lstrip())
-        mask[start : start + len(words.strip())] = True
-    return mask
+        found[start : start + len(words.strip())] = True
+    return found
 
 
 # Helpers, which other modules of scores use too.

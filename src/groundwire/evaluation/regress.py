@@ -17,7 +17,7 @@ from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.intervals import Replicates
-from groundwire.evaluation.judged_row import JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import UNLIKE_RESULTS, JudgedRow, ResultsError
 from groundwire.evaluation.paired import differences
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import defined
@@ -35,11 +35,7 @@ COUNTS = {
 }
 
 #: Counts that must be equal in results and baseline: JSON key → words for the rows that it counts.
-_SAME = {
-    "n": "rows",
-    "n_answers": "rows with a label",
-    "n_hallucinated": "hallucinated answers",
-}
+_SAME = {"n": "rows", "n_answers": "rows with a label", "n_hallucinated": "hallucinated answers"}
 
 #: Tolerance for rounding: a drop of exactly the limit is allowed.
 _SLACK = 1e-9
@@ -182,14 +178,7 @@ class Baseline:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             scores = Evaluation.from_dict(data).to_dict()
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+        except (OSError, LookupError, *UNLIKE_RESULTS) as error:
             raise RegressError(
                 f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
                 "evaluate --json printed, or the file of its --output."
@@ -295,7 +284,6 @@ def _drop(
         interval = moved[name].interval()
         found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
         ends = (defined(found[0]), defined(found[1]))
-    is_passed = worse <= allowed + _SLACK
     how = "worse" if worse > 0 else "better"
     sentence = (
         f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
@@ -303,7 +291,7 @@ def _drop(
     )
     return RegressionCheck(
         name=name,
-        is_passed=is_passed,
+        is_passed=worse <= allowed + _SLACK,
         before=was,
         now=is_,
         worse=worse,

@@ -7,6 +7,7 @@ is judged again.
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -47,19 +48,16 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
     Raises:
         ResultsError: If a line is not a row of results.
     """
-    with open_lines(path) as lines:
-        is_of_batch = False
-        try:
-            for number, line in enumerate(lines, 1):
-                is_of_batch = is_of_batch or (number == 1 and _is_of_batch(line))
-                if is_of_batch and line.endswith(b"\n"):
-                    yield _row(path, number, line, read=JudgedRow.from_batch)
-                elif number == 1:
-                    _header(path, line)
-                elif line.endswith(b"\n"):
-                    yield _row(path, number, line)
-        except DAMAGE:
-            return
+    read = JudgedRow.from_dict
+    with open_lines(path) as lines, suppress(*DAMAGE):
+        for number, line in enumerate(lines, 1):
+            if number == 1 and _is_of_batch(line):
+                read = JudgedRow.from_batch
+            elif number == 1:
+                _header(path, line)
+                continue
+            if line.endswith(b"\n"):
+                yield _row(path, number, line, read)
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
@@ -84,7 +82,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
         if number == 1:
             require_same(path, _header(path, line), header)
             return
-        row = _row(path, number, line)
+        row = _row(path, number, line, JudgedRow.from_dict)
         if row.row in found:
             raise ResultsError(path, None, f"row {row.row:,} is there twice")
         found[row.row] = row.sha256
@@ -124,11 +122,7 @@ def _is_of_batch(line: bytes) -> bool:
 
 
 def _row(
-    path: Path,
-    number: int,
-    line: bytes,
-    *,
-    read: Callable[[dict[str, Any]], JudgedRow] = JudgedRow.from_dict,
+    path: Path, number: int, line: bytes, read: Callable[[dict[str, Any]], JudgedRow]
 ) -> JudgedRow:
     try:
         row = read(json.loads(line))

@@ -3,7 +3,7 @@
 Answers to one context are judged one after the other, so that its sources are read once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -65,10 +65,9 @@ def run(
     """
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")
-    done: Mapping[int, str] = {} if replace else resume(output, header)
-    remaining = Remaining(rows, done, output)
-    n_done, n_new = len(remaining.done), 0
-    blocks = in_contexts(remaining)
+    left = {} if replace else resume(output, header)
+    n_before, n_new = len(left), 0
+    blocks = in_contexts(_remaining(rows, left, output))
     first = [*islice(blocks, 1)]  # errors of the data are raised before the file is created
     with output.open("wb" if replace else "ab") as stream:
         writer = RowWriter(stream, header)
@@ -76,10 +75,11 @@ def run(
             for row in judge_block(detector, block):
                 writer.write(row)
                 n_new += 1
-                on_row(n_done + n_new)
-    remaining.require_all_judged(n_new)
-    remaining.require_all_met()
-    return Run(n_rows=n_done + n_new, n_new=n_new)
+                on_row(n_before + n_new)
+    if left:
+        problem = f"it has {len(left):,} results of rows that are not chosen now. {_REMEDY}"
+        raise ResultsError(output, None, problem)
+    return Run(n_rows=n_before + n_new, n_new=n_new)
 
 
 def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
@@ -103,61 +103,26 @@ def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterato
         yield block
 
 
-class Remaining:
-    """Iterates over the rows of the data that have no result yet.
+def _remaining(rows: Iterable[AnyRow], done: dict[int, str], output: Path) -> Iterator[AnyRow]:
+    """Yield the rows of the data that have no result yet.
 
-    A row that has a result must have the fingerprint that is stored with the result: otherwise the
-    data have changed, and iteration raises a :class:`ResultsError`.
+    Args:
+        rows: All rows of the data.
+        done: Number → fingerprint of each row that has a result; rows of the data are removed.
+        output: The file of results, for the error.
 
-    Attributes:
-        done: Number → fingerprint of each row that has a result.
+    Raises:
+        ResultsError: If a row differs from the one that its result was made from.
     """
-
-    def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
-        self.done = done
-        self._rows, self._output = rows, output
-        self._n_met = self._n_given = 0
-
-    def __iter__(self) -> Iterator[AnyRow]:
-        for row in self._rows:
-            if row.row not in self.done:
-                self._n_given += 1
-                yield row
-                continue
-            if self.done[row.row] != row.sha256:
-                raise ResultsError(
-                    self._output,
-                    None,
-                    f"row {row.row:,} of the data is not the one that it was made from, or its "
-                    f"columns are read otherwise. {_REMEDY}",
-                )
-            self._n_met += 1
-
-    def require_all_judged(self, n_judged: int) -> None:
-        """Refuse to end the run if rows were left without a result.
-
-        Args:
-            n_judged: Number of rows that this run judged.
-
-        Raises:
-            ResultsError: If fewer rows were judged than this object yielded.
-        """
-        if n := self._n_given - n_judged:
+    for row in rows:
+        if row.row not in done:
+            yield row
+        elif done.pop(row.row) != row.sha256:
             raise ResultsError(
-                self._output, None, f"{n:,} rows have no result. Judge them with --resume."
-            )
-
-    def require_all_met(self) -> None:
-        """Refuse results of rows that are not in the data; call this when all data have been read.
-
-        Raises:
-            ResultsError: If the file has results of such rows.
-        """
-        if n := len(self.done) - self._n_met:
-            raise ResultsError(
-                self._output,
+                output,
                 None,
-                f"it has {n:,} results of rows that are not chosen now. {_REMEDY}",
+                f"row {row.row:,} of the data is not the one that it was made from, or its "
+                f"columns are read otherwise. {_REMEDY}",
             )
 
 

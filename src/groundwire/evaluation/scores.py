@@ -9,14 +9,7 @@ from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates, ScoreInterval
-from groundwire.evaluation.metrics import (
-    AnswerCounts,
-    Floats,
-    Overlap,
-    Ranking,
-    ratio,
-    ratios,
-)
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
 #: Shares of hallucinated answers for which the precision is computed: in production fewer answers
@@ -55,11 +48,16 @@ def scores_of(
         **_spans(answers, n_resamples, seed),
         "claims": _claims(answers, bootstrap),
         "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
-        "prevalence": [
-            {"prevalence": share, "precision": defined(counts.precision_at(share))}
-            for share in prevalences
-        ],
+        "prevalence": precisions(counts, prevalences),
     }
+
+
+def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
+    """Compute as JSON data the precision at some shares of hallucinated answers."""
+    return [
+        {"prevalence": share, "precision": defined(counts.precision_at(share))}
+        for share in prevalences
+    ]
 
 
 def defined(value: float) -> float | None:

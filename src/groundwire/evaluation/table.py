@@ -96,5 +96,9 @@ def percent(value: float | None) -> str:
 
 def with_ends(scores: Mapping[str, Any], name: str) -> str:
     """Format a score in per cent with its interval, such as "81.2 (78.0 to 84.1)"."""
-    low, high = map(percent, scores["ci95"][name])
-    return f"{percent(scores[name])} ({low} to {high})"
+    return interval_text(scores[name], *scores["ci95"][name])
+
+
+def interval_text(value: float | None, low: float | None, high: float | None) -> str:
+    """Format a share and its interval in per cent, such as "81.2 (78.0 to 84.1)"."""
+    return f"{percent(value)} ({percent(low)} to {percent(high)})"

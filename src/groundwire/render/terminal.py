@@ -92,12 +92,7 @@ def _coverage_lines(detection: Detection) -> Iterator[str]:
 
 def painter(*, color: bool) -> Paint:
     """Return a function that adds an ANSI style to a text; without ``color``, it adds none."""
-    return _paint if color else _plain
-
-
-def _plain(text: str, style: str) -> str:
-    del style
-    return text
+    return _paint if color else lambda text, _: text
 
 
 def _paint(text: str, style: str) -> str:

@@ -107,7 +107,7 @@ def describe_outcome(report: VerificationReport) -> str:
     if report.error is not None:
         return f"not verified ({report.error_type}): {one_line(report.error)}"
     n_flagged = sum(each.flagged for each in report.details)
-    parts = _counted(len(report.details), _part(report))
+    parts = _counted(len(report.details), report.setup.noun.removesuffix("s"))
     if n_flagged:
         return f"flagged: {n_flagged:,} of {parts}"
     if report.truncated:
@@ -210,10 +210,6 @@ def short(name: str) -> str:
 def _range(low: float, high: float, *, digits: int) -> str:
     ends = [f"{low:.{digits}f}", f"{high:.{digits}f}"]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _part(report: VerificationReport) -> str:
-    return report.setup.noun.removesuffix("s")
 
 
 def _counted(n: int, what: str) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
 from groundwire.detection.values import JsonRecord
+from groundwire.evaluation.datasets.lines import sha256_of
 
 #: Number of answers, and number of hallucinated answers (``None`` if unknown).
 Counts = tuple[int, int | None]
@@ -16,12 +16,7 @@ Counts = tuple[int, int | None]
 def sums_of(files: Sequence[Path]) -> dict[str, str]:
     """Compute the SHA-256 of files: path below their common folder → digest."""
     root = Path(commonpath([file.absolute().parent for file in files]))
-    found = {}
-    for file in files:
-        with file.open("rb") as stream:
-            name = file.absolute().relative_to(root).as_posix()
-            found[name] = file_digest(stream, "sha256").hexdigest()
-    return found
+    return {file.absolute().relative_to(root).as_posix(): sha256_of(file) for file in files}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +54,13 @@ def check_counts(
     differences = tuple(
         f"{name}: {_shown(found[name])}, and {_shown(counts)} expected"
         for name, counts in wanted.items()
-        if not _agree(counts, found[name])
+        if counts[0] != found[name][0] or counts[1] not in (None, found[name][1])
     )
     counts = "different" if differences else "same"
     return FileCheck(counts=counts, differences=differences, source=expected["source"])
 
 
-def _agree(expected: Counts, found: Counts) -> bool:
-    return expected[0] == found[0] and expected[1] in (None, found[1])
-
-
 def _shown(counts: Counts) -> str:
     n, n_hallucinated = counts
-    return f"{n:,} answers" + (
-        "" if n_hallucinated is None else f", {n_hallucinated:,} hallucinated"
-    )
+    more = "" if n_hallucinated is None else f", {n_hallucinated:,} hallucinated"
+    return f"{n:,} answers{more}"

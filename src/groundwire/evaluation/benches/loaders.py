@@ -102,7 +102,6 @@ def _ragtruth_content(values: Values) -> tuple[str, str | None]:
 def _ragtruth(
     sources: Mapping[str, Values], split: str, values: Values, file: Path, line: int
 ) -> Iterable[Values]:
-    del file
     if values["split"] != split:
         return
     if values["source_id"] not in sources:
@@ -119,7 +118,6 @@ def _ragtruth(
 
 def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
     """Convert a record of HaluEval to two rows: its right answer, and its hallucinated answer."""
-    del file
     for task, (source, question, word) in _HALUEVAL.items():
         answers = {kind: values.get(f"{kind}_{word}") for kind in ("right", "hallucinated")}
         if None not in answers.values():
@@ -158,7 +156,6 @@ def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
 
     A summary with an unwanted or questionable mark counts as hallucinated.
     """
-    del line
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
     spans = [
         {
@@ -191,7 +188,6 @@ def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
 
     A claim that the article does not fully support counts as hallucinated.
     """
-    del line
     task = "subclaim" if file.parent.name == "subclaim" else "claim"
     yield {
         "id": f"{task}-{values['meta']['id']}",
@@ -204,7 +200,6 @@ def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
     """Convert an edited summary of SummEdits to a row; the task is the domain in the file name."""
-    del line
     domain = file.name.partition(".")[0].removeprefix("summedits_")
     yield {
         "id": f"{domain}-{values['id']}",

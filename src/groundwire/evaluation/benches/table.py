@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import BENCHES
 from groundwire.evaluation.benches.result import BenchResult, Scores
-from groundwire.evaluation.table import aligned, percent
+from groundwire.evaluation.table import aligned, interval_text, percent
 from groundwire.evaluation.table import to_text as scores_to_text
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
@@ -67,7 +67,7 @@ def _plain(scores: Mapping[str, BenchScore | None], names: Sequence[str]) -> lis
 def _with_ends(score: BenchScore | None) -> str:
     if score is None or score.value is None:
         return "-"
-    return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"
+    return interval_text(score.value, score.low, score.high)
 
 
 def _printed(value: float | None) -> str:

@@ -5,7 +5,6 @@ A row that cannot be read becomes a :class:`FailedRow`; reading continues with t
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -15,7 +14,7 @@ from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
-from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
+from groundwire.evaluation.datasets.lines import Line, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
 #: The values of a row: name of a column → value.
@@ -209,14 +208,6 @@ def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
     return set(columns) - missing
 
 
-def table_row(values: Values, columns: ColumnMapping, *, row: int) -> AnyRow:
-    """Read one row of a table in memory, as :func:`read_labelled` reads a row of a Parquet file.
-
-    An id that occurs twice in the table is not noticed.
-    """
-    return answer_reader(columns).read(row, f"row {row:,}", content_of(values), values)
-
-
 class RowReader(Generic[_Row]):
     """Reads the rows of one table, and ensures that no two rows have the same id."""
 
@@ -258,11 +249,11 @@ class RowReader(Generic[_Row]):
             if isinstance(values, str):
                 raise RowError(values)
             id_ = self.columns.id_of(values) or id_
-            if self._renames and self._is_known(id_):
+            if self._renames and _hash(id_) in self._ids:
                 id_ = f"{id_}#{row}"
                 known = {**values, self.columns.columns.get("id", "id"): id_}
             made = self._make(known, row, digest)
-            if self._is_known(id_):
+            if _hash(id_) in self._ids:
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
             return FailedRow(
@@ -277,9 +268,6 @@ class RowReader(Generic[_Row]):
         self._ids.add(_hash(id_))
         return made
 
-    def _is_known(self, id_: str) -> bool:
-        return _hash(id_) in self._ids
-
     def _task_of(self, values: Values) -> str:
         """Read the task of a failed row; empty if the task cannot be read either."""
         try:
@@ -293,21 +281,21 @@ def answer_reader(
 ) -> RowReader[NumberedAnswer]:
     """Make a reader of labelled answers; ``renames`` is as for :class:`RowReader`."""
     columns = mapping or ColumnMapping()
-    return RowReader(columns, partial(_answer, columns), renames=renames)
+
+    def make(values: Values, row: int, digest: str) -> NumberedAnswer:
+        return NumberedAnswer(row=row, answer=columns.answer(values, row), sha256=digest)
+
+    return RowReader(columns, make, renames=renames)
 
 
 def question_reader(mapping: ColumnMapping | None = None) -> RowReader[NumberedQuestion]:
     """Make a reader of questions with their sources."""
     columns = mapping or ColumnMapping()
-    return RowReader(columns, partial(_question, columns))
 
+    def make(values: Values, row: int, digest: str) -> NumberedQuestion:
+        return NumberedQuestion(row=row, question=columns.question(values, row), sha256=digest)
 
-def _answer(columns: ColumnMapping, values: Values, row: int, digest: str) -> NumberedAnswer:
-    return NumberedAnswer(row=row, answer=columns.answer(values, row), sha256=digest)
-
-
-def _question(columns: ColumnMapping, values: Values, row: int, digest: str) -> NumberedQuestion:
-    return NumberedQuestion(row=row, question=columns.question(values, row), sha256=digest)
+    return RowReader(columns, make)
 
 
 def _hash(name: str) -> bytes:

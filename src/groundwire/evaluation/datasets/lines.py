@@ -62,11 +62,13 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 def fingerprints(path: Path) -> dict[str, str]:
     """Compute the SHA-256 of the files of a table: name → digest."""
-    found = {}
-    for file in files_of(path):
-        with file.open("rb") as stream:
-            found[file.name] = file_digest(stream, "sha256").hexdigest()
-    return found
+    return {file.name: sha256_of(file) for file in files_of(path)}
+
+
+def sha256_of(file: Path) -> str:
+    """Compute the SHA-256 of a file, in hexadecimal digits."""
+    with file.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
 
 
 def suffix_of(path: Path) -> str:
@@ -199,7 +201,10 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
     try:
         for first, last, fields in _csv_records(path, delimiter):  # `last` is for the error below
             if header is None:
-                header = _header(path, fields)
+                header = fields
+                if twice := {name for name in header if name and header.count(name) > 1}:
+                    problem = f"two columns have the name {sorted(twice)[0][:80]!r}"
+                    raise DatasetError(path, 1, problem)
             else:
                 yield first, json.dumps(fields).encode(), _csv_row(header, fields, first, last)
     except DAMAGE as error:
@@ -247,13 +252,6 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
         text.detach()  # so that the wrapper does not close the stream, which the caller closes
 
 
-def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
-    named = [name for name in names if name]
-    if twice := {name for name in named if named.count(name) > 1}:
-        raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
-    return names
-
-
 def _csv_row(
     header: Sequence[str], fields: Sequence[str], first: int, last: int
 ) -> Mapping[str, Any] | str:
@@ -271,18 +269,13 @@ def _csv_row(
 def _parquet(path: Path) -> Iterator[Line]:
     number = 0
     with _parquet_file(path) as table:
-        batches = table.iter_batches(batch_size=_BATCH_ROWS)
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except (OSError, ValueError) as error:  # the base classes of pyarrow's errors
-                yield number + 1, b"", f"the file breaks off here ({error})"
-                return
-            for values in _batch_rows(batch):
-                number += 1
-                yield number, content_of(values), values
+        try:
+            for batch in table.iter_batches(batch_size=_BATCH_ROWS):
+                for values in _batch_rows(batch):
+                    number += 1
+                    yield number, content_of(values), values
+        except (OSError, ValueError) as error:  # the base classes of pyarrow's errors
+            yield number + 1, b"", f"the file breaks off here ({error})"
 
 
 def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Self
 
-from groundwire.detection.example import (
-    Example,
-    Source,
-    read_sources,
-    require_text,
-    text_of,
-)
+from groundwire.detection.example import Example, Source, read_sources, require_text, text_of
 from groundwire.detection.rows import (
     ROW_KEYS,
     MissingColumnError,
@@ -373,10 +367,8 @@ def _span(value: object, answer: str) -> GoldSpan:
     if not isinstance(value, Mapping):
         raise RowError("a span is neither an object with start and end nor a pair of them")
     start, end = value.get("start"), value.get("end")
-    if not all(isinstance(each, int) and not isinstance(each, bool) for each in (start, end)):
+    if type(start) is not int or type(end) is not int:
         raise RowError("a span has no whole numbers as start and end")
-    assert isinstance(start, int)
-    assert isinstance(end, int)
     if not 0 <= start < end <= len(answer):
         raise RowError(
             f"the span {_short(start)}-{_short(end)} does not lie in the answer, which has "

@@ -68,7 +68,6 @@ def each_slot(path: Path) -> Iterator[AnyRow]:
 
 
 def _variants(values: Values, file: Path, line: int) -> Iterable[Values]:
-    del file, line
     id_, annotated = values["id"], values["answer"]
     try:
         made = {id_: render_slots(annotated, frozenset())} | {

@@ -1,14 +1,14 @@
 """A detector with an explainer, which grades spans and drops those that the evidence entails."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.pipeline.explaining import as_explained
 
 if TYPE_CHECKING:
@@ -67,12 +67,3 @@ class ExplainedDetector:
         explained = self.explainer.explain(detection, sources)
         graded = as_explained(explained.detection, explained.explanations)
         return replace(graded, detector=self.info)
-
-
-def load_explained(
-    load: Callable[[DetectorChoice], AnyDetector],
-    load_explainer: Callable[[], "Explainer"],
-    choice: DetectorChoice,
-) -> ExplainedDetector:
-    """Load the chosen detector, and the explainer."""
-    return ExplainedDetector(detector=load(choice), explainer=load_explainer())

@@ -19,9 +19,10 @@ from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.files import FailedRow
 from groundwire.evaluation.datasets.mapping import COLUMNS
-from groundwire.evaluation.language_model import GenerationError, ModelReply, body_of
+from groundwire.evaluation.language_model import GenerationError, ModelReply
 from groundwire.evaluation.measure.questions import AnyQuestion
 from groundwire.text.files.writing import replacing, to_json
+from groundwire.verify.endpoint import max_tokens_key
 
 #: The default system prompt.
 SYSTEM = (
@@ -78,16 +79,17 @@ class Prompting:
     system: str = SYSTEM
 
     def body(self, question: AskedQuestion, model: str, base_url: str) -> dict[str, Any]:
-        """Build the body of the request that puts a question to a model."""
+        """Build the body of the request that puts a question to a model.
+
+        Options that are ``None`` are left out: some models refuse them. The limit of tokens gets
+        the name that the endpoint expects.
+        """
         system = [{"role": "system", "content": self.system}] if self.system else []
-        return body_of(
-            [*system, {"role": "user", "content": user_message(question)}],
-            base_url=base_url,
-            model=model,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=self.seed,
-        )
+        messages = [*system, {"role": "user", "content": user_message(question)}]
+        limit = max_tokens_key(base_url)
+        options = {"temperature": self.temperature, limit: self.max_tokens, "seed": self.seed}
+        given = {name: value for name, value in options.items() if value is not None}
+        return {"model": model, "messages": messages, **given}
 
 
 def user_message(question: AskedQuestion) -> str:
@@ -295,11 +297,7 @@ def _row(question: AnyQuestion, model: str, reply: _Found, *, is_named: bool) ->
                 for each in asked.sources
             ],
         }
-    own = {
-        "id": f"{id_}@{model}" if is_named else id_,
-        "question_id": id_,
-        "model": model,
-    }
+    own = {"id": f"{id_}@{model}" if is_named else id_, "question_id": id_, "model": model}
     if isinstance(reply, ModelReply):
         return known | own | asdict(reply)
     return known | own | {"answer": None, "error": _problem(reply)}

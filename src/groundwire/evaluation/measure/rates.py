@@ -17,6 +17,7 @@ import numpy as np
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, JudgedAnswer, read_verdicts
 from groundwire.evaluation.metrics import ratios
+from groundwire.evaluation.scores import defined
 
 MAX_SEVERITY = 4
 
@@ -27,8 +28,7 @@ def rates(path: Path) -> dict[str, Any]:
     Raises:
         ResultsError: If the file is not a results file.
     """
-    read = read_verdicts(path)
-    answers, header = read.verdicts, read.header
+    header, answers = read_verdicts(path)
     models = {
         name: {**measured(group), "tasks": _each(group, lambda each: each.task)}
         for name, group in _grouped(answers, lambda each: each.model).items()
@@ -101,20 +101,15 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval
     return drawn.interval(), "wilson" if n_right in (0, n) else "bootstrap"
 
 
-def ends(interval: ScoreInterval) -> list[float] | None:
-    """Return the ends of an interval as JSON data; ``None`` if there is no interval."""
-    return None if isnan(interval.low) else [interval.low, interval.high]
-
-
 def _share(
     name: str, answers: Sequence[JudgedAnswer], is_so: Callable[[JudgedAnswer], bool]
 ) -> dict[str, Any]:
     interval, method = share([*map(is_so, answers)], [each.context for each in answers])
-    found = ends(interval)
+    is_known = not isnan(interval.low)
     return {
-        name: None if isnan(interval.value) else interval.value,
-        "ci95": found,
-        "ci_method": None if found is None else method,
+        name: defined(interval.value),
+        "ci95": [interval.low, interval.high] if is_known else None,
+        "ci_method": method if is_known else None,
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from groundwire.evaluation.measure.verdicts import VERDICTS
-from groundwire.evaluation.table import aligned, percent
+from groundwire.evaluation.table import aligned, interval_text, percent
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
@@ -55,12 +55,11 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
     severity, tokens = group["severity"]["answers"], group["tokens"]
-    low, high = map(percent, group["ci95"] or (None, None))
     return (
         f"{group['n']:,}",
         f"{group['n_verdicts']:,}",
         f"{group['n_hallucinated']:,}",
-        f"{percent(group['rate'])} ({low} to {high})",
+        interval_text(group["rate"], *(group["ci95"] or (None, None))),
         f"{group['contradiction']['n']:,}",
         "/".join(str(severity[str(i)]) for i in range(1, 5)),
         f"{group['n'] - group['n_verdicts']:,}",

@@ -1,6 +1,5 @@
 """Reads the verdicts of a results file, reduced to the data for rates."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -66,21 +65,8 @@ class JudgedAnswer:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
-    """All judged answers of a results file.
-
-    Attributes:
-        header: The detector and the data.
-        verdicts: The answers, in the order of the data.
-    """
-
-    header: Header
-    verdicts: Sequence[JudgedAnswer]
-
-
-def read_verdicts(path: Path) -> Verdicts:
-    """Read the verdicts of a results file.
+def read_verdicts(path: Path) -> tuple[Header, list[JudgedAnswer]]:
+    """Read the header and the verdicts of a results file, in the order of the data.
 
     Args:
         path: A file that ``groundwire measure evaluate`` or ``groundwire evaluate`` wrote.
@@ -92,7 +78,7 @@ def read_verdicts(path: Path) -> Verdicts:
         header, found = read_header(path), list(map(JudgedAnswer.of, read_judged(path)))
     if not found:
         raise ResultsError(path, None, "it has no rows")
-    return Verdicts(header=header, verdicts=sorted(found, key=lambda each: each.row))
+    return header, sorted(found, key=lambda each: each.row)
 
 
 def _count(text: str | None) -> int:

@@ -79,15 +79,11 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
         risk_coverage=Curve(
             points=(
                 *_points(
-                    (passed / counts.n)[::-1],
-                    ((counts.n_hallucinated - wrong[:-1]) / passed)[::-1],
+                    (passed / counts.n)[::-1], ((counts.n_hallucinated - wrong[:-1]) / passed)[::-1]
                 ),
                 (1.0, rate),
             ),
-            at=(
-                n_passed / counts.n,
-                ratio(counts.n_hallucinated - counts.n_both, n_passed),
-            )
+            at=(n_passed / counts.n, ratio(counts.n_hallucinated - counts.n_both, n_passed))
             if n_passed
             else None,
             chance=((0, rate), (1, rate)),

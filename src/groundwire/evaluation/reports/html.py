@@ -89,10 +89,8 @@ def sentence(summary: Summary) -> str:
             f"Of {scores['n']:,} rows none could be scored, for want of labels: "
             f"{flagged:,} flagged, {passed:,} not flagged{without}."
         )
-    n_hallucinated, n_clean = (
-        scores["n_hallucinated"],
-        max(scores["n_scored"] - scores["n_hallucinated"], 0),
-    )
+    n_hallucinated = scores["n_hallucinated"]
+    n_clean = max(scores["n_scored"] - n_hallucinated, 0)
     counts = _counts(scores)
     without = "; ".join(counts_without_verdict(scores)) or "each was checked"
     return (

@@ -107,16 +107,6 @@ class ReportRow:
         return _TIERS[self.kind], -self.badness, self.row.row
 
 
-def doubt_at(detector: DetectorInfo) -> float:
-    """Return the doubt, in [0, 1], at which a detector flags a claim.
-
-    This is the threshold itself if the detector gives probabilities, and 1 minus the threshold if
-    it gives similarities.
-    """
-    threshold = detector.threshold
-    return 1 - threshold if detector.score is Score.SIMILARITY else threshold
-
-
 def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
     if judged.error:
         return RowKind.FAILED
@@ -130,7 +120,10 @@ def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
 
 
 def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> float:
-    doubt, limit = judged.probability, doubt_at(detector)
+    # The doubt at which a claim is flagged: doubt about a similarity is 1 minus the similarity.
+    limit = detector.threshold
+    limit = 1 - limit if detector.score is Score.SIMILARITY else limit
+    doubt = judged.probability
     match kind:
         case RowKind.FALSE_POSITIVE:
             return _within((doubt - limit) / (1 - limit)) if limit < 1 else 1.0

@@ -1,16 +1,16 @@
 """Summarizes a results file; all reports are written from the summary."""
 
-import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
+from groundwire.evaluation.judged_row import Header, requiring_results
 from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
@@ -54,14 +54,24 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
     Raises:
         ResultsError: If the file is not a file of results.
     """
-    reading = _Reading(n_examples)
-    scores = reading.scores(path)
+    counts, judged = Counter[RowKind](), list[ComparedAnswer]()
+
+    def counted() -> Iterator[ReportRow]:
+        for example in examples_of(path):
+            counts[example.kind] += 1
+            if example.judged is not None:
+                judged.append(example.judged)
+            yield example
+
+    evaluation = Evaluation.read(path)
+    # nsmallest does not read any row if it is asked for none.
+    worst = nsmallest(max(n_examples, 1), counted(), key=attrgetter("rank"))
     return Summary(
-        header=read_header(path),
-        scores=scores,
-        curves=curves_of(reading.judged),
-        counts={kind: reading.counts[kind] for kind in RowKind},
-        examples=reading.examples(),
+        header=evaluation.header,
+        scores=evaluation.to_dict(),
+        curves=curves_of(judged),
+        counts={kind: counts[kind] for kind in RowKind},
+        examples=tuple(worst[:n_examples]),
     )
 
 
@@ -75,39 +85,3 @@ def examples_of(path: Path) -> Iterator[ReportRow]:
     with requiring_results(path):
         for row in read_judged(path):
             yield ReportRow.of(row, detector)
-
-
-class _Reading:
-    """One pass over a results file, which computes scores and keeps the worst examples."""
-
-    def __init__(self, n_examples: int) -> None:
-        self.n_examples = n_examples
-        self.counts: Counter[RowKind] = Counter()
-        self.judged: list[ComparedAnswer] = []
-        # A heap with the least bad of the kept examples on top; a worse example replaces it.
-        self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
-
-    def scores(self, path: Path) -> dict[str, Any]:
-        with requiring_results(path):
-            header = read_header(path)
-            return Evaluation.of(header, self._watched(path, header.detector)).to_dict()
-
-    def examples(self) -> tuple[ReportRow, ...]:
-        return tuple(sorted((each for *_, each in self._kept), key=lambda each: each.rank))
-
-    def _watched(self, path: Path, detector: DetectorInfo) -> Iterator[JudgedRow]:
-        for row in read_judged(path):
-            example = ReportRow.of(row, detector)
-            self.counts[example.kind] += 1
-            if example.judged is not None:
-                self.judged.append(example.judged)
-            self._keep(example)
-            yield row
-
-    def _keep(self, example: ReportRow) -> None:
-        tier, badness, row = example.rank
-        entry = ((-tier, -badness, -row), sum(self.counts.values()), example)
-        if len(self._kept) < self.n_examples:
-            heapq.heappush(self._kept, entry)
-        elif self._kept and entry[0] > self._kept[0][0]:
-            heapq.heapreplace(self._kept, entry)

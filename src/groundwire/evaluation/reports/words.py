@@ -1,10 +1,12 @@
 """Cuts an answer into pieces that people marked, the detector marked, both marked, or neither."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 
 from groundwire.evaluation.datasets.labelled import Known
-from groundwire.evaluation.metrics import Range
+from groundwire.evaluation.metrics import Range, mask
 from groundwire.evaluation.reports.kinds import ReportRow
 from groundwire.render import visible
 
@@ -42,7 +44,7 @@ def cut(
 ) -> Iterator[tuple[str, Mark | None]]:
     """Cut a text where a range of either set begins or ends, and give each piece its mark.
 
-    Ranges may overlap.
+    Ranges may overlap. White space at their ends is not marked.
 
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
@@ -59,24 +61,10 @@ def cut(
         (False, True): alone,
         (False, False): None,
     }
-    # Position → changes, at this position, of the numbers of open gold and open predicted ranges.
-    steps: dict[int, list[int]] = {}
-    for side, ranges in enumerate((gold, predicted)):
-        for start, end in _trimmed(answer, ranges):
-            steps.setdefault(start, [0, 0])[side] += 1
-            steps.setdefault(end, [0, 0])[side] -= 1
-    begin, n_gold, n_predicted = 0, 0, 0
-    now = names[False, False]
-    for place in sorted(steps):
-        n_gold += steps[place][0]
-        n_predicted += steps[place][1]
-        after = names[n_gold > 0, n_predicted > 0]
-        if after is not now:
-            if place > begin:
-                yield answer[begin:place], now
-            begin, now = place, after
-    if begin < len(answer):
-        yield answer[begin:], now
+    sides = zip(mask(gold, answer).tolist(), mask(predicted, answer).tolist(), strict=True)
+    marked = zip(answer, map(names.__getitem__, sides), strict=True)
+    for mark, letters in groupby(marked, key=itemgetter(1)):
+        yield "".join(letter for letter, _ in letters), mark
 
 
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
@@ -87,25 +75,13 @@ def marked_text(example: ReportRow, *, width: int | None = None) -> str:
         width: Number of characters to keep on each side of a mark, and at both ends of the answer;
             by default all.
     """
-    pieces = [
-        (_shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧")
+    return "".join(
+        _shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧"
         for text, mark in marked(example)
-    ]
-    return "".join(pieces)
+    )
 
 
 def _shortened(text: str, width: int | None) -> str:
     if width is None or len(text) <= 2 * width + 1:
         return text
     return f"{text[:width]}…{text[-width:]}"
-
-
-def _trimmed(text: str, ranges: Iterable[Range]) -> list[Range]:
-    """Shorten ranges so that they neither begin nor end with white space; drop empty ones."""
-    found = []
-    for start, end in ranges:
-        words = text[start:end]
-        start += len(words) - len(words.lstrip())
-        if words.strip():
-            found.append((start, start + len(words.strip())))
-    return found

@@ -27,12 +27,7 @@ from math import ceil
 import numpy as np
 
 from groundwire.evaluation.metrics import Bools, Floats, ratios
-from groundwire.evaluation.tuning.binomial import (
-    least_trials,
-    lower_tail,
-    most_losses,
-    upper_bound,
-)
+from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most_losses, upper_bound
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 

@@ -1,16 +1,17 @@
 """The sample by which a threshold is chosen: labelled answers with their scores."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection.values import DetectorInfo, Label, Reason, Score
+from groundwire.detection.values import Detection, DetectorInfo, Score
 from groundwire.errors import InputError
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.no_verdict import RowCounts
@@ -137,14 +138,26 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
     """
     header, counts = read_header(path), RowCounts()
     with requiring_results(path):
-        sample = sample_of(_counted(read_judged(path), counts), header.detector.score, by=by)
+        sample = sample_of(read_judged(path), header.detector.score, by=by, counts=counts)
     if not len(sample):
         raise SampleError(_nothing(counts))
     return ReadSample(header=header, sample=sample, rows=counts)
 
 
-def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> LabelledSample:
+def sample_of(
+    rows: Iterable[JudgedRow],
+    score: Score,
+    *,
+    by: str | None = None,
+    counts: RowCounts | None = None,
+) -> LabelledSample:
     """Collect the labelled answers of judged rows as numbers.
+
+    Args:
+        rows: The rows, in any order.
+        score: Kind of the detector's scores.
+        by: A column to group by, such as ``task``; or ``None``.
+        counts: Counts to which all rows are added; or ``None``.
 
     Raises:
         SampleError: If no row has the column ``by``, the column has too many values, or two rows
@@ -155,6 +168,10 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
     columns: set[str] = set()
     has_column = by is None
     for row in rows:
+        detection = detection_in(row)
+        judged = ComparedAnswer.of(row, detection)
+        if counts is not None:
+            counts.add(row, is_unchecked=judged.is_unchecked)
         if row.hallucinated is None:
             continue
         values = {"task": row.task, **row.columns}
@@ -162,9 +179,10 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
-        is_failed = not _is_judged(row)
-        worst = np.nan if is_failed else _worst(row.detection or {}, score)
-        found.append((row.row, context, worst, row.hallucinated, is_failed, group))
+        worst = np.nan
+        if judged.has_verdict and detection is not None:
+            worst = _worst(detection, score)
+        found.append((row.row, context, worst, row.hallucinated, not judged.has_verdict, group))
     if found and not has_column:
         known = ", ".join(sorted(columns))
         raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
@@ -190,22 +208,6 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
     )
 
 
-def _counted(rows: Iterable[JudgedRow], counts: RowCounts) -> Iterator[JudgedRow]:
-    for row in rows:
-        counts.add(row, is_unchecked=row.error is None and not _is_judged(row))
-        yield row
-
-
-def _is_judged(row: JudgedRow) -> bool:
-    """Return whether at least one claim of a row's answer was judged."""
-    if row.error is not None or row.detection is None:
-        return False
-    return any(
-        claim["label"] != Label.UNCHECKED or claim["reason"] == Reason.UNRELATED
-        for claim in row.detection["claims"]
-    )
-
-
 def _nothing(rows: RowCounts) -> str:
     n, n_failed, n_unlabelled = (f"{n:,}" for n in (rows.n, rows.n_failed, rows.n_unlabelled))
     reason = (
@@ -218,9 +220,8 @@ def _nothing(rows: RowCounts) -> str:
     return f"{reason} The first that failed is row {first['row']:,}: {first['message']}"
 
 
-def _worst(detection: Mapping[str, Any], score: Score) -> float:
-    name = "similarity" if score is Score.SIMILARITY else "probability"
-    known = [claim[name] for claim in detection["claims"] if claim[name] is not None]
-    if not known:
-        return float("nan")
-    return float(min(known) if score is Score.SIMILARITY else max(known))
+def _worst(detection: Detection, score: Score) -> float:
+    """Return the score of the most doubtful claim; ``nan`` if no claim has a score."""
+    worst, name = (min, "similarity") if score is Score.SIMILARITY else (max, "probability")
+    scores = (getattr(claim, name) for claim in detection.claims)
+    return float(worst((each for each in scores if each is not None), default=np.nan))

@@ -6,7 +6,7 @@ from math import ceil, floor
 from groundwire.evaluation.intervals import MIN_CONTEXTS, ScoreInterval
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES, defined
-from groundwire.evaluation.table import aligned, failures_to_text, percent
+from groundwire.evaluation.table import aligned, failures_to_text, interval_text, percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim
@@ -102,5 +102,4 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
 
 
 def _with_ends(interval: ScoreInterval) -> str:
-    low, high = (percent(defined(end)) for end in (interval.low, interval.high))
-    return f"{percent(defined(interval.value))} ({low} to {high})"
+    return interval_text(*map(defined, (interval.value, interval.low, interval.high)))

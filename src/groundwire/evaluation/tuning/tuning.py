@@ -12,7 +12,7 @@ from groundwire.evaluation.intervals import MIN_CONTEXTS, Bootstrap, ScoreInterv
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.no_verdict import RowCounts
-from groundwire.evaluation.scores import PREVALENCES, defined, intervals_as_json
+from groundwire.evaluation.scores import PREVALENCES, defined, intervals_as_json, precisions
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
@@ -22,7 +22,7 @@ from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 N_FOLDS = 5
 
 #: Names of the scores that are reported for a threshold.
-TOLD = ("precision", "recall", "fpr", "f1")
+REPORTED = ("precision", "recall", "fpr", "f1")
 
 #: Name of the group of all answers.
 ALL = "all"
@@ -34,7 +34,7 @@ class FlaggedCost:
 
     Attributes:
         counts: Counts of flagged and hallucinated answers.
-        scores: Name of each score of :data:`TOLD` → score with its interval.
+        scores: Name of each score of :data:`REPORTED` → score with its interval.
     """
 
     counts: AnswerCounts
@@ -48,7 +48,7 @@ class FlaggedCost:
         sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
         return cls(
             counts=AnswerCounts.of(flagged[scored], so[scored]),
-            scores={name: score(name, sums).interval() for name in TOLD},
+            scores={name: score(name, sums).interval() for name in REPORTED},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,10 +59,7 @@ class FlaggedCost:
             "n_both": counts.n_both,
             **{name: defined(each.value) for name, each in self.scores.items()},
             **intervals_as_json(self.scores),
-            "prevalence": [
-                {"prevalence": share, "precision": defined(counts.precision_at(share))}
-                for share in PREVALENCES
-            ],
+            "prevalence": precisions(counts, PREVALENCES),
         }
 
 
@@ -326,7 +323,7 @@ def _curve(
             {
                 "threshold": float(thresholds.values[i]),
                 "n_flagged": int(flagged[i]),
-                **{name: defined(float(STATISTICS[name](sums))) for name in TOLD},
+                **{name: defined(float(STATISTICS[name](sums))) for name in REPORTED},
             }
         )
     return tuple(points)
