@@ -10,12 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection.example import require_text
+from groundwire.detection.values import JsonRecord
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.models import (
     DEFAULT_MODEL,
@@ -47,7 +48,7 @@ HEAD = "head.npz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(JsonRecord):
     """The result of the gate for a prompt.
 
     Attributes:
@@ -60,14 +61,6 @@ class GateResult:
     needs_fact_check: bool
     confidence: float
     probability: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON data."""
-        return {
-            "needs_fact_check": self.needs_fact_check,
-            "confidence": self.confidence,
-            "probability": self.probability,
-        }
 
 
 def decide(probability: float, *, threshold: float) -> GateResult:
