@@ -47,7 +47,7 @@ class VerifiableClaim:
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
-        raw_cites: The ids as written.
+        raw_cites: The ids as written, each once.
         normalizations: Ids that were not taken literally.
         unknown: Ids that name no span.
         target: Probability that this claim has to reach; ``None`` for the default target.
@@ -69,9 +69,13 @@ class VerifiableClaim:
 
     def resolved(self, ids: IdMap) -> Self:
         """Return the claim with its written ids mapped to spans."""
-        found = ids.read(self.raw_cites)
+        meanings = [(raw, ids.meaning(raw)) for raw in self.raw_cites]
+        named = [(raw, sid) for raw, sid in meanings if sid is not None]
         return replace(
-            self, cites=found.ids, normalizations=found.normalizations, unknown=found.unknown
+            self,
+            cites=tuple(dict.fromkeys(sid for _, sid in named)),
+            normalizations=tuple(Normalization(raw, sid) for raw, sid in named if raw != sid),
+            unknown=tuple(raw for raw, sid in meanings if sid is None),
         )
 
 
@@ -119,8 +123,7 @@ def read_claims(
         NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
-    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
+    read, pieces = _read(answer, known, claim_split, citation_regex)
     return _as_claims(answer, read, pieces, known)
 
 
@@ -129,8 +132,7 @@ def read_answer(
 ) -> ReadAnswer:
     """Divide an answer into claims and asides; for arguments and errors see :func:`read_claims`."""
     known = frozenset(span.id for span in spans)
-    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
-    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
+    read, pieces = _read(answer, known, claim_split, citation_regex)
     finder = AsideFinder((f"{span.title or ''}\n{span.text}" for span in spans), known, None)
     segments = [
         Segment(start=piece.start, end=piece.end, citations=tuple(piece.marks)) for piece in pieces
@@ -217,16 +219,19 @@ def _with_outer_brackets(text: str, mark: Citation) -> Citation:
     return Citation(start=mark.start - 1, end=wraps.end(), ids=mark.ids)
 
 
-def _pieces(
+def _read(
     answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
-) -> list[_Piece]:
-    marks = find_citations(answer, known, citation_regex)
-    text = masked(answer, marks, " ")
+) -> tuple[str, list[_Piece]]:
+    """Return an answer with square brackets and without addresses of spans, and its pieces."""
+    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
+    marks = find_citations(read, known, citation_regex)
+    text = masked(read, marks, " ")
     if claim_split == "lines":
         ranges = list(_lines(text))
     else:
         ranges = [(each.start, each.end) for each in segment(text)]
-    return _assigned([_Piece(start, end, []) for start, end in ranges], marks, answer)
+    pieces = _assigned([_Piece(start, end, []) for start, end in ranges], marks, read)
+    return read, _with_text(pieces, read)
 
 
 def _without_definitions(answer: str, known: frozenset[str]) -> str:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from groundwire.text.segment import segment
 
@@ -53,8 +54,7 @@ class Cleaned:
     kinds: tuple[NonEvidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     text: str
     kind: NonEvidence | None
 

@@ -69,13 +69,8 @@ class OpenAIVerifier:
         answers: dict[ClaimQuestion, Judged] = {}
         for group, found in zip(groups, self._ask_all(groups), strict=True):
             answers |= zip(group, found, strict=True)
-        alone = [
-            question
-            for group in groups
-            if len(group) > 1
-            for question in group
-            if _may_succeed_alone(answers[question])
-        ]
+        grouped = [question for group in groups if len(group) > 1 for question in group]
+        alone = [each for each in grouped if _may_succeed_alone(answers[each])]
         for question, (judged,) in zip(
             alone, self._ask_all([(each,) for each in alone]), strict=True
         ):
@@ -111,7 +106,11 @@ class OpenAIVerifier:
                 raise self._final
             cost = CallCost(calls=1 / n)
             completion = complete(self._endpoint, prompt, model=self.model, settings=own)
-            cost = _share(completion, n)
+            cost = CallCost(
+                calls=1 / n,
+                prompt_tokens=completion.prompt_tokens / n,
+                completion_tokens=completion.completion_tokens / n,
+            )
             readouts = _read(completion, n)
         except NotVerifiedError as error:
             if error.error_type in _FINAL:
@@ -151,14 +150,6 @@ def _read(completion: Completion, n: int) -> tuple[Readout, ...]:
             FailureKind.MALFORMED, f"The endpoint's answer does not have {n} separate verdicts."
         )
     return readouts
-
-
-def _share(completion: Completion, n: int) -> CallCost:
-    return CallCost(
-        calls=1 / n,
-        prompt_tokens=completion.prompt_tokens / n,
-        completion_tokens=completion.completion_tokens / n,
-    )
 
 
 def _each_once(
