@@ -61,11 +61,12 @@ class Concluder:
     ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in DUE or found.failure or found.detection is None:
+            outcome, reason = _without_detection(context, answer, found)
             return Checked(
                 context=context,
                 answer=answer,
-                ruling=rule_outcome(context.policy, _outcome(context, answer, found)),
-                reason=_reason(context, answer, found),
+                ruling=rule_outcome(context.policy, outcome),
+                reason=reason,
                 timings_ms=with_total(timings),
             )
         timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
@@ -106,21 +107,16 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
         return Explained.failed(detection, type(error).__name__)
 
 
-def _outcome(context: RequestContext, answer: Answer, found: CheckResult) -> Outcome:
-    """Return the outcome of an answer without a detection."""
-    if context.path not in DUE:
-        return Outcome.SKIPPED
-    if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
-        return Outcome.UNAVAILABLE
-    # Parts that were skipped, such as sound or images, may make statements too.
-    return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
-
-
-def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
+def _without_detection(
+    context: RequestContext, answer: Answer, found: CheckResult
+) -> tuple[Outcome, str | None]:
+    """Return the outcome of an answer without a detection, and the reason for it."""
+    is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:
-        return str(CheckPath.NOT_FACTUAL)
+        return Outcome.SKIPPED, str(CheckPath.NOT_FACTUAL)
     if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
-        return found.failure
-    if answer.n_skipped and context.path in DUE:
-        return str(Reason.UNREAD_ANSWER)
-    return str(answer.kind)
+        return Outcome.UNAVAILABLE if is_due else Outcome.SKIPPED, found.failure
+    if answer.n_skipped and is_due:
+        # Parts that were skipped, such as sound or images, may make statements too.
+        return Outcome.PARTIAL, str(Reason.UNREAD_ANSWER)
+    return Outcome.SKIPPED, str(answer.kind)

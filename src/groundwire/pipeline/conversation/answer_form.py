@@ -66,7 +66,8 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
     own = _mapping(wanted.get("json_schema")) or wanted
     tools = dict(_tools(body))
     forced = _forced(body, tools)
-    named = (name for name in tools if name in final_tools or _is_final(name))
+    known = final_tools.union(_FINAL_TOOLS)
+    named = (name for name in tools if name in known or name.startswith("final_result_"))
     described = (
         name
         for name, said in _defined(body)
@@ -146,10 +147,6 @@ def _has_results(body: Mapping[str, Any]) -> bool:
 
 def _items(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else ()
-
-
-def _is_final(name: str) -> bool:
-    return name in _FINAL_TOOLS or name.startswith("final_result_")
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

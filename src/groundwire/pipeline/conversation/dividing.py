@@ -374,25 +374,16 @@ class _Walk:
         start, self._paragraph = self._paragraph, None
         if start is None or not self._text[start:end].strip():
             return
-        match self._role:
-            case Role.INFORM:
-                self._read_evidence(start, end)
-            case Role.OPEN:
-                self._read_by_wording(start, end)
-            case Role.ASK:
-                self._add(Wording.ASKS, start, end)
+        role = self._role
+        if role is Role.INFORM:
+            self._read_evidence(start, end)
+        elif role is Role.OPEN:
+            self._read_by_wording(start, end)
+        else:
+            self._add(Wording.ASKS if role is Role.ASK else Wording.INSTRUCTS, start, end)
+            announces = role is Role.INSTRUCT and self._announce(start, end)
+            if not announces and (self._is_once or role in (Role.ASK, Role.ANSWER)):
                 self._enter(Role.OPEN)
-            case Role.INSTRUCT:
-                self._add(Wording.INSTRUCTS, start, end)
-                if not self._announce(start, end) and self._is_once:
-                    self._enter(Role.OPEN)
-            case Role.ANSWER:
-                self._add(Wording.INSTRUCTS, start, end)
-                self._enter(Role.OPEN)
-            case _:
-                self._add(Wording.INSTRUCTS, start, end)
-                if self._is_once:
-                    self._enter(Role.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
         """Enter the section that a paragraph announces; return whether it announces one."""

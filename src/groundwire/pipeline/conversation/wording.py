@@ -289,25 +289,16 @@ def has_choices(text: str) -> bool:
 
 def asks_for_work(text: str) -> bool:
     """Return whether a text asks to make something new: "Fix this", but not "Write a summary"."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
-        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
-            words = words[1:]
-        is_work = bool(words) and words[0] in listed("work")
-        if is_work and listed("reports").isdisjoint(words):
-            return True
-    return False
+    return any(
+        words[0] in listed("work") and listed("reports").isdisjoint(words)
+        for _, words in _requests(text)
+    )
 
 
 def asks_for_a_report(text: str) -> bool:
     """Return whether a text asks about pasted material: "Explain this", "Which port is it?"."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
-        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
-            words = words[1:]
-        if not words:
-            continue
-        first, last = words[0], text[start:end].rstrip()[-1:]
+    for sentence, words in _requests(text):
+        first, last = words[0], sentence.rstrip()[-1:]
         if first in listed("reporting") or not listed("reports").isdisjoint(words):
             return True
         if first == "how" and len(words) > 1 and words[1] in listed("measures"):
@@ -315,6 +306,16 @@ def asks_for_a_report(text: str) -> bool:
         if last in "?？" and first in listed("question words") - {"how", "why", "can", "could"}:
             return True
     return False
+
+
+def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each sentence, with its words in lower case from the verb of a request on."""
+    for start, end in sentences_of(text):
+        words = _words(text[start:end])
+        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
+            words = words[1:]
+        if words:
+            yield text[start:end], words
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
