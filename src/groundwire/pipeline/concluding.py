@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from functools import partial
 
 from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
@@ -38,21 +37,16 @@ class Concluder:
     def of(self, context: RequestContext) -> Conclude:
         """Return a function that makes results for one answer: while it arrives, and at its end."""
         explainer = None if self.explainer is None else Remembered(self.explainer)
-        return partial(self._conclude, context, explainer)
+
+        def conclude(answer: Answer, found: CheckResult) -> Checked:
+            try:
+                return self._conclude(context, answer, found, explainer)
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+                return self._conclude(context, answer, CheckResult.failed(error), explainer)
+
+        return conclude
 
     def _conclude(
-        self,
-        context: RequestContext,
-        explainer: Remembered | None,
-        answer: Answer,
-        found: CheckResult,
-    ) -> Checked:
-        try:
-            return self._conclude_found(context, answer, found, explainer)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude_found(context, answer, CheckResult.failed(error), explainer)
-
-    def _conclude_found(
         self,
         context: RequestContext,
         answer: Answer,

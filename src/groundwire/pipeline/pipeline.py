@@ -31,14 +31,7 @@ from groundwire.pipeline.structured import read_structured
 from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
-from groundwire.policy.policy import (
-    Overrides,
-    Policy,
-    Request,
-    SourceLimits,
-    resolve_limits,
-    rule,
-)
+from groundwire.policy.policy import Overrides, Policy, Request, SourceLimits, resolve_limits, rule
 from groundwire.policy.signals import SignalRules, Signals, SignalType
 from groundwire.text.prompt_excerpt import with_previous
 
@@ -397,11 +390,7 @@ class Pipeline:
     # Methods that check the answers to a request.
 
     def detect(
-        self,
-        context: RequestContext,
-        answer: str,
-        *,
-        operating_point: str | float | None = None,
+        self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
         """Check one answer as :meth:`groundwire.Detector.detect` does, raising the same errors.
 

@@ -231,10 +231,7 @@ def _read(
                 text += f"{said}{_BREAK}"
         raw += document
     return StructuredText(
-        raw=raw,
-        text=text.removesuffix(_BREAK),
-        n_prose=len(prose),
-        statements=tuple(statements),
+        raw=raw, text=text.removesuffix(_BREAK), n_prose=len(prose), statements=tuple(statements)
     )
 
 

@@ -1,11 +1,12 @@
 """The form of the answer that a request asks for: free text, JSON, or the arguments of a tool."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from groundwire.detection.values import FrozenMapping
+from groundwire.pipeline.conversation.content import items_of
 from groundwire.text.records import words_of_key
 
 #: A JSON Schema; empty if none is known.
@@ -90,7 +91,7 @@ def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the tools that are defined: the name of each, and its whole definition."""
     for key in ("tools", "functions"):
-        for said in map(_mapping, _items(body.get(key))):
+        for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)
             if isinstance(name := own.get("name"), str):
                 yield name, own
@@ -136,17 +137,13 @@ def _has_results(body: Mapping[str, Any]) -> bool:
 
     Then even the only tool may be called for more data, and not for the final output.
     """
-    for message in map(_mapping, _items(body.get("messages", body.get("input")))):
-        types = {_mapping(part).get("type") for part in _items(message.get("content"))}
+    for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
+        types = {_mapping(part).get("type") for part in items_of(message.get("content"))}
         if message.get("role") in ("tool", "function") or "tool_result" in types:
             return True
         if message.get("type") in ("function_call_output", "custom_tool_call_output"):
             return True
     return False
-
-
-def _items(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -38,13 +38,12 @@ class AnsweredQuestions:
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
-        self._starts = [pair.start for pair in self._pairs]
         #: Offset at which the last pair ends; 0 if there is none.
         self.end = self._pairs[-1].end if self._pairs else 0
 
     def at(self, position: int) -> Pair | None:
         """Return the pair whose range contains a position; ``None`` if there is none."""
-        i = bisect_right(self._starts, position) - 1
+        i = bisect_right(self._pairs, position, key=lambda pair: pair.start) - 1
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
 

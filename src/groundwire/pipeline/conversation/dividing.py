@@ -66,6 +66,8 @@ from groundwire.pipeline.conversation.wording import (
 _JUDGED_CHARS = 40
 #: Beginnings of lines of JSON. The colons in such lines do not end labels.
 _JSON = ('{"', '[{"', '["')
+#: Speakers whose names begin the turns of a history.
+_SPEAKERS = ("human", "user", "system")
 #: Tags of these roles do not decide the role of the text between them, which is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
@@ -325,11 +327,8 @@ class _Walk:
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
-        if role is Role.HISTORY and label.role in (Role.ANSWER, Role.OPEN):
-            return None
-        if role is Role.HISTORY and label.name.lower() in ("human", "user", "system"):
-            return None
-        return label
+        is_turn = label.role in (Role.ANSWER, Role.OPEN) or label.name.lower() in _SPEAKERS
+        return None if role is Role.HISTORY and is_turn else label
 
     def _follow(self, label: Label) -> None:
         is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
@@ -461,10 +460,8 @@ class _Walk:
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(wording, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
-        if announced is Role.INFORM:
-            self._enter(Role.INFORM, is_announced=True)
-        elif announced is not None and announced is not Role.HISTORY:
-            self._enter(announced, is_announced=True, is_once=True)
+        if announced is not None and announced is not Role.HISTORY:
+            self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation, and no order before it."""

@@ -11,7 +11,13 @@ from groundwire.detection.source_limits import limit_by
 from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
-from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
+from groundwire.pipeline.conversation.content import (
+    Content,
+    Piece,
+    Skipped,
+    items_of,
+    read_documents,
+)
 from groundwire.pipeline.conversation.informing import (
     asks_for_result,
     handed_over,
@@ -296,8 +302,7 @@ def _documents(
 ) -> list[Piece]:
     """Return the documents beside the messages, and the source parts of system messages."""
     found = Content()
-    if isinstance(documents := body.get("documents"), (list, tuple)):
-        read_documents(documents, "documents", found)
+    read_documents(items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)
     return [
         *found.grounding,

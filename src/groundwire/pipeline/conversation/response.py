@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation.content import items_of
 
 
 class AnswerKind(StrEnum):
@@ -164,9 +165,8 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """Yield the tool calls in a message, in ``tool_calls`` or the older ``function_call``."""
-    calls = message.get("tool_calls")
     legacy = {"function": message.get("function_call")}
-    for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:
+    for call in (*items_of(message.get("tool_calls")), legacy):
         if (found := ToolCall.of(call)) is not None:
             yield found
 
