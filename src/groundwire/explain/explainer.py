@@ -9,7 +9,6 @@ from typing import Self
 from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import Source
 from groundwire.detection.values import (
-    Claim,
     Detection,
     Entailment,
     EvidenceRef,
@@ -235,12 +234,9 @@ def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection
         is_dropped: For each span of ``detection.spans``, whether it is left out.
     """
     flags = iter(is_dropped)
-    claims = tuple(
-        _without(claim, [next(flags) for _ in claim.spans]) for claim in detection.claims
-    )
+    kept = []
+    for claim in detection.claims:
+        spans = tuple(span for span in claim.spans if not next(flags))
+        kept.append(replace(claim, spans=spans, label=claim_label(spans, claim.reason)))
+    claims = tuple(kept)
     return replace(detection, claims=claims, outcome=decide_outcome(claims, detection.coverage))
-
-
-def _without(claim: Claim, is_dropped: Sequence[bool]) -> Claim:
-    spans = tuple(span for span, out in zip(claim.spans, is_dropped, strict=True) if not out)
-    return replace(claim, spans=spans, label=claim_label(spans, claim.reason))

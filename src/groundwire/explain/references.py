@@ -136,22 +136,17 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     Returns:
         References in reading order, with offsets in the answer.
     """
-    found = [
-        Reference(start=claim.start + start, end=claim.start + end, text=text, kind=kind)
-        for start, end, kind in _referred(claim.text)
-        if (text := claim.text[start:end]) and not library.has(text, kind)
-    ]
+    text, begin = claim.text, claim.start
+    found = [each for each in _referred(text) if not library.has(text[each[0] : each[1]], each[2])]
     found += [
-        Reference(
-            start=claim.start + citation.start,
-            end=claim.start + citation.end,
-            text=claim.text[citation.start : citation.end],
-            kind=ReferenceKind.SOURCE_ID,
-        )
-        for citation in parse_citations(claim.text)
+        (citation.start, citation.end, ReferenceKind.SOURCE_ID)
+        for citation in parse_citations(text)
         if not all(library.has_id(id_) for id_ in citation.ids if id_ in claim.citations)
     ]
-    return tuple(sorted(found, key=lambda reference: (reference.start, reference.end)))
+    return tuple(
+        Reference(start=begin + start, end=begin + end, text=text[start:end], kind=kind)
+        for start, end, kind in sorted(found)
+    )
 
 
 def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:

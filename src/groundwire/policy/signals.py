@@ -236,11 +236,7 @@ class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
     def __init__(
-        self,
-        rules: SignalRules,
-        *,
-        embed: Embedder | None = None,
-        identify: Identifier = identify,
+        self, rules: SignalRules, *, embed: Embedder | None = None, identify: Identifier = identify
     ) -> None:
         """Keep the rules, and the functions that compute the signals.
 

@@ -98,6 +98,7 @@ class _Piece:
     start: int
     end: int
     marks: list[Citation]
+    text: str = ""  # without citations
 
 
 def read_claims(
@@ -123,8 +124,8 @@ def read_claims(
         NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    read, pieces = _read(answer, known, claim_split, citation_regex)
-    return _as_claims(answer, read, pieces, known)
+    _, pieces = _read(answer, known, claim_split, citation_regex)
+    return _as_claims(answer, pieces, known)
 
 
 def read_answer(
@@ -140,20 +141,20 @@ def read_answer(
     kinds = [kind for _, kind in finder.feed(read, segments, is_end=True)]
     found = list(zip(pieces, kinds, strict=True))
     return ReadAnswer(
-        claims=_as_claims(answer, read, [piece for piece, kind in found if kind is None], known),
+        claims=_as_claims(answer, [piece for piece, kind in found if kind is None], known),
         asides=tuple((kind, answer[p.start : p.end]) for p, kind in found if kind is not None),
     )
 
 
 def _as_claims(
-    answer: str, read: str, pieces: Sequence[_Piece], known: frozenset[str]
+    answer: str, pieces: Sequence[_Piece], known: frozenset[str]
 ) -> tuple[VerifiableClaim, ...]:
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
         VerifiableClaim(
             idx=idx,
-            text=_text_of(piece, read),
+            text=piece.text,
             raw_text=answer[piece.start : piece.end],
             raw_cites=raw,
         ).resolved(ids)
@@ -161,21 +162,13 @@ def _as_claims(
     )
 
 
-def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """Remove citations from a text, together with brackets and spaces that they leave behind.
+def tidied(masked_text: str) -> str:
+    """Remove the spaces and brackets that are left of a text whose citations became spaces.
 
-    >>> bare_text("It is tall [S0].", [(11, 15)])
+    >>> tidied("It is tall (see     ).")
     'It is tall.'
-
-    Args:
-        text: The text.
-        marks: Start and end of each citation.
     """
-    parts, position = [], 0
-    for start, end in sorted(marks):
-        parts.append(text[position:start])
-        position = max(position, end)
-    joined = " ".join(" ".join([*parts, text[position:]]).split())
+    joined = " ".join(masked_text.split())
     return _SPACE_BEFORE_MARK.sub("", _EMPTY_BRACKETS.sub("", joined)).strip()
 
 
@@ -231,7 +224,9 @@ def _read(
     else:
         ranges = [(each.start, each.end) for each in segment(text)]
     pieces = _assigned([_Piece(start, end, []) for start, end in ranges], marks, read)
-    return read, _with_text(pieces, read)
+    for piece in pieces:
+        piece.text = tidied(text[piece.start : piece.end])
+    return read, _with_text(pieces)
 
 
 def _without_definitions(answer: str, known: frozenset[str]) -> str:
@@ -279,29 +274,20 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
     return pieces
 
 
-def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
+def _with_text(pieces: Iterable[_Piece]) -> list[_Piece]:
     """Drop pieces without words, and give their citations to the piece before, if any, or after."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:
         piece.marks = sorted([*waiting, *piece.marks], key=lambda mark: mark.start)
         waiting = []
-        if any(char.isalnum() for char in _text_of(piece, answer)):
+        if any(map(str.isalnum, piece.text)):
             kept.append(piece)
         elif kept:
             kept[-1].marks += piece.marks
         else:
             waiting = piece.marks
     return kept
-
-
-def _text_of(piece: _Piece, answer: str) -> str:
-    inside = [
-        (max(mark.start, piece.start) - piece.start, min(mark.end, piece.end) - piece.start)
-        for mark in piece.marks
-        if mark.start < piece.end and mark.end > piece.start
-    ]
-    return bare_text(answer[piece.start : piece.end], inside)
 
 
 def _matches(text: str, pattern: str) -> Iterator[Citation]:

@@ -18,13 +18,7 @@ from groundwire.verify.rule import (
     after_prior,
     measure,
 )
-from groundwire.verify.verifier import (
-    ClaimQuestion,
-    Judged,
-    Readout,
-    Verifier,
-    ask,
-)
+from groundwire.verify.verifier import ClaimQuestion, Judged, Readout, Verifier, ask
 
 
 def judge_claims(

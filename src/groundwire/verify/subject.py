@@ -9,13 +9,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from groundwire.config.tree import Verify
 from groundwire.detection.example import Source, require_text
 from groundwire.errors import InvalidTextError
+from groundwire.verify.brackets import masked
 from groundwire.verify.citing import IdMap
 from groundwire.verify.claims import (
     ReadAnswer,
     VerifiableClaim,
-    bare_text,
     find_citations,
     read_answer,
+    tidied,
 )
 from groundwire.verify.errors import NotVerifiedError
 
@@ -180,7 +181,7 @@ def _read(
     raw_cites = [*filter(None, step.cites), *(id_ for mark in marks for id_ in mark.ids)]
     return VerifiableClaim(
         idx=at if step.idx is None else step.idx,
-        text=bare_text(step.claim, [(mark.start, mark.end) for mark in marks]) or step.claim,
+        text=tidied(masked(step.claim, marks, " ")) or step.claim,
         raw_text=step.claim,
         raw_cites=tuple(dict.fromkeys(raw_cites)),
         target=step.confidence,
