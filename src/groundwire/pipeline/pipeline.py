@@ -275,7 +275,7 @@ class Pipeline:
 
     def _named(self, own: Overrides | None) -> str:
         try:
-            return self._judges.choose(own).detector
+            return self._judges.known.choose(own).detector
         except ConfigError:
             return ""  # the check itself reports the error
 
@@ -459,7 +459,7 @@ class Pipeline:
             GroundwireError: If the detector cannot be loaded.
         """
         try:
-            chosen = self._judges.choose(own)
+            chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
             if chosen.operating_point is not None:
                 detector.info_at(chosen.operating_point)

@@ -37,13 +37,9 @@ def settle_asides(
     """
     if not asides:
         return
-    of_edge = set(asides)
-    informing = [
-        i
-        for i in range(section_start, len(parts))
-        if parts[i].does is Wording.INFORMS and i not in of_edge
-    ]
-    last = informing[-1] if informing else -1
+    last = len(parts) - 1
+    while last >= section_start and (last in asides or parts[last].does is not Wording.INFORMS):
+        last -= 1
     is_first = first and min(asides) == section_start
     for i in asides:
         if i > last or (is_first and i == section_start):
