@@ -153,11 +153,9 @@ def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:
     for pattern, kind in ((_URL, ReferenceKind.URL), (_DOI, ReferenceKind.DOI)):
         for match in pattern.finditer(text):
             end = match.start() + len(match[0].rstrip(_TRAILING))
+            before = text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
             # The DOI in a link is part of the link.
-            if (
-                kind is ReferenceKind.URL
-                or "://" not in text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
-            ):
+            if kind is ReferenceKind.URL or "://" not in before:
                 yield match.start(), end, kind
     for match in _WORK.finditer(text):
         author = match["author"] or match["cited"]

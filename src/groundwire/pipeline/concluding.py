@@ -69,11 +69,10 @@ class Concluder:
         detection = account_for(
             found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
         )
-        explained = None
+        explained = Explained(detection=detection, explanations=())
         if explainer is not None and context.policy.explain and detection.spans:
             with timed(timings, "explain"):
                 explained = _explain(explainer, context, detection)
-        if explained is not None:
             detection = as_explained(explained.detection, explained.explanations)
         if self.ignores_short:
             detection = without_short(detection)
@@ -84,10 +83,10 @@ class Concluder:
             answer=answer,
             ruling=rule(context.policy, detection),
             detection=detection,
-            explanations=explained.explanations if explained else (),
-            dropped=explained.dropped if explained else (),
+            explanations=explained.explanations,
+            dropped=explained.dropped,
             reason=None if failed is None else str(failed),
-            unexplained=explained.reason if explained else None,
+            unexplained=explained.reason,
             timings_ms=with_total(timings),
         )
         return checked if found.structured is None else found.structured.place(checked, detection)

@@ -290,12 +290,8 @@ class LocalVerifier:
 
     def _doubts(self, looked: Looked) -> tuple[Doubt, ...]:
         judged, claim = looked.judged, looked.claim
-        found = reduce_tokens(
-            judged.offsets,
-            judged.probabilities,
-            claim,
-            threshold=self._reader.operating_points["balanced"],
-        )
+        threshold = self._reader.operating_points["balanced"]
+        found = reduce_tokens(judged.offsets, judged.probabilities, claim, threshold=threshold)
         return tuple(
             Doubt(
                 start=span.start,

@@ -115,10 +115,8 @@ class OpenAIVerifier:
         except NotVerifiedError as error:
             if error.error_type in _FINAL:
                 self._final = error
-            kind = FailureKind(error.error_type)
-            return (
-                VerifierFailure(kind=kind, error=error.message, prompt=prompt.text, cost=cost),
-            ) * n
+            kind, text = FailureKind(error.error_type), prompt.text
+            return (VerifierFailure(kind=kind, error=error.message, prompt=text, cost=cost),) * n
         if self._cache is not None:
             self._cache.put(key, readouts)
         cost = replace(cost, is_grouped=n > 1)

@@ -65,27 +65,27 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
-    tools = dict(_tools(body))
-    forced = _forced(body, tools)
+    tools = dict(_defined(body))
     known = final_tools.union(_FINAL_TOOLS)
-    named = (name for name in tools if name in known or name.startswith("final_result_"))
-    described = (
+    final = [
         name
-        for name, said in _defined(body)
-        if _FINAL_DESCRIPTION.search(str(said.get("description")))
-    )
+        for name, tool in tools.items()
+        if name in known
+        or name.startswith("final_result_")
+        or _FINAL_DESCRIPTION.search(str(tool.get("description")))
+    ]
     return AnswerForm(
         is_json=wanted.get("type") in ("json_object", "json_schema"),
         schema=_mapping(own.get("schema")),
-        final_tools={name: tools.get(name, {}) for name in (*named, *described, *forced)},
+        final_tools={
+            name: _schema(tools.get(name, {})) for name in (*final, *_forced(body, tools))
+        },
     )
 
 
-def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
-    """Yield the tools that are defined: the name of each, and the schema of its arguments."""
-    for name, own in _defined(body):
-        # Anthropic's Messages API names the schema input_schema.
-        yield name, _mapping(own.get("parameters") or own.get("input_schema"))
+def _schema(tool: Mapping[str, Any]) -> Schema:
+    """Return the schema of a tool's arguments; Anthropic's Messages API names it input_schema."""
+    return _mapping(tool.get("parameters") or tool.get("input_schema"))
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -113,7 +113,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
         mode = choice if isinstance(choice, str) else said.get("type")
         if mode == "allowed_tools":
             allowed = _mapping(said.get("allowed_tools")) or said
-            mode, tools = allowed.get("mode"), [name for name, _ in _tools(allowed)]
+            mode, tools = allowed.get("mode"), [name for name, _ in _defined(allowed)]
             if len(tools) == 1 and mode in _ANY_TOOL:
                 yield from tools
         if mode in _ANY_TOOL:

@@ -418,11 +418,8 @@ class _Walk:
             if not self._announce(ranges[first_of_task][0], end):
                 self._enter(Role.OPEN)
             return
-        if (
-            self._is_announced
-            and len(ranges) > 1
-            and states_nothing(self._text, ranges, is_user=self._is_user)
-        ):
+        may_be_orders = self._is_announced and len(ranges) > 1
+        if may_be_orders and states_nothing(self._text, ranges, is_user=self._is_user):
             self._add(Wording.INSTRUCTS, start, end)
             return
         n_told = n_before_question(self._text, ranges)

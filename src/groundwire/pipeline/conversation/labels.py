@@ -129,9 +129,8 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
         if colon + 1 < end and text[colon + 1].isspace():
             clause = _clause_before(text, start, colon)
             name = text[clause:colon].strip(" \t\r\n*_#")
-            label = None
             if name and names.is_plain(name) and (role := names.role_of(name)) is not None:
-                label = Label(clause, colon + 1, role, name, is_heading=False)
+                yield Label(clause, colon + 1, role, name, is_heading=False)
             elif (
                 name
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
@@ -140,9 +139,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
                     text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
                 )
             ):
-                label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
-            if label is not None:
-                yield label
+                yield Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
         colon = text.find(":", colon + 1, end)
 
 

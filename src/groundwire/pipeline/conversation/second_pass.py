@@ -58,14 +58,11 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
             break
     else:
         return
-    while i and _may_be_pointed_at(parts[i - 1], text):
-        i -= 1
-        parts[i] = replace(parts[i], does=Wording.INFORMS, is_marked=True)
-
-
-def _may_be_pointed_at(part: Part, text: str) -> bool:
-    is_of_task = concerns_the_task(text[part.start : part.end])
-    return part.does is not Wording.ASKS and not is_of_task
+    for before in reversed(range(i)):
+        part = parts[before]
+        if part.does is Wording.ASKS or concerns_the_task(text[part.start : part.end]):
+            break
+        parts[before] = replace(part, does=Wording.INFORMS, is_marked=True)
 
 
 def close_gaps(parts: list[Part], text: str) -> None:

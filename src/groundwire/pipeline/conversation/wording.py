@@ -140,11 +140,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
     if bare.endswith(("?", "？")):
         return Wording.ASKS
-    if (
-        words[0] in listed("question words")
-        and len(words) < 30
-        and not bare.endswith((".", ":", "!"))
-    ):
+    may_ask = words[0] in listed("question words") and len(words) < 30
+    if may_ask and not bare.endswith((".", ":", "!")):
         return Wording.ASKS
     if words[0] in listed("premises") and bare.endswith(","):
         return Wording.ASKS
@@ -154,9 +151,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         or not listed("model").isdisjoint(words)
         or any(map(sentence.__contains__, listed("orders without spaces")))
         or (is_user and len(words) <= _MOST_FORM_WORDS and _ON_THE_FORM.fullmatch(sentence.strip()))
+        or _concerns_the_task(sentence, words)
     ):
-        return Wording.INSTRUCTS
-    if _concerns_the_task(sentence, words):
         return Wording.INSTRUCTS
     is_date = words[0] in ("current", "today", "today's")
     if is_date and (":" in sentence or words[1:2] == ["is"]):
