@@ -215,7 +215,12 @@ def _with_outer_brackets(text: str, mark: Citation) -> Citation:
 def _read(
     answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
 ) -> tuple[str, list[_Piece]]:
-    """Return an answer with square brackets and without addresses of spans, and its pieces."""
+    """Divide an answer into pieces with words, each with its citations.
+
+    Returns:
+        The answer with square brackets for East Asian ones, and with blanks for the addresses of
+        spans; and the pieces, whose offsets are the same in both texts.
+    """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     marks = find_citations(read, known, citation_regex)
     text = masked(read, marks, " ")
