@@ -263,9 +263,8 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
     For a hallucinated answer, it is the strongest ruling that one of its findings leads to.
     """
     outcome = detection.outcome
-    ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
-        return ruling
+        return rule_outcome(policy, outcome)
     rulings = [
         Ruling(
             action=decide(policy, outcome, label=span.label, severity=span.severity),

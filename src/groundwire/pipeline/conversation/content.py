@@ -242,6 +242,11 @@ def items_of(value: object) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
+def type_problem(value: object) -> str:
+    """Return the problem of a value of a wrong type, for an error."""
+    return f"its type is {type(value).__name__}"
+
+
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
     """Yield the parts of a content, each with its place; one that is not a list is one part."""
     if isinstance(content, (list, tuple)):

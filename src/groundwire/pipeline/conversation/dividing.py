@@ -33,7 +33,7 @@ from groundwire.pipeline.conversation.paragraph import (
     wordings_of,
 )
 from groundwire.pipeline.conversation.parts import Part, joined
-from groundwire.pipeline.conversation.roles import Names, Role
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
 from groundwire.pipeline.conversation.second_pass import (
     close_gaps,
     mark_what_is_pointed_at,
@@ -149,8 +149,7 @@ class _Walk:
     def _read_line(self, position: int) -> int:
         """Read the rest of the line at a position; return the position to read from next."""
         text = self._text
-        line_end = text.find("\n", position)
-        line_end = len(text) if line_end < 0 else line_end
+        line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
         if start >= line_end:
             self._flush(position)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from groundwire.pipeline.conversation.roles import Names, Role, listed
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line, listed
 
 _LINE = re.compile(
     r"^(?P<indent>[ \t]*+)"
@@ -189,8 +189,7 @@ def _lines(text: str) -> Iterator[_Line]:
         return
     start = -1
     while (start := start + 1) < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+        end = end_of_line(text, start)
         if text[start].isalpha() and text.find(":", start, min(end, start + _MAX_KEY)) < 0:
             yield _Line(start, end)
             start = end

@@ -12,6 +12,7 @@ from groundwire.pipeline.conversation.content import (
     read_content,
     read_documents,
     read_result,
+    type_problem,
     usable_name,
 )
 
@@ -116,15 +117,12 @@ def _items(body: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], s
         yield {"role": "user", "content": messages}, key
         return
     if not isinstance(messages, (list, tuple)):
-        problem = f"its type is {type(messages).__name__}" if key in body else "it is missing"
+        problem = type_problem(messages) if key in body else "it is missing"
         raise InvalidConversationError(key, problem, "It must be a list of messages.")
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise InvalidConversationError(
-                f"{key}[{i}]",
-                f"its type is {type(message).__name__}",
-                'A message is an object such as {"role": "user", "content": "..."}.',
-            )
+            remedy = 'A message is an object such as {"role": "user", "content": "..."}.'
+            raise InvalidConversationError(f"{key}[{i}]", type_problem(message), remedy)
         yield message, f"{key}[{i}]"
 
 

@@ -17,6 +17,7 @@ from groundwire.pipeline.conversation.content import (
     Skipped,
     items_of,
     read_documents,
+    type_problem,
 )
 from groundwire.pipeline.conversation.informing import (
     asks_for_result,
@@ -152,10 +153,8 @@ def read_request(
         InvalidTextError: If the question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):
-        problem = f"its type is {type(body).__name__}"
-        raise InvalidConversationError(
-            "the request", problem, 'It must be an object such as {"messages": [...]}.'
-        )
+        remedy = 'It must be an object such as {"messages": [...]}.'
+        raise InvalidConversationError("the request", type_problem(body), remedy)
     form = read_form(body, final_tools=final_tools)
     messages, skipped = read_messages(body, final_tools=form.final_tools)
     explicit = _explicit(body.get("metadata"), skipped)
@@ -209,18 +208,16 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
-        problem = f"its type is {type(metadata).__name__}"
         remedy = f'It must be an object such as {{"{_METADATA_KEY}": ["..."]}}.'
-        raise InvalidConversationError("metadata", problem, remedy)
+        raise InvalidConversationError("metadata", type_problem(metadata), remedy)
     entries, place = metadata.get(_METADATA_KEY), f'metadata["{_METADATA_KEY}"]'
     if entries is None:
         return []
     if isinstance(entries, str):
         entries = _sources_in_text(entries)
     if not isinstance(entries, (list, tuple)):
-        problem = f"its type is {type(entries).__name__}"
         remedy = "It must be a list of texts, one text, or a JSON list in a text."
-        raise InvalidConversationError(place, problem, remedy)
+        raise InvalidConversationError(place, type_problem(entries), remedy)
     skipped[Skipped.SOURCE] += sum(not isinstance(entry, str) for entry in entries)
     return [
         Piece(text=entry, place=f"{place}[{i}]", id=f"S{i}")
