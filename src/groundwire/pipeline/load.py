@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -96,22 +97,12 @@ def load_detector(config: Config) -> Detector:
                 f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
             ]
         )
+    # The arguments of a detector have the names of its settings.
+    options = asdict(own) | {"operating_point": point}
+    options["min_compared_words"] = similarity.min_words if compares else None
+    del options["name"]
     with _naming(config, "detector", names):
-        return Detector.load(
-            name,
-            revision=own.revision,
-            operating_point=point,
-            threads=own.threads,
-            cache_mb=own.cache_mb,
-            cache_ttl_s=own.cache_ttl_s,
-            device=own.device,
-            max_length=own.max_length,
-            min_words=own.min_words,
-            min_probability=own.min_probability,
-            min_pieces=own.min_pieces,
-            min_compared_words=similarity.min_words if compares else None,
-            max_answer_chars=own.max_answer_chars,
-        )
+        return Detector.load(name, **options)
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:

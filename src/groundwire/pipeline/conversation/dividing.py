@@ -209,19 +209,15 @@ class _Walk:
 
     def _read_block(self, start: int, line_end: int) -> int | None:
         structure = self._structure
-        first = self._text[start]
-        if first == "<" and (behind := structure.closing_tag_at(start)) is not None:
+        if (behind := structure.closing_tag_at(start)) is not None:
             self._flush(start)
             if self._role is not Role.INFORM:
                 self._enter(Role.OPEN)
             return behind
-        block = structure.tag_at(start) if first == "<" else None
-        if block is None and first in "`~\"'":
-            line_start = self._text.rfind("\n", 0, start) + 1
-            block = structure.fence_at(line_start if first in "`~" else start)
-            if block is None and first in "`~":
-                return None
-        if block is None:
+        is_fence = self._text[start] in "`~"
+        fence_start = self._text.rfind("\n", 0, start) + 1 if is_fence else start
+        block = structure.tag_at(start) or structure.fence_at(fence_start)
+        if block is None and not is_fence:
             block = structure.marked_at(start, line_end)
         if block is None:
             return None
