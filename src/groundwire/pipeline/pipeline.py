@@ -355,7 +355,6 @@ class Pipeline:
         if decides:
             choice, readings = self._decider.decide(question or "", needs_fact_check=True)
         policy = self._decider.policy(choice, tenant=own, request=request)
-        path = CheckPath.OFF if decides and not policy.enabled else CheckPath.CHECKED
         limits = resolve_limits(self._limits, own)
         limited = limit_by(
             sources,
@@ -363,6 +362,7 @@ class Pipeline:
             max_sources=limits.max_sources or 0,
             max_source_chars=limits.max_source_chars or 0,
         )
+        path = CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE
         offered = (
             OfferedSource(source=source, origin=SourceOrigin.METADATA, place=f"sources[{i}]")
             for i, source in enumerate(limited.kept)
@@ -379,7 +379,7 @@ class Pipeline:
             choice=choice,
             policy=policy,
             limits=limits,
-            path=path if limited.kept else CheckPath.NO_EVIDENCE,
+            path=CheckPath.OFF if decides and not policy.enabled else path,
             tenant=tenant,
             overrides=own,
             detector=self._named(own),
