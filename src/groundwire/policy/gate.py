@@ -140,11 +140,7 @@ class Gate:
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         manifest, encoder = _find(model), find_model(ENCODER)
-        tables = find_model(DEFAULT_MODEL)
-        for needed in (encoder, tables):
-            verify(needed)
-        pieces = WordPieces(tables.folder / "tokenizer.json")
-        embedder = NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
+        embedder = load_embedder(threads)
         if manifest is None:
             assert model is not None
             try:
@@ -198,6 +194,22 @@ class Gate:
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
         """Return embeddings of texts, one row each. Signals use this, to share the gate's model."""
         return self._embedder.embed(prompts)
+
+
+def load_embedder(threads: int | None) -> NeuralEmbedder:
+    """Load the embedded encoder of prompts.
+
+    Args:
+        threads: CPU threads; ``None``: one for each processor this process may use.
+
+    Raises:
+        CorruptModelError: If a file is missing, or does not have the hash in its manifest.
+    """
+    encoder, tables = find_model(ENCODER), find_model(DEFAULT_MODEL)
+    for needed in (encoder, tables):
+        verify(needed)
+    pieces = WordPieces(tables.folder / "tokenizer.json")
+    return NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
 
 
 def needs_check(gate: Gate, prompt: str) -> bool:
