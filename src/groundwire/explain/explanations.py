@@ -155,6 +155,7 @@ def _explained(
     subtype = subtype_of(held)
     counterpart = find_counterpart(held, subtype)
     line = _line_of(counterpart, held)
+    place = None if line is None else line.place
     is_same = span.conflict is not None or _is_same_subject(held, line)
     if not is_same:
         counterpart = None
@@ -182,10 +183,10 @@ def _explained(
             label=label,
             reference=reference,
             counterpart=counterpart,
-            evidence=line,
+            evidence=place,
             unexplained=(verdict.reason or _NOT_RUN) if verdict.entailment is None else None,
         ),
-        evidence=line,
+        evidence=place,
         counterpart=counterpart,
         is_false_positive=is_acquitted,
         reason=verdict.reason,
@@ -255,15 +256,12 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
 
 
-def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
+def _is_same_subject(held: Held, line: ComparedText | None) -> bool:
     """Return whether a line shares a content word with the claim outside the span.
 
     It is also true if there is no line, or if the claim has no content word outside the span.
     """
-    if line is None or not held.rest_content:
-        return True
-    found = next((each.content for each in held.lines if each.place == line), frozenset())
-    return bool(held.rest_content & found)
+    return line is None or not held.rest_content or bool(held.rest_content & line.content)
 
 
 def _is_heading(line: EvidenceRef) -> bool:
@@ -272,26 +270,26 @@ def _is_heading(line: EvidenceRef) -> bool:
     return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
 
 
-def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
+def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
+    is_inside = place.start <= part.start and part.end <= place.end
+    return is_inside and place.source_id == part.source_id
+
+
+def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the one with the words around the span.
 
-    A heading is never returned. Of lines with equally many of these words, the first is returned.
+    Without a counterpart, headings are left out. Of lines with equally many of these words, the
+    first is returned.
     """
-    for line in held.evidence:
-        if (
-            counterpart is not None
-            and line.source_id == counterpart.source_id
-            and line.start <= counterpart.start
-            and counterpart.end <= line.end
-        ):
+    for line in held.lines:
+        if counterpart and line.place and _contains(line.place, counterpart):
             return line
     around = held.claim.near(held.start, held.end)
-    lines = [line for line in held.lines if line.place and not _is_heading(line.place)]
     return max(
-        lines,
+        (line for line in held.lines if line.place and not _is_heading(line.place)),
         key=lambda line: sum(1 / around[stem] for stem in around.keys() & line.content),
-        default=ComparedText(""),
-    ).place
+        default=None,
+    )
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:

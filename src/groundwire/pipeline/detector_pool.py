@@ -67,17 +67,13 @@ class Judges:
         points = self._points(chosen.detector)
         point = chosen.operating_point
         if isinstance(point, str) and point not in points:
-            number = (
-                "similarity_threshold"
-                if self.known.is_comparing(chosen.detector)
-                else "a number above 0 and at most 1"
+            is_comparing = self.known.is_comparing(chosen.detector)
+            number = "similarity_threshold" if is_comparing else "a number above 0 and at most 1"
+            problem = (
+                f"operating_point = {point!r} is not possible. It must be one of "
+                f"{', '.join(points)}, for the detector {chosen.detector}; or set {number}."
             )
-            raise ConfigError(
-                [
-                    f"operating_point = {point!r} is not possible. It must be one of "
-                    f"{', '.join(points)}, for the detector {chosen.detector}; or set {number}."
-                ]
-            )
+            raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
         """Return the names of the operating points of a detector."""
