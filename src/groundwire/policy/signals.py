@@ -374,15 +374,13 @@ class SignalValues:
         ):
             return Observation(truth=Truth.TRUE)
         # Text that was not checked may have such a finding.
+        outcome = detection.outcome
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
-        is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
-            detection.outcome is Outcome.HALLUCINATED
-            and detection.coverage.is_complete
-            and not failed
-        )
-        if is_read:
+        is_whole = detection.coverage.is_complete and not failed
+        is_clean = outcome in {Outcome.GROUNDED, Outcome.SKIPPED}
+        if is_clean or (outcome is Outcome.HALLUCINATED and is_whole):
             return Observation(truth=Truth.FALSE)
-        raise SignalError(f"not all was checked ({detection.outcome})")
+        raise SignalError(f"not all was checked ({outcome})")
 
     def _like(
         self, texts: tuple[str, ...], threshold: float, aggregation: Aggregation
