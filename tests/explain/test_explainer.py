@@ -250,7 +250,7 @@ def test_the_three_probabilities_are_independent(explainer: Explainer) -> None:
     """No probability follows from another, as those of an old system did."""
     line = EvidenceRef(source_id="S0", start=0, end=9, text="The tower is 330 m tall and red.")
     claims = ("The tower is 330 m tall.", "The tower is 500 m tall.", "The baker sells bread.")
-    found = [explainer._judge(claim, (line,)) for claim in claims]
+    found = [explainer.judge(claim, (line,)) for claim in claims]
     for each in found:
         assert each.entailment + each.neutral + each.contradiction == pytest.approx(1, abs=1e-5)
         assert len({each.entailment, each.neutral, each.contradiction}) == 3

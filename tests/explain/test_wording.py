@@ -6,14 +6,8 @@ from groundwire.render import QUOTE_CHARS
 
 
 def text(said: str, line: str) -> str:
-    return explanation_text(
-        said,
-        label=Label.CONTRADICTED,
-        reference=None,
-        counterpart=None,
-        evidence=EvidenceRef(source_id="S0", start=0, end=len(line), text=line),
-        unexplained=None,
-    )
+    place = EvidenceRef(source_id="S0", start=0, end=len(line), text=line)
+    return explanation_text(said, label=Label.CONTRADICTED, evidence=place)
 
 
 def test_a_long_quote_is_cut_at_words_around_what_matters() -> None:
@@ -42,13 +36,6 @@ def test_what_is_written_out_counts_as_it_is_shown() -> None:
 
 def test_the_source_of_a_quote_is_shown_in_one_short_line() -> None:
     ref = EvidenceRef(source_id="evil\n" * 50, start=0, end=2, text="no")
-    said = explanation_text(
-        "x",
-        label=Label.CONTRADICTED,
-        reference=None,
-        counterpart=ref,
-        evidence=ref,
-        unexplained=None,
-    )
+    said = explanation_text("x", label=Label.CONTRADICTED, counterpart=ref, evidence=ref)
     assert "\n" not in said
     assert len(said) < 150

@@ -34,7 +34,7 @@ def test_a_failure_is_remembered_for_a_while_and_then_tried_again() -> None:
             raise OSError("gone")
         return "made"
 
-    lazy = Lazy(make, retry_s=30, timer=lambda: now[0])
+    lazy = Lazy(make, timer=lambda: now[0])
     for moment in (0.0, 10.0, 29.0, 30.0, 31.0):
         now[0] = moment
         with pytest.raises(OSError, match="gone"):

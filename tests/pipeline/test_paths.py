@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from groundwire import Gate, Outcome, Reason
+from groundwire.detection.example import Source
 from groundwire.pipeline import CheckPath, GateStatus
 from groundwire.policy.policy import Action, Overrides, Policy, Request, SourceLimits
 from tests.pipeline.chats import (
@@ -76,6 +77,17 @@ def test_a_policy_that_checks_nothing_asks_no_model(gate: Gate) -> None:
     assert pipeline.check(context, WRONG).outcome is Outcome.SKIPPED
     assert judge.work == {}
     assert "gate" not in context.timings_ms
+
+
+@pytest.mark.parametrize("sources", [(), (Source(id="S0", text=FACTS),)])
+def test_a_policy_that_is_off_counts_for_an_answer_alone_only_where_it_decides(
+    sources: tuple[Source, ...],
+) -> None:
+    pipeline = piped(policy=Policy(enabled=False))
+    context = pipeline.open_answer(sources, decides=True)
+    assert context.path is CheckPath.OFF
+    assert pipeline.check(context, WRONG).outcome is Outcome.SKIPPED
+    assert pipeline.open_answer(sources).path is not CheckPath.OFF
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from groundwire.policy.decisions import Decision, Rule, choose, evaluate, in_ord
 from groundwire.policy.policy import Action, HallucinationPlugin, Policy, resolve
 from groundwire.policy.signals import (
     Condition,
+    DomainRule,
     KeywordRule,
     Operator,
     SignalRequest,
@@ -78,9 +79,17 @@ def test_a_verdict_names_the_conditions_that_decided() -> None:
 
 
 def test_no_signal_is_read_that_cannot_matter() -> None:
-    opened = readings("a")
-    evaluate(Rule(Operator.OR, (A, UNKNOWN)), opened)
-    assert list(opened.observed) == [A]
+    embedded: list[object] = []
+    signals = Signals(
+        SignalRules(
+            keywords=(KeywordRule(name="a", words=("a",)),), domains=(DomainRule(name="law"),)
+        ),
+        embed=embedded.append,  # type: ignore[arg-type] # its result does not matter
+    )
+    evaluate(Rule(Operator.OR, (A, UNKNOWN)), signals.open(SignalRequest(prompt="a")))
+    assert embedded == []
+    evaluate(Rule(Operator.OR, (A, UNKNOWN)), signals.open(SignalRequest(prompt="b")))
+    assert embedded == [["b"]]
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,6 @@ def test_a_signal_is_read_when_it_is_asked_for_and_at_most_once() -> None:
         readings.read(condition)
     # The prompt was embedded once for all, and "law" decided about "general" without "trade".
     assert embedder.texts == ["the law", "law court", "judge"]
-    assert readings.work["embedding"] == 2  # the prompt, and the condition of that type
 
 
 def test_descriptions_are_embedded_once_for_all_requests() -> None:

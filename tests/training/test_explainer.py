@@ -188,7 +188,7 @@ def test_without_a_base_the_embedded_head_is_calibrated_and_not_trained(tmp_path
     explainer = Explainer.load(folder, threads=1)
     assert explainer.name == str(folder)
     line = EvidenceRef(source_id="S0", start=0, end=9, text="It is red")
-    assert explainer._judge("It is red.", (line,)).is_calibrated
+    assert explainer.judge("It is red.", (line,)).is_calibrated
 
 
 def test_claims_of_one_kind_cannot_be_fitted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from groundwire.verify.citing import IdMap, Normalization
+from groundwire.verify.claims import read_claims
 
 
 @pytest.mark.parametrize(
@@ -23,22 +24,23 @@ def test_an_id_means_the_span_of_its_name_or_number(
 
 
 def test_what_is_not_taken_literally_is_recorded() -> None:
-    cites = IdMap.of(["S0", "S1"], ["S0", "1"]).read(["S0", "1"])
-    assert cites.ids == ("S0", "S1")
-    assert cites.normalizations == (Normalization("1", "S1"),)
+    (claim,) = read_claims("It is tall [S0] [1].", span_ids=["S0", "S1"])
+    assert claim.cites == ("S0", "S1")
+    assert claim.normalizations == (Normalization("1", "S1"),)
 
 
 def test_a_number_counts_from_one_only_if_no_other_speaks_against_it() -> None:
-    assert IdMap.of(["S0", "S1"], ["2"]).read(["2"]).ids == ("S1",)
+    assert IdMap.of(["S0", "S1"], ["2"]).meaning("2") == "S1"
     # [1] is S1, so [2] would be S2, which there is not.
-    assert IdMap.of(["S0", "S1"], ["1", "2"]).read(["2"]).unknown == ("2",)
-    assert IdMap.of(["S0", "S1"], ["0", "2"]).read(["2"]).unknown == ("2",)
-    assert IdMap.of(["S0", "S1"], ["S0", "2"]).read(["2"]).unknown == ("2",)
+    for other in ("1", "0", "S0"):
+        assert IdMap.of(["S0", "S1"], [other, "2"]).meaning("2") is None
 
 
 def test_a_number_past_spans_that_count_from_one_is_unknown() -> None:
-    assert IdMap.of(["S1", "S2"], ["3"]).read(["3"]).unknown == ("3",)
+    (claim,) = read_claims("It is tall [3].", span_ids=["S1", "S2"])
+    assert (claim.cites, claim.unknown) == ((), ("3",))
 
 
 def test_two_ways_to_write_one_id_cite_it_once() -> None:
-    assert IdMap.of(["S1"], ["1", "S1"]).read(["1", "S1"]).ids == ("S1",)
+    (claim,) = read_claims("It is tall [1] [S1].", span_ids=["S1"])
+    assert claim.cites == ("S1",)

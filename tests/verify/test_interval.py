@@ -18,12 +18,6 @@ def test_ranges_that_share_an_end_overlap() -> None:
     assert not ProbabilityInterval(0.1, 0.29).overlaps(ProbabilityInterval(0.3, 0.5))
 
 
-def test_both_ends_belong_to_a_range() -> None:
-    assert 0.1 in ProbabilityInterval(0.1, 0.3)
-    assert 0.3 in ProbabilityInterval(0.1, 0.3)
-    assert 0.31 not in ProbabilityInterval(0.1, 0.3)
-
-
 def test_what_is_unknown_may_be_anything() -> None:
     assert UNKNOWN.overlaps(ProbabilityInterval.exactly(0.0))
     assert UNKNOWN.overlaps(ProbabilityInterval.exactly(1.0))

@@ -1,7 +1,7 @@
 """The explainer: it scores claims with a model, explains spans, and drops false positives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Self
@@ -9,7 +9,6 @@ from typing import Self
 from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import Source
 from groundwire.detection.values import (
-    Claim,
     Detection,
     Entailment,
     EvidenceRef,
@@ -68,47 +67,42 @@ class Explained(JsonRecord):
         return max((explanation.severity for explanation in self.explanations), default=0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Explainer:
     """Explains why words were marked, and drops spans that follow from the evidence.
 
-    It keeps no state between calls, so threads may share it.
+    :meth:`load` makes an explainer from a model. It keeps no state between calls, so threads may
+    share it.
+
+    Attributes:
+        judge: Function that returns P(entailed), P(neutral) and P(contradicted) of a claim by some
+            lines of evidence.
+        name: Name of the explainer.
+        revision: Revision of the model behind ``judge``: the commit of a hub model, or a hash of
+            its files.
+        takes_detectors: Whether to use the detector's entailment of the claims instead of calling
+            ``judge``, if all claims with spans have it.
+        threshold: If ``judge`` gives the label of a span a lower probability, severity is one less;
+            in (0, 1].
+        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive;
+            in (0, 1].
+        drops_entailed: Whether false positives are dropped.
+
+    Raises:
+        SettingError: If a threshold is outside its range.
     """
 
-    def __init__(
-        self,
-        judge: JudgeEntailment,
-        *,
-        name: str = "custom",
-        revision: str = "",
-        takes_detectors: bool = False,
-        threshold: float = THRESHOLD,
-        entailment_threshold: float = ENTAILMENT_THRESHOLD,
-        drops_entailed: bool = True,
-    ) -> None:
-        """Make an explainer from a function; :meth:`load` makes one from a model.
+    judge: JudgeEntailment
+    _: KW_ONLY
+    name: str = "custom"
+    revision: str = ""
+    takes_detectors: bool = False
+    threshold: float = THRESHOLD
+    entailment_threshold: float = ENTAILMENT_THRESHOLD
+    drops_entailed: bool = True
 
-        Args:
-            judge: Function that returns P(entailed), P(neutral) and P(contradicted) of a claim by
-                some lines of evidence.
-            name: Name of the explainer.
-            revision: Revision of the model behind ``judge``: the commit of a hub model, or a hash
-                of its files.
-            takes_detectors: Whether to use the detector's entailment of the claims instead of
-                calling ``judge``, if all claims with spans have it.
-            threshold: If ``judge`` gives the label of a span a lower probability, severity is one
-                less; in (0, 1].
-            entailment_threshold: A span whose claim has this P(entailed) or more is a false
-                positive; in (0, 1].
-            drops_entailed: Whether false positives are dropped.
-
-        Raises:
-            SettingError: If a threshold is outside its range.
-        """
-        require_thresholds(threshold, entailment_threshold)
-        self.name, self.revision = name, revision
-        self._judge, self._takes_detectors = judge, takes_detectors
-        self._threshold, self._entailment_threshold = threshold, entailment_threshold
-        self._drops_entailed = drops_entailed
+    def __post_init__(self) -> None:
+        require_thresholds(self.threshold, self.entailment_threshold)
 
     @classmethod
     def load(
@@ -191,7 +185,7 @@ class Explainer:
         """
         if not evidence or not ALNUM.search(hypothesis):
             raise UnreadableError
-        return self._judge(hypothesis, tuple(evidence))
+        return self.judge(hypothesis, tuple(evidence))
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Explain each span of a detection, and drop the spans that are false positives.
@@ -211,13 +205,13 @@ class Explainer:
             found = explain(
                 detection,
                 sources,
-                None if is_known and self._takes_detectors else self._judge,
-                threshold=self._threshold,
-                entailment_threshold=self._entailment_threshold,
+                None if is_known and self.takes_detectors else self.judge,
+                threshold=self.threshold,
+                entailment_threshold=self.entailment_threshold,
             )
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
             found = tuple(unexplained(span, type(error).__name__) for span in detection.spans)
-        is_dropped = [self._drops_entailed and each.is_false_positive for each in found]
+        is_dropped = [self.drops_entailed and each.is_false_positive for each in found]
         return Explained(
             detection=without_spans(detection, is_dropped) if any(is_dropped) else detection,
             explanations=tuple(e for e, out in zip(found, is_dropped, strict=True) if not out),
@@ -235,12 +229,9 @@ def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection
         is_dropped: For each span of ``detection.spans``, whether it is left out.
     """
     flags = iter(is_dropped)
-    claims = tuple(
-        _without(claim, [next(flags) for _ in claim.spans]) for claim in detection.claims
-    )
+    kept = []
+    for claim in detection.claims:
+        spans = tuple(span for span in claim.spans if not next(flags))
+        kept.append(replace(claim, spans=spans, label=claim_label(spans, claim.reason)))
+    claims = tuple(kept)
     return replace(detection, claims=claims, outcome=decide_outcome(claims, detection.coverage))
-
-
-def _without(claim: Claim, is_dropped: Sequence[bool]) -> Claim:
-    spans = tuple(span for span, out in zip(claim.spans, is_dropped, strict=True) if not out)
-    return replace(claim, spans=spans, label=claim_label(spans, claim.reason))

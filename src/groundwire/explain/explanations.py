@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from functools import cache, partial
 from typing import TypeAlias
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
@@ -84,21 +84,17 @@ def explain(
         SettingError: If a threshold is out of its range.
     """
     require_thresholds(threshold, entailment_threshold)
-    judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
+    judge = cache(partial(_judge, judge_entailment)) if judge_entailment else None
     explanations = []
     for claim, span, held, fabricated in _held(detection, sources):
-        key = (claim.text, held.evidence)
-        if judge_entailment is None:
-            verdict = _Verdict(claim.entailment)
-        elif key in judged:
-            verdict = judged[key]
-        else:
-            verdict = judged[key] = _judge(judge_entailment, *key)
+        verdict = judge(claim.text, held.evidence) if judge else _Verdict(claim.entailment)
         if verdict.entailment is None:
             verdict = replace(verdict, unexplained=verdict.reason or _NOT_RUN)
-        finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
+        is_entailed = _is_entailed(verdict.entailment, entailment_threshold)
         explanations.append(
-            _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
+            _explained(
+                span, held, verdict, fabricated, is_entailed=is_entailed, threshold=threshold
+            )
         )
     return tuple(explanations)
 
@@ -114,7 +110,7 @@ def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanatio
         One explanation for each of ``detection.spans``, in the same order.
     """
     return tuple(
-        _explained(span, held, _Verdict(), fabricated, finding=_Finding.STANDS, threshold=THRESHOLD)
+        _explained(span, held, _Verdict(), fabricated, is_entailed=False, threshold=THRESHOLD)
         for _, span, held, fabricated in _held(detection, sources)
     )
 
@@ -171,8 +167,8 @@ def is_false_positive(
     This is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
     unit or negation of the claim differs from the evidence; models overlook such differences.
     """
-    held = Held.of(span, claim, evidence)
-    return _Finding.of(span, held, entailment, threshold) is _Finding.ACQUITTED
+    is_entailed = _is_entailed(entailment, threshold)
+    return is_entailed and not _differs(span, Held.of(span, claim, evidence))
 
 
 def _explained(
@@ -181,20 +177,24 @@ def _explained(
     verdict: _Verdict,
     fabricated: tuple[Reference, ...],
     *,
-    finding: "_Finding",
+    is_entailed: bool,
     threshold: float,
 ) -> Explanation:
+    is_acquitted = is_entailed and not _differs(span, held)
     subtype = subtype_of(held)
     counterpart = find_counterpart(held, subtype)
     line = _line_of(counterpart, held)
+    place = None if line is None else line.place
     is_same = span.conflict is not None or _is_same_subject(held, line)
     if not is_same:
         counterpart = None
     is_stated = counterpart is not None and subtype in _QUANTITIES
-    label = _label(span, verdict.entailment, finding, is_stated=is_stated)
+    label = Label.SUPPORTED
+    if not is_acquitted:
+        entailment = None if is_entailed else verdict.entailment
+        label = _label_of_fault(span, entailment, is_stated=is_stated)
     if label is Label.CONTRADICTED and not is_same:
         label = Label.UNSUPPORTED  # a line about something else does not contradict the span
-    is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
         subtype, counterpart, is_acquitted = reference.subtype, None, False
@@ -212,10 +212,10 @@ def _explained(
             label=label,
             reference=reference,
             counterpart=counterpart,
-            evidence=line,
+            evidence=place,
             unexplained=verdict.unexplained,
         ),
-        evidence=line,
+        evidence=place,
         counterpart=counterpart,
         is_false_positive=is_acquitted,
         reason=verdict.reason,
@@ -233,38 +233,32 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
     return _Verdict(entailment)
 
 
-class _Finding(Enum):
-    """Whether a span stands or is a false positive, by P(entailed) and by differences."""
-
-    STANDS = "stands"  # P(entailed) is below the threshold
-    DIFFERS = "differs"  # P(entailed) is high, but a rule, number, date, unit or negation disagrees
-    ACQUITTED = "acquitted"  # a false positive
-
-    @classmethod
-    def of(
-        cls, span: Span, held: Held, entailment: Entailment | None, threshold: float
-    ) -> "_Finding":
-        if entailment is None or entailment.entailment < threshold:
-            return cls.STANDS
-        # A conflict that a rule found overrides P(entailed): models overlook such conflicts.
-        is_plain = span.conflict is not None
-        return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
+def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
+    return entailment is not None and entailment.entailment >= threshold
 
 
-def _label(
-    span: Span, entailment: Entailment | None, finding: "_Finding", *, is_stated: bool
-) -> Label:
-    """Choose the label of a span: supported for a false positive, else unsupported or contradicted.
+def _differs(span: Span, held: Held) -> bool:
+    """Return whether the evidence differs from a span, however likely it is to entail the claim.
 
-    Of unsupported and contradicted, the one with the higher probability is chosen, even if
-    P(entailed) is higher than both but below its threshold. The detector's label is kept if there
-    is no verdict, if a rule found a conflict, or if the evidence differs although P(entailed) is
-    high. In all other cases, evidence with another number or date where the span has one makes the
-    span contradicted.
+    Models overlook other numbers, dates, units and negations, and the conflicts that rules find.
     """
-    if finding is _Finding.ACQUITTED:
-        return Label.SUPPORTED
-    if entailment is None or finding is _Finding.DIFFERS or span.conflict is not None:
+    return span.conflict is not None or differs(held)
+
+
+def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: bool) -> Label:
+    """Return whether a span that is not a false positive is unsupported or contradicted.
+
+    The label with the higher probability is chosen, even if P(entailed) is higher than both but
+    below its threshold. Evidence with another number or date where the span has one makes the span
+    contradicted. The detector's label is kept if a rule found a conflict.
+
+    Args:
+        span: The span.
+        entailment: The verdict of the model; ``None``, which keeps the detector's label, if there
+            is no verdict, or if it says entailed although the evidence differs.
+        is_stated: Whether the evidence has another number or date.
+    """
+    if entailment is None or span.conflict is not None:
         return span.label
     is_contradicted = is_stated or entailment.contradiction >= entailment.neutral
     return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
@@ -291,15 +285,12 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
 
 
-def _is_same_subject(held: Held, line: EvidenceRef | None) -> bool:
+def _is_same_subject(held: Held, line: ComparedText | None) -> bool:
     """Return whether a line shares a content word with the claim outside the span.
 
     It is also true if there is no line, or if the claim has no content word outside the span.
     """
-    if line is None or not held.rest_content:
-        return True
-    found = next((each.content for each in held.lines if each.place == line), frozenset())
-    return bool(held.rest_content & found)
+    return line is None or not held.rest_content or bool(held.rest_content & line.content)
 
 
 def _is_heading(line: EvidenceRef) -> bool:
@@ -308,26 +299,26 @@ def _is_heading(line: EvidenceRef) -> bool:
     return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
 
 
-def _line_of(counterpart: EvidenceRef | None, held: Held) -> EvidenceRef | None:
+def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
+    is_inside = place.start <= part.start and part.end <= place.end
+    return is_inside and place.source_id == part.source_id
+
+
+def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the one with the words around the span.
 
-    A heading is never returned. Of lines with equally many of these words, the first is returned.
+    Without a counterpart, headings are left out. Of lines with equally many of these words, the
+    first is returned.
     """
-    for line in held.evidence:
-        if (
-            counterpart is not None
-            and line.source_id == counterpart.source_id
-            and line.start <= counterpart.start
-            and counterpart.end <= line.end
-        ):
+    for line in held.lines:
+        if counterpart and line.place and _contains(line.place, counterpart):
             return line
     around = held.claim.near(held.start, held.end)
-    lines = [line for line in held.lines if line.place and not _is_heading(line.place)]
     return max(
-        lines,
+        (line for line in held.lines if line.place and not _is_heading(line.place)),
         key=lambda line: sum(1 / around[stem] for stem in around.keys() & line.content),
-        default=ComparedText(""),
-    ).place
+        default=None,
+    )
 
 
 def require_thresholds(threshold: float, entailment_threshold: float) -> None:
@@ -352,14 +343,7 @@ def unexplained(span: Span, reason: str) -> Explanation:
         subtype=Subtype.OTHER,
         severity=SEVERITY.get(span.label, 0),
         entailment=None,
-        text=explanation_text(
-            span.text,
-            label=span.label,
-            reference=None,
-            counterpart=None,
-            evidence=None,
-            unexplained=reason,
-        ),
+        text=explanation_text(span.text, label=span.label, unexplained=reason),
         evidence=None,
         counterpart=None,
         reason=reason,

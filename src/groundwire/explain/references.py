@@ -136,33 +136,26 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     Returns:
         References in reading order, with offsets in the answer.
     """
-    found = [
-        Reference(start=claim.start + start, end=claim.start + end, text=text, kind=kind)
-        for start, end, kind in _referred(claim.text)
-        if (text := claim.text[start:end]) and not library.has(text, kind)
-    ]
+    text, begin = claim.text, claim.start
+    found = [each for each in _referred(text) if not library.has(text[each[0] : each[1]], each[2])]
     found += [
-        Reference(
-            start=claim.start + citation.start,
-            end=claim.start + citation.end,
-            text=claim.text[citation.start : citation.end],
-            kind=ReferenceKind.SOURCE_ID,
-        )
-        for citation in parse_citations(claim.text)
+        (citation.start, citation.end, ReferenceKind.SOURCE_ID)
+        for citation in parse_citations(text)
         if not all(library.has_id(id_) for id_ in citation.ids if id_ in claim.citations)
     ]
-    return tuple(sorted(found, key=lambda reference: (reference.start, reference.end)))
+    return tuple(
+        Reference(start=begin + start, end=begin + end, text=text[start:end], kind=kind)
+        for start, end, kind in sorted(found)
+    )
 
 
 def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:
     for pattern, kind in ((_URL, ReferenceKind.URL), (_DOI, ReferenceKind.DOI)):
         for match in pattern.finditer(text):
             end = match.start() + len(match[0].rstrip(_TRAILING))
+            before = text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
             # The DOI in a link is part of the link.
-            if (
-                kind is ReferenceKind.URL
-                or "://" not in text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
-            ):
+            if kind is ReferenceKind.URL or "://" not in before:
                 yield match.start(), end, kind
     for match in _WORK.finditer(text):
         author = match["author"] or match["cited"]

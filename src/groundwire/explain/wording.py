@@ -20,10 +20,10 @@ def explanation_text(
     span_text: str,
     *,
     label: Label,
-    reference: Reference | None,
-    counterpart: EvidenceRef | None,
-    evidence: EvidenceRef | None,
-    unexplained: str | None,
+    reference: Reference | None = None,
+    counterpart: EvidenceRef | None = None,
+    evidence: EvidenceRef | None = None,
+    unexplained: str | None = None,
 ) -> str:
     """Return one or two sentences that say what is wrong with a span.
 

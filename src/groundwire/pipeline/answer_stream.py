@@ -240,11 +240,9 @@ class Flow:
 
     def _failed(self, error: Exception) -> CheckResult:
         # If the check was closed on purpose, its failure is not worth a log line.
-        return (
-            CheckResult(failure=type(error).__name__)
-            if self._is_closed
-            else CheckResult.failed(error)
-        )
+        if self._is_closed:
+            return CheckResult(failure=type(error).__name__)
+        return CheckResult.failed(error)
 
 
 def _without_last(detection: Detection, text: str, end: int) -> Detection:

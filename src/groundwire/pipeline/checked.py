@@ -116,10 +116,7 @@ def _asks_to_block(policy: Policy, claim: Claim) -> bool:
     return Action.BLOCK in rulings
 
 
-_OUTCOMES = {
-    Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE,
-    Reason.NO_EVIDENCE: Outcome.UNVERIFIED,
-}
+_OUTCOMES = {Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE, Reason.NO_EVIDENCE: Outcome.UNVERIFIED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

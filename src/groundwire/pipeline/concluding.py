@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from functools import partial
 
 from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
@@ -38,21 +37,16 @@ class Concluder:
     def of(self, context: RequestContext) -> Conclude:
         """Return a function that makes results for one answer: while it arrives, and at its end."""
         explainer = None if self.explainer is None else Remembered(self.explainer)
-        return partial(self._conclude, context, explainer)
+
+        def conclude(answer: Answer, found: CheckResult) -> Checked:
+            try:
+                return self._conclude(context, answer, found, explainer)
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+                return self._conclude(context, answer, CheckResult.failed(error), explainer)
+
+        return conclude
 
     def _conclude(
-        self,
-        context: RequestContext,
-        explainer: Remembered | None,
-        answer: Answer,
-        found: CheckResult,
-    ) -> Checked:
-        try:
-            return self._conclude_found(context, answer, found, explainer)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude_found(context, answer, CheckResult.failed(error), explainer)
-
-    def _conclude_found(
         self,
         context: RequestContext,
         answer: Answer,
@@ -61,11 +55,12 @@ class Concluder:
     ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in DUE or found.failure or found.detection is None:
+            outcome, reason = _without_detection(context, answer, found)
             return Checked(
                 context=context,
                 answer=answer,
-                ruling=rule_outcome(context.policy, _outcome(context, answer, found)),
-                reason=_reason(context, answer, found),
+                ruling=rule_outcome(context.policy, outcome),
+                reason=reason,
                 timings_ms=with_total(timings),
             )
         timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
@@ -74,11 +69,10 @@ class Concluder:
         detection = account_for(
             found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
         )
-        explained = None
+        explained = Explained(detection=detection, explanations=())
         if explainer is not None and context.policy.explain and detection.spans:
             with timed(timings, "explain"):
                 explained = _explain(explainer, context, detection)
-        if explained is not None:
             detection = as_explained(explained.detection, explained.explanations)
         if self.ignores_short:
             detection = without_short(detection)
@@ -89,10 +83,10 @@ class Concluder:
             answer=answer,
             ruling=rule(context.policy, detection),
             detection=detection,
-            explanations=explained.explanations if explained else (),
-            dropped=explained.dropped if explained else (),
+            explanations=explained.explanations,
+            dropped=explained.dropped,
             reason=None if failed is None else str(failed),
-            unexplained=explained.reason if explained else None,
+            unexplained=explained.reason,
             timings_ms=with_total(timings),
         )
         return checked if found.structured is None else found.structured.place(checked, detection)
@@ -106,21 +100,16 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
         return Explained.failed(detection, type(error).__name__)
 
 
-def _outcome(context: RequestContext, answer: Answer, found: CheckResult) -> Outcome:
-    """Return the outcome of an answer without a detection."""
-    if context.path not in DUE:
-        return Outcome.SKIPPED
-    if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
-        return Outcome.UNAVAILABLE
-    # Parts that were skipped, such as sound or images, may make statements too.
-    return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
-
-
-def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
+def _without_detection(
+    context: RequestContext, answer: Answer, found: CheckResult
+) -> tuple[Outcome, str | None]:
+    """Return the outcome of an answer without a detection, and the reason for it."""
+    is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:
-        return str(CheckPath.NOT_FACTUAL)
+        return Outcome.SKIPPED, str(CheckPath.NOT_FACTUAL)
     if answer.kind is AnswerKind.TEXT or (answer.has_statements and found.failure):
-        return found.failure
-    if answer.n_skipped and context.path in DUE:
-        return str(Reason.UNREAD_ANSWER)
-    return str(answer.kind)
+        return Outcome.UNAVAILABLE if is_due else Outcome.SKIPPED, found.failure
+    if answer.n_skipped and is_due:
+        # Parts that were skipped, such as sound or images, may make statements too.
+        return Outcome.PARTIAL, str(Reason.UNREAD_ANSWER)
+    return Outcome.SKIPPED, str(answer.kind)

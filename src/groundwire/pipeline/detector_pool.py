@@ -8,7 +8,7 @@ from groundwire.detector import Detector
 from groundwire.engine.models import DETECTORS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, UnknownModelError
 from groundwire.pipeline.lazy import Lazy
-from groundwire.policy.detector_selection import Chosen, Detectors
+from groundwire.policy.detector_selection import Detectors
 from groundwire.policy.policy import Overrides
 
 #: A function that loads another detector than the configured one, by its name.
@@ -45,7 +45,7 @@ class Judges:
         """Return the detector with a name; load it if necessary.
 
         Args:
-            name: The name, as :meth:`choose` returns it.
+            name: The name, as :meth:`.Detectors.choose` returns it.
 
         Raises:
             UnknownModelError: If there is no detector of that name.
@@ -57,35 +57,23 @@ class Judges:
             raise UnknownModelError(name, self.known.names)
         return self._others[name].get()
 
-    def choose(self, own: Overrides | None) -> Chosen:
-        """Return the names of the detector and the operating point of a tenant.
-
-        Raises:
-            ConfigError: If the tenant's own settings are not possible here.
-        """
-        return self.known.choose(own)
-
     def check(self, own: Overrides) -> None:
         """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
             ConfigError: If the settings suit no detector; the message says which are possible.
         """
-        chosen = self.choose(own)
+        chosen = self.known.choose(own)
         points = self._points(chosen.detector)
         point = chosen.operating_point
         if isinstance(point, str) and point not in points:
-            number = (
-                "similarity_threshold"
-                if self.known.is_comparing(chosen.detector)
-                else "a number above 0 and at most 1"
+            is_comparing = self.known.is_comparing(chosen.detector)
+            number = "similarity_threshold" if is_comparing else "a number above 0 and at most 1"
+            problem = (
+                f"operating_point = {point!r} is not possible. It must be one of "
+                f"{', '.join(points)}, for the detector {chosen.detector}; or set {number}."
             )
-            raise ConfigError(
-                [
-                    f"operating_point = {point!r} is not possible. It must be one of "
-                    f"{', '.join(points)}, for the detector {chosen.detector}; or set {number}."
-                ]
-            )
+            raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
         """Return the names of the operating points of a detector."""

@@ -1,6 +1,6 @@
 """Calls the explainer, and puts its labels and severities into the detection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -19,22 +19,13 @@ class AnyExplainer(Protocol):
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Explain why each span was marked, and drop spans that the evidence supports."""
-        ...
 
 
-class LazyExplainer:
+class LazyExplainer(Lazy[AnyExplainer]):
     """An explainer that is loaded when a policy first wants explanations.
 
     If it cannot be loaded, findings stay unexplained, as after any other failure.
     """
-
-    def __init__(self, load: Callable[[], AnyExplainer]) -> None:
-        """Keep the function that loads the explainer; nothing is loaded yet."""
-        self._loaded = Lazy(load)
-
-    def get(self) -> AnyExplainer:
-        """Return the explainer itself; load it if necessary."""
-        return self._loaded.get()
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Load the explainer if necessary, and explain the spans of a detection."""

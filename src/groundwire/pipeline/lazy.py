@@ -15,20 +15,15 @@ class Lazy(Generic[_T]):
     """A value that is made when it is first needed, and only once, even if several threads ask."""
 
     def __init__(
-        self,
-        make: Callable[[], _T],
-        *,
-        retry_s: float = RETRY_S,
-        timer: Callable[[], float] = time.monotonic,
+        self, make: Callable[[], _T], *, timer: Callable[[], float] = time.monotonic
     ) -> None:
         """Keep the function that makes the value; it is not called yet.
 
         Args:
             make: Makes the value.
-            retry_s: Seconds after a failure before ``make`` is called again.
             timer: Returns the time in seconds.
         """
-        self._make, self._retry_s, self._timer = make, retry_s, timer
+        self._make, self._timer = make, timer
         self._lock = Lock()
         self._made: list[_T] = []
         self._failure: Exception | None = None
@@ -38,12 +33,12 @@ class Lazy(Generic[_T]):
         """Return the value; make it if necessary.
 
         Raises:
-            Exception: The error that ``make`` raised, now or less than ``retry_s`` ago.
+            Exception: The error that ``make`` raised, now or less than :data:`RETRY_S` ago.
         """
         with self._lock:
             if self._made:
                 return self._made[0]
-            if self._failure is not None and self._timer() - self._failed_at < self._retry_s:
+            if self._failure is not None and self._timer() - self._failed_at < RETRY_S:
                 raise self._failure.with_traceback(None)
             try:
                 value = self._make()

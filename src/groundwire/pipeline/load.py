@@ -3,22 +3,21 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from groundwire.config import Config
 from groundwire.config.findings import ConfigWarning, findings
 from groundwire.detector import Detector
-from groundwire.engine.embedder import NeuralEmbedder
-from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model, verify
-from groundwire.engine.reader import Reader, n_threads
+from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
+from groundwire.engine.reader import Reader
 from groundwire.engine.settings import check_for_embedded
-from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
 from groundwire.explain import Explainer
 from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer
-from groundwire.policy.gate import Gate
+from groundwire.policy.gate import Gate, load_embedder
 from groundwire.policy.policy import Overrides
 from groundwire.policy.signals import Embedder, Signals
 
@@ -96,22 +95,12 @@ def load_detector(config: Config) -> Detector:
                 f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
             ]
         )
+    # The arguments of a detector have the names of its settings.
+    options = asdict(own) | {"operating_point": point}
+    options["min_compared_words"] = similarity.min_words if compares else None
+    del options["name"]
     with _naming(config, "detector", names):
-        return Detector.load(
-            name,
-            revision=own.revision,
-            operating_point=point,
-            threads=own.threads,
-            cache_mb=own.cache_mb,
-            cache_ttl_s=own.cache_ttl_s,
-            device=own.device,
-            max_length=own.max_length,
-            min_words=own.min_words,
-            min_probability=own.min_probability,
-            min_pieces=own.min_pieces,
-            min_compared_words=similarity.min_words if compares else None,
-            max_answer_chars=own.max_answer_chars,
-        )
+        return Detector.load(name, **options)
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
@@ -219,12 +208,7 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
     """Return the embedder of prompts if signals need one: that of the gate, or else a new one."""
     if not config.signals.domains and not config.signals.embeddings:
         return None
-    if gate is not None:
-        return gate.embed
-    encoder, tables = find_model(ENCODER), find_model(DEFAULT_MODEL)
-    verify(encoder)
-    pieces = WordPieces(tables.folder / "tokenizer.json")
-    return NeuralEmbedder.load(encoder, pieces, threads=n_threads(config.detector.threads)).embed
+    return load_embedder(config.detector.threads).embed if gate is None else gate.embed
 
 
 @contextmanager

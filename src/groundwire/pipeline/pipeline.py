@@ -25,24 +25,14 @@ from groundwire.pipeline.conversation import (
     read_response,
 )
 from groundwire.pipeline.detector_pool import Judges
-from groundwire.pipeline.explaining import (
-    AnyExplainer,
-    LazyExplainer,
-)
+from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer
 from groundwire.pipeline.policy_resolver import Decider
 from groundwire.pipeline.structured import read_structured
 from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
-from groundwire.policy.policy import (
-    Overrides,
-    Policy,
-    Request,
-    SourceLimits,
-    resolve_limits,
-    rule,
-)
-from groundwire.policy.signals import SignalRules, Signals
+from groundwire.policy.policy import Overrides, Policy, Request, SourceLimits, resolve_limits, rule
+from groundwire.policy.signals import SignalRules, Signals, SignalType
 from groundwire.text.prompt_excerpt import with_previous
 
 if TYPE_CHECKING:
@@ -63,7 +53,12 @@ class UnusableOverridesError(DetectionError):
 
 
 class Pipeline:
-    """Checks the answers to chat requests. One pipeline serves any number of threads."""
+    """Checks the answers to chat requests. One pipeline serves any number of threads.
+
+    Attributes:
+        gate: The gate; ``None``: every prompt calls for a check.
+        explainer: The explainer; ``None``: findings are not explained.
+    """
 
     def __init__(
         self,
@@ -109,7 +104,7 @@ class Pipeline:
                 short to be compared with the sources, as in DVARA.
         """
         self._judges = judges or Judges(detector)
-        self._gate, self._explainer = gate, explainer
+        self.gate, self.explainer = gate, explainer
         self._decider = Decider(
             signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
         )
@@ -146,16 +141,6 @@ class Pipeline:
     def detector(self) -> Detector:
         """The configured detector, for tenants that have chosen no other."""
         return self._judges.first
-
-    @property
-    def gate(self) -> Gate | None:
-        """The gate; ``None``: every prompt calls for a check."""
-        return self._gate
-
-    @property
-    def explainer(self) -> AnyExplainer | None:
-        """The explainer; ``None``: findings are not explained."""
-        return self._explainer
 
     def limits(self, tenant: str = "") -> SourceLimits:
         """Return the limits of evidence that apply to a tenant."""
@@ -290,7 +275,7 @@ class Pipeline:
 
     def _named(self, own: Overrides | None) -> str:
         try:
-            return self._judges.choose(own).detector
+            return self._judges.known.choose(own).detector
         except ConfigError:
             return ""  # the check itself reports the error
 
@@ -302,27 +287,27 @@ class Pipeline:
         name = self._named(own)
         with suppress(Exception):
             self._judges.get(name)
-        if policy.explain and isinstance(self._explainer, LazyExplainer):
+        if policy.explain and isinstance(self.explainer, LazyExplainer):
             with suppress(Exception):
-                self._explainer.get()
+                self.explainer.get()
         return name
 
     def _ask(self, conversation: Conversation) -> GateReport:
         if self._bypasses_gate and conversation.is_explicit:
             return GateReport(status=GateStatus.BYPASSED)
-        if self._gate is None:
+        if self.gate is None:
             return GateReport(status=GateStatus.OFF)
         if conversation.question is None:
             return GateReport(status=GateStatus.NO_PROMPT)
         is_bypassed = self._asks_gate_last and not conversation.is_explicit
         is_bypassed = is_bypassed and bool(conversation.sources or conversation.lost)
-        if is_bypassed and not self._decider.reads_gate:
+        if is_bypassed and not self._decider.reads(SignalType.FACT_CHECK):
             return GateReport(status=GateStatus.BYPASSED)
         longer = with_previous(conversation.question, conversation.previous)
         try:
-            result = self._gate.classify(conversation.question)
+            result = self.gate.classify(conversation.question)
             if longer is not None and not result.needs_fact_check:
-                result = self._gate.classify(longer)
+                result = self.gate.classify(longer)
         except Exception as error:  # noqa: BLE001 - a gate that fails means: check
             log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
@@ -370,7 +355,6 @@ class Pipeline:
         if decides:
             choice, readings = self._decider.decide(question or "", needs_fact_check=True)
         policy = self._decider.policy(choice, tenant=own, request=request)
-        path = CheckPath.OFF if decides and not policy.enabled else CheckPath.CHECKED
         limits = resolve_limits(self._limits, own)
         limited = limit_by(
             sources,
@@ -378,15 +362,15 @@ class Pipeline:
             max_sources=limits.max_sources or 0,
             max_source_chars=limits.max_source_chars or 0,
         )
+        path = CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE
+        offered = (
+            OfferedSource(source=source, origin=SourceOrigin.METADATA, place=f"sources[{i}]")
+            for i, source in enumerate(limited.kept)
+        )
         return RequestContext(
             conversation=Conversation(
                 question=question,
-                offered=tuple(
-                    OfferedSource(
-                        source=source, origin=SourceOrigin.METADATA, place=f"sources[{i}]"
-                    )
-                    for i, source in enumerate(limited.kept)
-                ),
+                offered=tuple(offered),
                 is_explicit=True,
                 reasons=limited.reasons,
                 dropped_chars=limited.dropped_chars,
@@ -395,7 +379,7 @@ class Pipeline:
             choice=choice,
             policy=policy,
             limits=limits,
-            path=path if limited.kept else CheckPath.NO_EVIDENCE,
+            path=CheckPath.OFF if decides and not policy.enabled else path,
             tenant=tenant,
             overrides=own,
             detector=self._named(own),
@@ -406,11 +390,7 @@ class Pipeline:
     # Methods that check the answers to a request.
 
     def detect(
-        self,
-        context: RequestContext,
-        answer: str,
-        *,
-        operating_point: str | float | None = None,
+        self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
         """Check one answer as :meth:`groundwire.Detector.detect` does, raising the same errors.
 
@@ -479,7 +459,7 @@ class Pipeline:
             GroundwireError: If the detector cannot be loaded.
         """
         try:
-            chosen = self._judges.choose(own)
+            chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
             if chosen.operating_point is not None:
                 detector.info_at(chosen.operating_point)

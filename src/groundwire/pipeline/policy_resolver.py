@@ -37,13 +37,9 @@ class Decider:
         plugins = (decision.plugin for decision in self.decisions)
         return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
-    @property
-    def reads_gate(self) -> bool:
-        """Whether any decision depends on the gate."""
-        return self._reads(SignalType.FACT_CHECK)
-
-    def _reads(self, signal: SignalType) -> bool:
-        return any(_reads(decision, signal) for decision in self.decisions)
+    def reads(self, signal: SignalType) -> bool:
+        """Return whether any decision depends on a signal."""
+        return any(_reads(decision.rule, signal) for decision in self.decisions)
 
     def decide(
         self, prompt: str, needs_fact_check: bool | None
@@ -74,16 +70,14 @@ class Decider:
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again if one depends on findings, and return the changed context."""
-        if context.readings is None or not self._reads(SignalType.HALLUCINATION):
+        if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))
         policy = self.policy(choice, tenant=context.overrides, request=context.request)
         return replace(context, choice=choice, policy=policy)
 
 
-def _reads(part: Decision | Rule | Condition | None, signal: SignalType) -> bool:
-    if isinstance(part, Decision):
-        return _reads(part.rule, signal)
+def _reads(part: Rule | Condition | None, signal: SignalType) -> bool:
     if isinstance(part, Rule):
         return any(_reads(condition, signal) for condition in part.conditions)
     return part is not None and part.type is signal

@@ -141,11 +141,10 @@ class StructuredText:
             for span in sorted(claim.spans, key=self._is_in_key):
                 start, end = self._range(span.start, span.end)
                 # A finding in the key is moved to the value, unless the value has one already.
-                is_new = all(end <= each.start or each.end <= start for each in spans)
-                if is_new:
-                    moved = replace(span, start=start, end=end, text=self.raw[start:end])
-                    spans.append(moved)
-                    kept[span.start] = self._pointer(span.start, span.end)
+                if all(end <= each.start or each.end <= start for each in spans):
+                    spans.append(replace(span, start=start, end=end, text=self.raw[start:end]))
+                    statement = self._at(span.start, span.end)
+                    kept[span.start] = statement.pointer if statement else ""
             spans.sort(key=lambda each: each.start)
             start, end = self._claim_range(claim)
             text = self.raw[start:end]
@@ -177,10 +176,6 @@ class StructuredText:
     def _is_in_key(self, span: Span) -> bool:
         statement = self._at(span.start, span.end)
         return statement is not None and span.end <= statement.value_start
-
-    def _pointer(self, start: int, end: int) -> str:
-        statement = self._at(start, end)
-        return "" if statement is None else statement.pointer
 
     def _claim_range(self, claim: Claim) -> tuple[int, int]:
         statement = self._at(claim.start, claim.end)
@@ -236,10 +231,7 @@ def _read(
                 text += f"{said}{_BREAK}"
         raw += document
     return StructuredText(
-        raw=raw,
-        text=text.removesuffix(_BREAK),
-        n_prose=len(prose),
-        statements=tuple(statements),
+        raw=raw, text=text.removesuffix(_BREAK), n_prose=len(prose), statements=tuple(statements)
     )
 
 

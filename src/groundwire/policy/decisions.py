@@ -6,7 +6,7 @@ failed, or the response is still to come), its decision is *unsettled*: it may a
 then gets the strictest settings of the unsettled decisions and the decision that applies.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from groundwire.policy.policy import HallucinationPlugin
@@ -144,12 +144,8 @@ def evaluate(rule: Rule | Condition | None, signals: SignalValues) -> RuleResult
             yield seen[-1].truth
 
     truth = join(truths())
-    return RuleResult(truth=truth, because=_reasons(seen, truth))
-
-
-def _reasons(verdicts: Sequence[RuleResult], truth: Truth) -> tuple[str, ...]:
-    named = (text for verdict in verdicts if verdict.truth is truth for text in verdict.because)
-    return tuple(dict.fromkeys(named))
+    reasons = (text for result in seen if result.truth is truth for text in result.because)
+    return RuleResult(truth=truth, because=tuple(dict.fromkeys(reasons)))
 
 
 def _observe(condition: Condition, signals: SignalValues) -> RuleResult:

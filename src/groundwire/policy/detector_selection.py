@@ -99,7 +99,13 @@ class Detectors:
             return Chosen(detector=self.first)
         name = self.first if own.detector is None else self.find(own.detector)
         if name is None:
-            raise ConfigError([self._unknown(str(own.detector))])
+            raise ConfigError(
+                [
+                    f"detector = {own.detector!r:.100} is not possible. It must be one of "
+                    f"{', '.join(self.names)}. To use another model, name it in the setting "
+                    "detector.name."
+                ]
+            )
         point, similarity = own.operating_point, own.similarity_threshold
         if self.is_comparing(name):
             if isinstance(point, int | float):
@@ -122,10 +128,3 @@ class Detectors:
                 ]
             )
         return Chosen(detector=name, operating_point=point)
-
-    def _unknown(self, name: str) -> str:
-        known = ", ".join(self.names)
-        return (
-            f"detector = {name!r:.100} is not possible. It must be one of {known}. To use another "
-            "model, name it in the setting detector.name."
-        )

@@ -10,12 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection.example import require_text
+from groundwire.detection.values import JsonRecord
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.models import (
     DEFAULT_MODEL,
@@ -47,7 +48,7 @@ HEAD = "head.npz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(JsonRecord):
     """The result of the gate for a prompt.
 
     Attributes:
@@ -60,14 +61,6 @@ class GateResult:
     needs_fact_check: bool
     confidence: float
     probability: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON data."""
-        return {
-            "needs_fact_check": self.needs_fact_check,
-            "confidence": self.confidence,
-            "probability": self.probability,
-        }
 
 
 def decide(probability: float, *, threshold: float) -> GateResult:
@@ -147,11 +140,7 @@ class Gate:
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         manifest, encoder = _find(model), find_model(ENCODER)
-        tables = find_model(DEFAULT_MODEL)
-        for needed in (encoder, tables):
-            verify(needed)
-        pieces = WordPieces(tables.folder / "tokenizer.json")
-        embedder = NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
+        embedder = load_embedder(threads)
         if manifest is None:
             assert model is not None
             try:
@@ -205,6 +194,22 @@ class Gate:
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
         """Return embeddings of texts, one row each. Signals use this, to share the gate's model."""
         return self._embedder.embed(prompts)
+
+
+def load_embedder(threads: int | None) -> NeuralEmbedder:
+    """Load the embedded encoder of prompts.
+
+    Args:
+        threads: CPU threads; ``None``: one for each processor this process may use.
+
+    Raises:
+        CorruptModelError: If a file is missing, or does not have the hash in its manifest.
+    """
+    encoder, tables = find_model(ENCODER), find_model(DEFAULT_MODEL)
+    for needed in (encoder, tables):
+        verify(needed)
+    pieces = WordPieces(tables.folder / "tokenizer.json")
+    return NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
 
 
 def needs_check(gate: Gate, prompt: str) -> bool:

@@ -5,7 +5,7 @@ the configuration. A request can make its policy stricter, but never milder.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -178,7 +178,7 @@ def resolve(
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """
-    candidates = [_with_plugin(base, plugin) for plugin in plugins] or [base]
+    candidates = [replace(base, **asdict(each)) if each else base for each in plugins] or [base]
     # A decision that switches the check off is ignored if another decision leaves it on.
     policy, *others = [each for each in candidates if each.enabled] or candidates[:1]
     for other in others:
@@ -188,11 +188,8 @@ def resolve(
         policy = replace(
             policy, **{name: value for name, value in own.items() if value is not None}
         )
-    return policy if request is None else tighten(policy, request)
-
-
-def tighten(policy: Policy, request: Request) -> Policy:
-    """Return a policy with the settings that a request asks for, where they are stricter."""
+    if request is None:
+        return policy
     return replace(
         policy,
         enabled=policy.enabled or bool(request.enabled),
@@ -266,9 +263,8 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
     For a hallucinated answer, it is the strongest ruling that one of its findings leads to.
     """
     outcome = detection.outcome
-    ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
-        return ruling
+        return rule_outcome(policy, outcome)
     rulings = [
         Ruling(
             action=decide(policy, outcome, label=span.label, severity=span.severity),
@@ -292,19 +288,6 @@ def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
 
 def _place(value: StrEnum) -> int:
     return list(type(value)).index(value)
-
-
-def _with_plugin(base: Policy, plugin: HallucinationPlugin | None) -> Policy:
-    if plugin is None:
-        return base
-    return replace(
-        base,
-        enabled=plugin.enabled,
-        explain=plugin.explain,
-        action=plugin.action,
-        unverified_action=plugin.unverified_action,
-        include_details=plugin.include_details,
-    )
 
 
 def _strictest(first: Policy, second: Policy) -> Policy:
@@ -334,13 +317,11 @@ def _default(policy: Policy, own: Action | None) -> Action:
 
 
 def _on_error(policy: Policy) -> Action:
-    if policy.on_error is OnError.BLOCK:
+    is_auto = policy.on_error is OnError.AUTO
+    if policy.on_error is OnError.BLOCK or (is_auto and policy.action is Action.BLOCK):
         return Action.BLOCK
-    if policy.on_error is OnError.ALLOW:
-        return weaker(policy.action, Action.LOG)
-    if policy.on_error is OnError.AUTO and policy.action is Action.BLOCK:
-        return Action.BLOCK
-    return weaker(policy.action, Action.HEADER)
+    most = Action.LOG if policy.on_error is OnError.ALLOW else Action.HEADER
+    return weaker(policy.action, most)
 
 
 def _limit(own: int | None, base: int | None) -> int | None:

@@ -6,13 +6,11 @@ A configuration defines each signal by a rule; a condition of a decision names a
 for, and at most once. A signal that fails is unknown, never false.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
-from math import isfinite
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire.detection.values import Detection, Label, Outcome, Reason
 from groundwire.errors import SettingError
@@ -131,7 +129,7 @@ class DomainRule:
     threshold: float = DOMAIN_THRESHOLD
 
     def __post_init__(self) -> None:
-        _require_cosine("threshold", self.threshold)
+        _require_cosine(self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +142,7 @@ class EmbeddingRule:
     aggregation: Aggregation = Aggregation.MAX
 
     def __post_init__(self) -> None:
-        _require_cosine("threshold", self.threshold)
+        _require_cosine(self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,11 +236,7 @@ class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
     def __init__(
-        self,
-        rules: SignalRules,
-        *,
-        embed: Embedder | None = None,
-        identify: Identifier = identify,
+        self, rules: SignalRules, *, embed: Embedder | None = None, identify: Identifier = identify
     ) -> None:
         """Keep the rules, and the functions that compute the signals.
 
@@ -252,8 +246,8 @@ class Signals:
                 unknown.
             identify: Returns the language of a text.
         """
-        self.rules = rules
-        self._embed, self._identify = embed, identify
+        self.rules, self.identify = rules, identify
+        self._embed = embed
         # Embeddings of descriptions and examples. No lock is needed: if two threads compute the
         # same embeddings, the results are equal.
         self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
@@ -288,10 +282,6 @@ class Signals:
             self._known[texts] = self.embed(texts)
         return self._known[texts]
 
-    def identify(self, text: str) -> str | None:
-        """Return the ISO 639-1 code of a text's language; ``None`` if it is not recognised."""
-        return self._identify(text)
-
 
 class SignalValues:
     """The signals of one request; each is computed when it is first asked for, and then kept."""
@@ -299,10 +289,9 @@ class SignalValues:
     def __init__(self, signals: Signals, request: SignalRequest) -> None:
         self._signals, self._request = signals, request
         self._observed: dict[Condition, Observation] = {}
-        self._made: dict[str, object] = {}
-        #: Counts of evaluated conditions, by type, and of values that were computed for them, by
-        #: name, such as the embedding of the prompt.
-        self.work: Counter[str] = Counter()
+        # Values that several signals need, such as the prompt's embedding, or the error that
+        # computing the value raised.
+        self._made: dict[str, Any] = {}
 
     def after(self, detection: Detection) -> "SignalValues":
         """Return the signals of the request after the check of its answer.
@@ -318,54 +307,39 @@ class SignalValues:
         }
         return later
 
-    @property
-    def observed(self) -> dict[Condition, Observation]:
-        """The signals that have been computed so far, and their values."""
-        return dict(self._observed)
-
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
         If an error made a condition false, a failure could cause a check to be left out.
         """
         if condition not in self._observed:
-            self.work[condition.type] += 1
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
-            except SignalError as error:
-                self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # The message may quote the prompt, and reasons appear in logs and headers.
-                reason = type(error).__name__
+                # Other messages may quote the prompt, and reasons appear in logs and headers.
+                reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
 
     def _fact_check(self, name: str) -> Observation:
         needed = self._request.needs_fact_check
         if needed is None:
-            return Observation(truth=Truth.UNKNOWN, reason="the gate gave no answer")
+            raise SignalError("the gate gave no answer")
         if name not in (NEEDED, NOT_NEEDED):
             raise SignalError(f"{name!r} is not a decision of the gate")
         return Observation(truth=Truth.of(needed == (name == NEEDED)))
 
     def _keyword(self, name: str) -> Observation:
-        rule = _find(self._signals.rules.keywords, name)
-        is_case_sensitive = rule.is_case_sensitive
-        fold = partial(folded, is_case_sensitive=is_case_sensitive)
-        prompt = self._prepare(f"prompt, {is_case_sensitive=}", lambda: fold(self._request.prompt))
-        found = (
-            *(partial(has_word, prompt, fold(word)) for word in rule.words),
-            *(
-                partial(
-                    has_pattern, self._request.prompt, pattern, is_case_sensitive=is_case_sensitive
-                )
-                for pattern in rule.patterns
-            ),
+        rule, prompt = _find(self._signals.rules.keywords, name), self._request.prompt
+        case = {"is_case_sensitive": rule.is_case_sensitive}
+        folded_prompt = self._prepare(f"prompt, {case}", lambda: folded(prompt, **case))
+        # Generators, so that nothing is looked for once the result is known.
+        found = chain(
+            (has_word(folded_prompt, folded(word, **case)) for word in rule.words),
+            (has_pattern(prompt, pattern, **case) for pattern in rule.patterns),
         )
-        if rule.operator is Operator.AND:
-            return Observation(truth=Truth.of(all(look() for look in found)))
-        is_there = any(look() for look in found)
-        return Observation(truth=Truth.of(is_there == (rule.operator is Operator.OR)))
+        is_found = all(found) if rule.operator is Operator.AND else any(found)
+        return Observation(truth=Truth.of(is_found != (rule.operator is Operator.NOT)))
 
     def _domain(self, name: str) -> Observation:
         domains = self._signals.rules.domains
@@ -386,31 +360,27 @@ class SignalValues:
         rule = _find(self._signals.rules.languages, name)
         code = self._prepare("language", lambda: self._signals.identify(self._request.prompt))
         if code is None:
-            return Observation(
-                truth=Truth.UNKNOWN, reason="the prompt's language is not recognised"
-            )
+            raise SignalError("the prompt's language is not recognised")
         return Observation(truth=Truth.of(code in rule.codes))
 
     def _hallucination(self, name: str) -> Observation:
         rule = _find((*self._signals.rules.hallucination, *FINDINGS), name)
         detection = self._request.detection
         if detection is None:
-            return Observation(truth=Truth.UNKNOWN, reason="there is no response yet")
+            raise SignalError("there is no response yet")
         if any(
             rule.label in (None, span.label) and span.severity >= rule.min_severity
             for span in detection.spans
         ):
             return Observation(truth=Truth.TRUE)
         # Text that was not checked may have such a finding.
+        outcome = detection.outcome
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
-        is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
-            detection.outcome is Outcome.HALLUCINATED
-            and detection.coverage.is_complete
-            and not failed
-        )
-        if is_read:
+        is_whole = detection.coverage.is_complete and not failed
+        is_clean = outcome in {Outcome.GROUNDED, Outcome.SKIPPED}
+        if is_clean or (outcome is Outcome.HALLUCINATED and is_whole):
             return Observation(truth=Truth.FALSE)
-        return Observation(truth=Truth.UNKNOWN, reason=f"not all was checked ({detection.outcome})")
+        raise SignalError(f"not all was checked ({outcome})")
 
     def _like(
         self, texts: tuple[str, ...], threshold: float, aggregation: Aggregation
@@ -422,25 +392,20 @@ class SignalValues:
         value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
         return Observation(truth=Truth.of(value >= threshold), similarity=value)
 
-    def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
+    def _prepare(self, what: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - what make returns
         """Make a value that several signals need, such as the prompt's embedding, only once.
 
         If making it fails, the error is kept and raised each time.
         """
         if what not in self._made:
-            self.work[what] += 1
             try:
                 self._made[what] = make()
-            except Exception as error:
-                self._made[what] = _Failure(error)
-                raise
-        made = self._made[what]
-        if isinstance(made, _Failure):
-            raise made.error
-        return made  # type: ignore[return-value]  # the value that make() returned for this name
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, it is raised below
+                self._made[what] = error
+        if isinstance(self._made[what], Exception):
+            raise self._made[what]
+        return self._made[what]
 
-
-_Made = TypeVar("_Made")
 
 _READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
     SignalType.FACT_CHECK: SignalValues._fact_check,
@@ -452,11 +417,6 @@ _READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    error: Exception
-
-
 def _find(rules: Sequence[_Rule], name: str) -> _Rule:
     for rule in rules:
         if rule.name == name:
@@ -464,6 +424,6 @@ def _find(rules: Sequence[_Rule], name: str) -> _Rule:
     raise SignalError(f"there is no rule {name!r}")
 
 
-def _require_cosine(name: str, value: float) -> None:
-    if not isfinite(value) or not -1 <= value <= 1:
-        raise SettingError(name, value, "a cosine, from -1 to 1")
+def _require_cosine(threshold: float) -> None:
+    if not -1 <= threshold <= 1:  # NaN is refused as well
+        raise SettingError("threshold", threshold, "a cosine, from -1 to 1")

@@ -14,9 +14,6 @@ class Truth(Enum):
     def __bool__(self) -> bool:
         raise TypeError("A Truth may be unknown: compare it with Truth.TRUE or Truth.FALSE.")
 
-    def __str__(self) -> str:
-        return self.value
-
     @classmethod
     def of(cls, fact: bool) -> "Truth":
         """Return ``TRUE`` or ``FALSE`` for a bool."""

@@ -1,7 +1,7 @@
 """Opens verifiers by name. An API key in the environment alone never selects a verifier."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -42,8 +42,8 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         from groundwire.verify.endpoint import MAX_RETRIES, OPENAI_URL
         from groundwire.verify.openai import OpenAIVerifier
 
-        key = wanted_key(settings, os.environ)
-        url = wanted_url(settings, "base_url", os.environ) or OPENAI_URL
+        key = wanted_key(settings)
+        url = wanted_url(settings, "base_url") or OPENAI_URL
         with ChatClient(
             base_url=url,
             api_key=key,
@@ -67,14 +67,14 @@ def local_verifier() -> "LocalVerifier":
     return LocalVerifier.load()
 
 
-def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
+def wanted_key(settings: Verify) -> str:
     """Return the API key of an endpoint or service, from the settings or ``OPENAI_API_KEY``.
 
     Raises:
         NotVerifiedError: If there is no key, or it has characters that an HTTP header cannot have.
     """
     own = settings.api_key
-    key = (own.reveal() if isinstance(own, Secret) else environ.get(KEY_VARIABLE, "")).strip()
+    key = (own.reveal() if isinstance(own, Secret) else os.environ.get(KEY_VARIABLE, "")).strip()
     if not key:
         raise NotVerifiedError(
             "missing_api_key",
@@ -86,20 +86,19 @@ def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
     return key
 
 
-def wanted_url(settings: Verify, name: str, environ: Mapping[str, str]) -> str | None:
+def wanted_url(settings: Verify, name: str) -> str | None:
     """Return the URL in a setting, or else in its environment variable; ``None`` without either.
 
     Args:
         settings: Settings of the verification.
         name: ``base_url`` or ``service_url``.
-        environ: The environment variables.
 
     Raises:
         NotVerifiedError: If the value is not a URL, or uses plain HTTP to a machine other than
             this one and ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
-    url = getattr(settings, name) or environ.get(variable, "").strip()
+    url = getattr(settings, name) or os.environ.get(variable, "").strip()
     if not url:
         return None
     try:

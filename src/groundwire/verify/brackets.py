@@ -10,7 +10,6 @@ beside a citation or at the end of a sentence, except for an editor's words such
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from groundwire.text.segment import MAX_CITED_IDS, Citation, written_out
@@ -62,7 +61,7 @@ def bracketed(
     """
     if "[" not in text:
         return ()
-    grammar = _grammar(known)
+    grammar = _grammar_of(known)
     outside = masked(_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text), taken)
     found = [
         Citation(start=match.start(), end=match.end(), ids=ids)
@@ -104,23 +103,6 @@ def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
     return bool(_AFTER_WORD.search(before) and _ENDS_SENTENCE.match(hidden, match.end()))
 
 
-@lru_cache(maxsize=16)
-def _grammar(known: frozenset[str]) -> "_Grammar":
-    ids = sorted(each for each in known if not each.isdecimal())
-    # Ids that differ only in their numbers share one shape.
-    shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
-    named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
-    numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"
-    joiner = r"\s*(?:[-–—]|\.{2,3}|…|\bto\b)\s*"
-    return _Grammar(
-        plain=IdMap(known),
-        named=re.compile(rf"(?:{named})(?:\s?[:§#@|].*|{joiner}(?:{named}))?"),
-        one=re.compile(numbered),
-        several=re.compile(rf"({numbered}){joiner}({numbered})"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class _Grammar:
     """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
@@ -132,10 +114,17 @@ class _Grammar:
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 
-    plain: IdMap
-    named: re.Pattern[str]
-    one: re.Pattern[str]
-    several: re.Pattern[str]
+    def __init__(self, known: frozenset[str]) -> None:
+        ids = sorted(each for each in known if not each.isdecimal())
+        # Ids that differ only in their numbers share one shape.
+        shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
+        named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
+        numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"
+        joiner = r"\s*(?:[-–—]|\.{2,3}|…|\bto\b)\s*"
+        self.plain = IdMap(known)
+        self.named = re.compile(rf"(?:{named})(?:\s?[:§#@|].*|{joiner}(?:{named}))?")
+        self.one = re.compile(numbered)
+        self.several = re.compile(rf"({numbered}){joiner}({numbered})")
 
     def ids(self, inside: str) -> tuple[str, ...]:
         """Return the ids that a bracket names; empty if it may be prose.
@@ -171,6 +160,9 @@ class _Grammar:
     def _written_out(self, part: str) -> Sequence[str]:
         joined = None if self.one.fullmatch(part) else self.several.fullmatch(part)
         return (joined and written_out(f"{joined[1]}-{joined[2]}")) or (part,)
+
+
+_grammar_of = lru_cache(maxsize=16)(_Grammar)
 
 
 def _tidy(inside: str) -> str:

@@ -28,7 +28,7 @@ class CallCache:
             return self._kept.get(key)
 
     def put(self, key: bytes, readouts: tuple[Readout, ...]) -> None:
-        """Keep the answers of a call."""
+        """Store the answers of a call."""
         with self._lock:
             self._kept[key] = readouts
 

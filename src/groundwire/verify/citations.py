@@ -118,41 +118,32 @@ def classify(
     """Decide what is wrong with the citations of a claim, from its probabilities alone."""
     bits = _added_bits(readings)
     best = _best_support(claim, readings, thresholds)
-
-    def found(
-        status: CitationStatus,
-        *,
-        supported_by: tuple[str, ...] = (),
-        decorative: tuple[str, ...] = (),
-    ) -> CitationFinding:
-        return CitationFinding(
-            idx=claim.idx,
-            claim=claim.text,
-            status=status,
-            cites=claim.cites,
-            fabricated=claim.unknown,
-            supported_by=supported_by,
-            decorative=decorative,
-            bits=bits,
-            probability=readings.cited,
-        )
-
+    refuted = CitationFinding(
+        idx=claim.idx,
+        claim=claim.text,
+        status=CitationStatus.CONTRADICTED if readings.says_no else CitationStatus.UNSUPPORTED,
+        cites=claim.cites,
+        fabricated=claim.unknown,
+        bits=bits,
+        probability=readings.cited,
+    )
     if claim.unknown:
-        return found(CitationStatus.FABRICATED_ID, supported_by=best)
+        return replace(refuted, status=CitationStatus.FABRICATED_ID, supported_by=best)
     if not claim.cites:
-        return found(CitationStatus.UNCITED, supported_by=best)
+        return replace(refuted, status=CitationStatus.UNCITED, supported_by=best)
     if (readings.cited or 0.0) >= thresholds.supports:
         decorative = _decorative(claim, readings, bits, thresholds)
         status = CitationStatus.DECORATIVE if decorative else CitationStatus.SUPPORTED
         needed = tuple(sid for sid in claim.cites if sid not in decorative)
-        return found(status, supported_by=needed, decorative=decorative)
+        return replace(refuted, status=status, supported_by=needed, decorative=decorative)
     if readings.cited is not None:
         if completing := _completing(readings, readings.cited, thresholds):
-            return found(CitationStatus.PARTIAL, supported_by=(*claim.cites, completing))
-        gain = log_odds(readings.alone[best[0]]) - log_odds(readings.cited) if best else -1.0
-        if best and gain >= thresholds.attributes:
-            return found(CitationStatus.MISATTRIBUTED, supported_by=best)
-    return found(CitationStatus.CONTRADICTED if readings.says_no else CitationStatus.UNSUPPORTED)
+            spans = (*claim.cites, completing)
+            return replace(refuted, status=CitationStatus.PARTIAL, supported_by=spans)
+        before = log_odds(readings.cited)
+        if best and log_odds(readings.alone[best[0]]) - before >= thresholds.attributes:
+            return replace(refuted, status=CitationStatus.MISATTRIBUTED, supported_by=best)
+    return refuted
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:

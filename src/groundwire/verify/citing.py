@@ -8,7 +8,7 @@ literally is recorded.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _NUMBER = re.compile(r"[0-9]{1,6}")
@@ -21,21 +21,6 @@ class Normalization:
 
     raw: str
     resolved: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cites:
-    """The spans that the written ids of a claim mean.
-
-    Attributes:
-        ids: Ids of spans, each once, in order.
-        normalizations: Written ids that were not taken literally.
-        unknown: Ids that name no span, as written.
-    """
-
-    ids: tuple[str, ...]
-    normalizations: tuple[Normalization, ...]
-    unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +39,10 @@ class IdMap:
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
         """Make the map for an answer, and find out whether the answer counts the spans from 1.
 
-        >>> IdMap.of(["S0", "S1"], ["2"]).read(["2"]).ids
-        ('S1',)
-        >>> IdMap.of(["S0", "S1"], ["1", "2"]).read(["1", "2"])
-        Cites(ids=('S1',), normalizations=(Normalization(raw='1', resolved='S1'),), unknown=('2',))
+        >>> IdMap.of(["S0", "S1"], ["2"]).meaning("2")
+        'S1'
+        >>> IdMap.of(["S0", "S1"], ["1", "2"]).meaning("2") is None
+        True
 
         Args:
             known: Ids of the spans.
@@ -82,18 +67,3 @@ class IdMap:
 
     def _first(self, *candidates: str) -> str | None:
         return next((each for each in candidates if each in self.known), None)
-
-    def read(self, written: Collection[str]) -> Cites:
-        """Map the written ids of one claim to spans."""
-        ids: dict[str, None] = {}
-        normalizations: dict[Normalization, None] = {}
-        unknown: dict[str, None] = {}
-        for raw in written:
-            resolved = self.meaning(raw)
-            if resolved is None:
-                unknown[raw] = None
-                continue
-            ids[resolved] = None
-            if resolved != raw:
-                normalizations[Normalization(raw, resolved)] = None
-        return Cites(tuple(ids), tuple(normalizations), tuple(unknown))

@@ -47,7 +47,7 @@ class VerifiableClaim:
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
-        raw_cites: The ids as written.
+        raw_cites: The ids as written, each once.
         normalizations: Ids that were not taken literally.
         unknown: Ids that name no span.
         target: Probability that this claim has to reach; ``None`` for the default target.
@@ -69,9 +69,13 @@ class VerifiableClaim:
 
     def resolved(self, ids: IdMap) -> Self:
         """Return the claim with its written ids mapped to spans."""
-        found = ids.read(self.raw_cites)
+        meanings = [(raw, ids.meaning(raw)) for raw in self.raw_cites]
+        named = [(raw, sid) for raw, sid in meanings if sid is not None]
         return replace(
-            self, cites=found.ids, normalizations=found.normalizations, unknown=found.unknown
+            self,
+            cites=tuple(dict.fromkeys(sid for _, sid in named)),
+            normalizations=tuple(Normalization(raw, sid) for raw, sid in named if raw != sid),
+            unknown=tuple(raw for raw, sid in meanings if sid is None),
         )
 
 
@@ -94,6 +98,7 @@ class _Piece:
     start: int
     end: int
     marks: list[Citation]
+    text: str = ""  # without citations
 
 
 def read_claims(
@@ -119,9 +124,8 @@ def read_claims(
         NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
-    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
-    return _as_claims(answer, read, pieces, known)
+    _, pieces = _read(answer, known, claim_split, citation_regex)
+    return _as_claims(answer, pieces, known)
 
 
 def read_answer(
@@ -129,8 +133,7 @@ def read_answer(
 ) -> ReadAnswer:
     """Divide an answer into claims and asides; for arguments and errors see :func:`read_claims`."""
     known = frozenset(span.id for span in spans)
-    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
-    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
+    read, pieces = _read(answer, known, claim_split, citation_regex)
     finder = AsideFinder((f"{span.title or ''}\n{span.text}" for span in spans), known, None)
     segments = [
         Segment(start=piece.start, end=piece.end, citations=tuple(piece.marks)) for piece in pieces
@@ -138,20 +141,20 @@ def read_answer(
     kinds = [kind for _, kind in finder.feed(read, segments, is_end=True)]
     found = list(zip(pieces, kinds, strict=True))
     return ReadAnswer(
-        claims=_as_claims(answer, read, [piece for piece, kind in found if kind is None], known),
+        claims=_as_claims(answer, [piece for piece, kind in found if kind is None], known),
         asides=tuple((kind, answer[p.start : p.end]) for p, kind in found if kind is not None),
     )
 
 
 def _as_claims(
-    answer: str, read: str, pieces: Sequence[_Piece], known: frozenset[str]
+    answer: str, pieces: Sequence[_Piece], known: frozenset[str]
 ) -> tuple[VerifiableClaim, ...]:
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
         VerifiableClaim(
             idx=idx,
-            text=_text_of(piece, read),
+            text=piece.text,
             raw_text=answer[piece.start : piece.end],
             raw_cites=raw,
         ).resolved(ids)
@@ -159,21 +162,13 @@ def _as_claims(
     )
 
 
-def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """Remove citations from a text, together with brackets and spaces that they leave behind.
+def tidied(masked_text: str) -> str:
+    """Remove the spaces and brackets that are left of a text whose citations became spaces.
 
-    >>> bare_text("It is tall [S0].", [(11, 15)])
+    >>> tidied("It is tall (see     ).")
     'It is tall.'
-
-    Args:
-        text: The text.
-        marks: Start and end of each citation.
     """
-    parts, position = [], 0
-    for start, end in sorted(marks):
-        parts.append(text[position:start])
-        position = max(position, end)
-    joined = " ".join(" ".join([*parts, text[position:]]).split())
+    joined = " ".join(masked_text.split())
     return _SPACE_BEFORE_MARK.sub("", _EMPTY_BRACKETS.sub("", joined)).strip()
 
 
@@ -217,16 +212,26 @@ def _with_outer_brackets(text: str, mark: Citation) -> Citation:
     return Citation(start=mark.start - 1, end=wraps.end(), ids=mark.ids)
 
 
-def _pieces(
+def _read(
     answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
-) -> list[_Piece]:
-    marks = find_citations(answer, known, citation_regex)
-    text = masked(answer, marks, " ")
+) -> tuple[str, list[_Piece]]:
+    """Divide an answer into pieces with words, each with its citations.
+
+    Returns:
+        The answer with square brackets for East Asian ones, and with blanks for the addresses of
+        spans; and the pieces, whose offsets are the same in both texts.
+    """
+    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
+    marks = find_citations(read, known, citation_regex)
+    text = masked(read, marks, " ")
     if claim_split == "lines":
         ranges = list(_lines(text))
     else:
         ranges = [(each.start, each.end) for each in segment(text)]
-    return _assigned([_Piece(start, end, []) for start, end in ranges], marks, answer)
+    pieces = _assigned([_Piece(start, end, []) for start, end in ranges], marks, read)
+    for piece in pieces:
+        piece.text = tidied(text[piece.start : piece.end])
+    return read, _with_text(pieces)
 
 
 def _without_definitions(answer: str, known: frozenset[str]) -> str:
@@ -274,29 +279,20 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
     return pieces
 
 
-def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
+def _with_text(pieces: Iterable[_Piece]) -> list[_Piece]:
     """Drop pieces without words, and give their citations to the piece before, if any, or after."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:
         piece.marks = sorted([*waiting, *piece.marks], key=lambda mark: mark.start)
         waiting = []
-        if any(char.isalnum() for char in _text_of(piece, answer)):
+        if any(map(str.isalnum, piece.text)):
             kept.append(piece)
         elif kept:
             kept[-1].marks += piece.marks
         else:
             waiting = piece.marks
     return kept
-
-
-def _text_of(piece: _Piece, answer: str) -> str:
-    inside = [
-        (max(mark.start, piece.start) - piece.start, min(mark.end, piece.end) - piece.start)
-        for mark in piece.marks
-        if mark.start < piece.end and mark.end > piece.start
-    ]
-    return bare_text(answer[piece.start : piece.end], inside)
 
 
 def _matches(text: str, pattern: str) -> Iterator[Citation]:

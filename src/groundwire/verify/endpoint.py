@@ -19,13 +19,11 @@ OPENAI_URL = "https://api.openai.com/v1"
 #: How many times a call is repeated after status 429 or 5xx, or a connection that fails.
 MAX_RETRIES = 2
 
-_NEWER_NAME = "api.openai.com"
-
 
 def max_tokens_key(base_url: str) -> str:
     """Return the name of the argument that limits the tokens an endpoint writes."""
-    is_newer = urlsplit(base_url).hostname == _NEWER_NAME
-    return "max_completion_tokens" if is_newer else "max_tokens"
+    is_openai = urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname
+    return "max_completion_tokens" if is_openai else "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
 
 from groundwire.text.segment import segment
 
@@ -53,8 +55,7 @@ class Cleaned:
     kinds: tuple[NonEvidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     text: str
     kind: NonEvidence | None
 
@@ -192,12 +193,11 @@ def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
         line: The line.
         after: Kind of the last sentence before the line; ``None`` for evidence.
     """
-    kind = _kind_of_line(line, after=after)
-    starts = [] if kind else [found.start for found in segment(line)]
-    if len(starts) < 2:
-        yield _Piece(line, kind or kind_of(line))
+    if (kind := _kind_of_line(line, after=after)) is not None:
+        yield _Piece(line, kind)
         return
-    for start, end in zip([0, *starts[1:]], [*starts[1:], len(line)], strict=True):
+    starts = [found.start for found in segment(line)]
+    for start, end in pairwise([0, *starts[1:], len(line)]):
         yield _Piece(line[start:end], kind_of(line[start:end]))
 
 

@@ -38,9 +38,6 @@ class ProbabilityInterval:
         """Return whether the two ranges have a value in common."""
         return self.low <= other.high and other.low <= self.high
 
-    def __contains__(self, probability: float) -> bool:
-        return self.low <= probability <= self.high
-
 
 #: The range of an unknown probability.
 UNKNOWN = ProbabilityInterval(0.0, 1.0)

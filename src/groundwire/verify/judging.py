@@ -18,14 +18,7 @@ from groundwire.verify.rule import (
     after_prior,
     measure,
 )
-from groundwire.verify.verifier import (
-    ClaimQuestion,
-    Judged,
-    Readout,
-    Verifier,
-    VerifierFailure,
-    ask,
-)
+from groundwire.verify.verifier import ClaimQuestion, Judged, Readout, Verifier, ask
 
 
 def judge_claims(
@@ -95,11 +88,3 @@ def _answers(
     """Ask the verifier about some of the claims, and return ``None`` for each other claim."""
     answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
     return [next(answers) if is_wanted else None for is_wanted in wanted]
-
-
-def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:
-    """Return the verifier's failures if it failed on every claim; otherwise an empty tuple."""
-    failed = tuple(
-        each.posterior for each in details if isinstance(each.posterior, VerifierFailure)
-    )
-    return failed if len(failed) == len(details) else ()

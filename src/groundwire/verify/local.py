@@ -109,6 +109,8 @@ class LocalVerifier:
 
     Attributes:
         name: Name of the verifier: ``local``.
+        claim_map: The map from the reader's scores to probabilities; its ``provenance`` has its
+            quality.
     """
 
     name = "local"
@@ -121,7 +123,7 @@ class LocalVerifier:
             claim_map: The map from its scores to probabilities.
             scope: Tenant of the claims, and a check whether the caller has given up.
         """
-        self._reader, self._map, self._scope = reader, claim_map, scope
+        self._reader, self.claim_map, self._scope = reader, claim_map, scope
         # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.
         self._plain = replace(
             reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
@@ -143,7 +145,7 @@ class LocalVerifier:
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
         """
-        _map(_manifest(model))  # a missing map is an error before anything large is loaded
+        _map_of(_manifest(model))  # a missing map is an error before anything large is loaded
         return cls.of(Detector.load(model, threads=threads, cache_mb=cache_mb), model=model)
 
     @classmethod
@@ -158,7 +160,13 @@ class LocalVerifier:
             ModelError: If the detector has no reader, its reader is not that of ``model``, or the
                 reader has no map for claims.
         """
-        reader, manifest = _reader(detector), _manifest(model)
+        reader = detector.backend
+        if not isinstance(reader, Reader):
+            raise ModelError(
+                f"The detector {detector.info.name} is no reader, and claims are verified locally "
+                "by a reader alone. Load it with Detector.load(), or call LocalVerifier.load()."
+            )
+        manifest = _manifest(model)
         if model is None and reader.revision != manifest.revision:
             manifest = _manifest(READER_SMALL)
         if reader.revision != manifest.revision:
@@ -166,24 +174,19 @@ class LocalVerifier:
                 f"The detector has revision {reader.revision} of the reader, and model="
                 f"{model!r} is revision {manifest.revision}. Name the folder it was loaded from."
             )
-        return cls(reader, _map(manifest))
+        return cls(reader, _map_of(manifest))
 
     def within(self, scope: Scope) -> Self:
         """Return a verifier for another scope with the same model.
 
         No text that was read for one tenant is used for another.
         """
-        return type(self)(self._reader, self._map, scope=scope)
+        return type(self)(self._reader, self.claim_map, scope=scope)
 
     @property
     def model(self) -> str:
         """The model and its revision."""
         return f"{self._reader.name}@{self._reader.revision}"
-
-    @property
-    def claim_map(self) -> ClaimMap:
-        """The map from the reader's scores to probabilities; ``provenance`` has its quality."""
-        return self._map
 
     @property
     def work(self) -> dict[str, int]:
@@ -248,7 +251,7 @@ class LocalVerifier:
 
     def probability(self, looked: Looked) -> float:
         """Return P(YES) of a claim that was read, by the map and the rules."""
-        yes = self._map.probability(looked.measured)
+        yes = self.claim_map.probability(looked.measured)
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
     def _answer(self, key: "_Key") -> Judged:
@@ -287,12 +290,8 @@ class LocalVerifier:
 
     def _doubts(self, looked: Looked) -> tuple[Doubt, ...]:
         judged, claim = looked.judged, looked.claim
-        found = reduce_tokens(
-            judged.offsets,
-            judged.probabilities,
-            claim,
-            threshold=self._reader.operating_points["balanced"],
-        )
+        threshold = self._reader.operating_points["balanced"]
+        found = reduce_tokens(judged.offsets, judged.probabilities, claim, threshold=threshold)
         return tuple(
             Doubt(
                 start=span.start,
@@ -366,19 +365,10 @@ def _manifest(model: str | Path | None) -> Manifest:
     return manifest
 
 
-def _map(manifest: Manifest) -> ClaimMap:
+def _map_of(manifest: Manifest) -> ClaimMap:
     return ClaimMap.read(manifest.folder, graph=graph_hash(manifest))
 
 
 def graph_hash(manifest: Manifest) -> str:
     """Return the SHA-256 of the model file that a map of claims belongs to."""
     return next(manifest.files[name].sha256 for name in _GRAPHS if name in manifest.files)
-
-
-def _reader(detector: Detector) -> Reader:
-    if not isinstance(detector.backend, Reader):
-        raise ModelError(
-            f"The detector {detector.info.name} is no reader, and claims are verified locally by a "
-            "reader alone. Load it with Detector.load(), or call LocalVerifier.load()."
-        )
-    return detector.backend

@@ -6,7 +6,7 @@ together judge better than one alone, so a logistic map weighs both.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,18 +63,7 @@ class Measured:
         return self.whole, self.words, self.unsupported
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
-
-    graph: str
-    weights: tuple[float, float, float]
-    offset: float
-    bare_offset: float
-    provenance: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimMap:
+class ClaimMap(BaseModel):
     """The fitted map from measures to P(the evidence supports the claim).
 
     Attributes:
@@ -83,6 +72,8 @@ class ClaimMap:
         bare_offset: Offset for claims that were read without evidence.
         provenance: Data that the map was fitted on, the method, and its quality.
     """
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     weights: tuple[float, float, float]
     offset: float
@@ -106,7 +97,7 @@ class ClaimMap:
             f"--model {folder} (docs/verify-local.md)."
         )
         try:
-            stored = _Stored.model_validate_json(path.read_bytes())
+            stored = _StoredMap.model_validate_json(path.read_bytes())
         except FileNotFoundError as error:
             raise ModelError(f"{path} is not there, so claims have no scale. {remedy}") from error
         except (OSError, ValueError) as error:
@@ -120,7 +111,7 @@ class ClaimMap:
 
     def write(self, folder: Path, *, graph: str) -> None:
         """Write the map into a model folder; the arguments are those of :meth:`read`."""
-        text = json.dumps({"graph": graph, **asdict(self)}, indent=2)
+        text = json.dumps({"graph": graph, **self.model_dump()}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 
     @property
@@ -143,3 +134,7 @@ class ClaimMap:
         """Return P(the evidence supports the claim), in [0, 1]."""
         # This form of the sigmoid does not overflow.
         return float(np.exp(-np.logaddexp(0.0, -self.log_odds(measured))))
+
+
+class _StoredMap(ClaimMap):
+    graph: str

@@ -69,13 +69,8 @@ class OpenAIVerifier:
         answers: dict[ClaimQuestion, Judged] = {}
         for group, found in zip(groups, self._ask_all(groups), strict=True):
             answers |= zip(group, found, strict=True)
-        alone = [
-            question
-            for group in groups
-            if len(group) > 1
-            for question in group
-            if _may_succeed_alone(answers[question])
-        ]
+        grouped = [question for group in groups if len(group) > 1 for question in group]
+        alone = [each for each in grouped if _may_succeed_alone(answers[each])]
         for question, (judged,) in zip(
             alone, self._ask_all([(each,) for each in alone]), strict=True
         ):
@@ -111,15 +106,17 @@ class OpenAIVerifier:
                 raise self._final
             cost = CallCost(calls=1 / n)
             completion = complete(self._endpoint, prompt, model=self.model, settings=own)
-            cost = _share(completion, n)
+            cost = CallCost(
+                calls=1 / n,
+                prompt_tokens=completion.prompt_tokens / n,
+                completion_tokens=completion.completion_tokens / n,
+            )
             readouts = _read(completion, n)
         except NotVerifiedError as error:
             if error.error_type in _FINAL:
                 self._final = error
-            kind = FailureKind(error.error_type)
-            return (
-                VerifierFailure(kind=kind, error=error.message, prompt=prompt.text, cost=cost),
-            ) * n
+            kind, text = FailureKind(error.error_type), prompt.text
+            return (VerifierFailure(kind=kind, error=error.message, prompt=text, cost=cost),) * n
         if self._cache is not None:
             self._cache.put(key, readouts)
         cost = replace(cost, is_grouped=n > 1)
@@ -151,14 +148,6 @@ def _read(completion: Completion, n: int) -> tuple[Readout, ...]:
             FailureKind.MALFORMED, f"The endpoint's answer does not have {n} separate verdicts."
         )
     return readouts
-
-
-def _share(completion: Completion, n: int) -> CallCost:
-    return CallCost(
-        calls=1 / n,
-        prompt_tokens=completion.prompt_tokens / n,
-        completion_tokens=completion.completion_tokens / n,
-    )
 
 
 def _each_once(

@@ -53,10 +53,7 @@ class Prompt:
     @property
     def messages(self) -> list[dict[str, str]]:
         """The prompt as messages of a chat."""
-        return [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": self.user},
-        ]
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
 
     @property
     def max_tokens(self) -> int:

@@ -15,7 +15,7 @@ from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.forensics import CitationReport
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.rule import UNMEASURED, ClaimDecision, ClaimStatus, Measures
-from groundwire.verify.verifier import CallCost, Judged, Readout, VerifierFailure
+from groundwire.verify.verifier import FREE, CallCost, Judged, Readout, VerifierFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +57,14 @@ class ClaimReport:
         return self.decision.is_flagged
 
     @property
+    def answers(self) -> tuple[Judged, ...]:
+        """The verifier's answers about the claim, as far as it was asked."""
+        return tuple(each for each in (self.posterior, self.prior) if each is not None)
+
+    @property
     def error(self) -> str | None:
         """The verifier's error message; ``None`` if the verifier did not fail."""
-        failed = (
-            each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure)
-        )
-        return next((each.error for each in failed), None)
+        return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
     def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
         """Return the report as JSON data.
@@ -102,9 +104,7 @@ class ClaimReport:
             "empty_context": self.has_empty_context,
             "no_spans": self.status is ClaimStatus.NO_SPANS,
             "evidence": list(self.evidence),
-            "verifier_calls": round(
-                sum(each.cost.calls for each in (self.posterior, self.prior) if each), 6
-            ),
+            "verifier_calls": round(sum(each.cost.calls for each in self.answers), 6),
         }
         if self.error is not None:
             found["error"] = self.error
@@ -185,7 +185,7 @@ class VerificationReport:
     @property
     def cost(self) -> CallCost:
         """The cost of all answers of the verifier."""
-        return sum((each.cost for each in self._judged()), CallCost())
+        return sum((each.cost for each in self._judged()), FREE)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class VerificationReport:
             "require_citations": settings.require_citations,
             "min_log_odds_gain": settings.min_log_odds_gain,
             "statuses": dict(sorted(Counter(str(d.status) for d in self.details).items())),
-            **_counts(self._judged(), self.details, n_lost=len(self.lost)),
+            **self._counts(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -231,8 +231,25 @@ class VerificationReport:
         return found
 
     def _judged(self) -> list[Judged]:
-        read = (j for each in self.details for j in (each.posterior, each.prior) if j is not None)
-        return [*read, *self.lost]
+        return [*(answer for each in self.details for answer in each.answers), *self.lost]
+
+    def _counts(self) -> dict[str, Any]:
+        """Return the calls and tokens that the verification took, as JSON data."""
+        costs, total = [each.cost for each in self._judged()], self.cost
+        n_asked = len(self.lost) + sum(each.posterior is not None for each in self.details)
+        # Without groups, each answer would have taken a whole call.
+        saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
+        return {
+            "verifier_calls": len(costs),
+            "verifier_calls_planned": 2 * n_asked,
+            "verifier_api_calls_estimated": round(total.calls, 6),
+            "verifier_calls_saved_by_grouping": round(saved, 6),
+            "grouped_results": sum(cost.is_grouped for cost in costs),
+            "group_fallbacks": sum(cost.fell_back for cost in costs),
+            "cached_results": sum(cost.is_cached for cost in costs),
+            "prompt_tokens": round(total.prompt_tokens),
+            "completion_tokens": round(total.completion_tokens),
+        }
 
 
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
@@ -251,27 +268,6 @@ def _measured(passing: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     return {"verifier_passing": {"target": Verify().target, "sets": sets}}
 
 
-def _counts(
-    judged: list[Judged], details: tuple[ClaimReport, ...], *, n_lost: int
-) -> dict[str, Any]:
-    costs = [each.cost for each in judged]
-    total = sum(costs, CallCost())
-    n_asked = n_lost + sum(each.posterior is not None for each in details)
-    # Without groups, each answer would have taken a whole call.
-    saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
-    return {
-        "verifier_calls": len(judged),
-        "verifier_calls_planned": 2 * n_asked,
-        "verifier_api_calls_estimated": round(total.calls, 6),
-        "verifier_calls_saved_by_grouping": round(saved, 6),
-        "grouped_results": sum(cost.is_grouped for cost in costs),
-        "group_fallbacks": sum(cost.fell_back for cost in costs),
-        "cached_results": sum(cost.is_cached for cost in costs),
-        "prompt_tokens": round(total.prompt_tokens),
-        "completion_tokens": round(total.completion_tokens),
-    }
-
-
 def _amount(amount: Amount | None, units: str) -> dict[str, Any]:
     bounds = {"min": None, "max": None} if amount is None else asdict(amount)
     return {**bounds, "units": str(units)}
@@ -281,8 +277,7 @@ def _readout(judged: Judged | None) -> dict[str, Any] | None:
     if not isinstance(judged, Readout):
         return None
     return {
-        "p_lower": judged.yes.low,
-        "p_upper": judged.yes.high,
+        **_interval(judged.yes),
         "generated": judged.generated,
         "topk": [asdict(each) for each in judged.topk],
         "no": _interval(judged.no),

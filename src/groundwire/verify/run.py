@@ -16,17 +16,12 @@ from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.forensics import CitationReport, read_citations
-from groundwire.verify.judging import failures_of_all, judge_claims
-from groundwire.verify.report import (
-    ClaimReport,
-    VerificationReport,
-    VerificationSetup,
-    passing_of,
-)
+from groundwire.verify.judging import judge_claims
+from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup, passing_of
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
 from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import NO_CLAIMS, AnswerSubject, Subject
-from groundwire.verify.verifier import FREE, FailureKind, Verifier
+from groundwire.verify.verifier import FREE, FailureKind, Verifier, VerifierFailure
 
 #: Type of a function that opens the verifier named in settings.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
@@ -175,11 +170,10 @@ def _by_verifier(
     settings = job.settings
     contexts = Contexts.of(job.spans, mode=settings.context_mode, placeholder=settings.placeholder)
     details = judge_claims(job.scored, contexts, verifier, settings)
-    if failures := failures_of_all(details):
-        first = failures[0]
-        return replace(
-            _unverified(setup, job, error=first.error, error_type=first.kind), lost=failures
-        )
+    failed = [each.posterior for each in details if isinstance(each.posterior, VerifierFailure)]
+    if failed and len(failed) == len(details):
+        unverified = _unverified(setup, job, error=failed[0].error, error_type=failed[0].kind)
+        return replace(unverified, lost=tuple(failed))
     return VerificationReport(
         setup=setup,
         details=details,

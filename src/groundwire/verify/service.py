@@ -8,7 +8,6 @@ leaves out stay unknown. A claim is flagged if the service flags it, or if any v
 speaks against a pass.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -139,7 +138,7 @@ def ask_service(
             is not a report about these claims.
         MissingExtraError: If the official client is not installed.
     """
-    url = wanted_url(settings, "service_url", os.environ)
+    url = wanted_url(settings, "service_url")
     if url is None:
         raise NotVerifiedError(
             "missing_service_url",
@@ -147,7 +146,7 @@ def ask_service(
         )
     with ChatClient(
         base_url=url,
-        api_key=wanted_key(settings, os.environ),
+        api_key=wanted_key(settings),
         timeout_s=settings.timeout_s,
         max_retries=0,
         what="The service verifier",

@@ -4,14 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import count
 
-from groundwire.detection.example import (
-    Source,
-    as_list,
-    id_of,
-    require_text,
-    text_of,
-    unscored,
-)
+from groundwire.detection.example import Source, as_list, id_of, require_text, text_of, unscored
 from groundwire.errors import InvalidSourceError, InvalidTextError
 from groundwire.verify.errors import NotVerifiedError
 

@@ -9,13 +9,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from groundwire.config.tree import Verify
 from groundwire.detection.example import Source, require_text
 from groundwire.errors import InvalidTextError
+from groundwire.verify.brackets import masked
 from groundwire.verify.citing import IdMap
 from groundwire.verify.claims import (
     ReadAnswer,
     VerifiableClaim,
-    bare_text,
     find_citations,
     read_answer,
+    tidied,
 )
 from groundwire.verify.errors import NotVerifiedError
 
@@ -68,7 +69,9 @@ class TraceSubject:
     """A plan or a reasoning trace to verify. A trace without steps passes.
 
     Attributes:
-        steps: The steps as the caller passes them.
+        steps: The steps as the caller passes them: a list of mappings with ``claim`` and perhaps
+            ``idx``, ``cites`` and ``confidence`` (the probability that the step has to reach, above
+            0 and below 1), or a mapping that has such a list as ``steps``.
         call, noun, is_limited: As in :class:`AnswerSubject`.
     """
 
@@ -78,15 +81,25 @@ class TraceSubject:
     is_limited: ClassVar[bool] = False
 
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-        """Read the steps of the trace as claims.
+        """Read the steps of the trace as claims, sorted by ``idx``.
+
+        A step without ``idx`` is numbered by its place. It cites the spans in ``cites``, and those
+        in the citations of its text.
 
         Raises:
-            NotVerifiedError: If a step cannot be read.
+            NotVerifiedError: ``malformed_steps`` if a step cannot be read or two have the same
+                ``idx``; ``invalid_argument`` if ``citation_regex`` cannot be used.
         """
-        ids = [span.id for span in spans]
-        return ReadAnswer(
-            claims=read_steps(self.steps, span_ids=ids, citation_regex=settings.citation_regex)
-        )
+        steps = self.steps.get("steps") if isinstance(self.steps, Mapping) else self.steps
+        if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):
+            raise _malformed(f"steps is a {type(steps).__name__}, not a list. {_NEXT}")
+        known = frozenset(span.id for span in spans)
+        read = [_read(step, at, known, settings.citation_regex) for at, step in enumerate(steps)]
+        ids = IdMap.of(known, (id_ for claim in read for id_ in claim.raw_cites))
+        if len({claim.idx for claim in read}) < len(read):
+            raise _malformed("Two steps have the same idx. Number each step once.")
+        claims = sorted((claim.resolved(ids) for claim in read), key=lambda claim: claim.idx)
+        return ReadAnswer(claims=tuple(claims))
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
         """Return the JSON data of the steps for a service, each with its target."""
@@ -135,38 +148,6 @@ class TraceStep(BaseModel):
     confidence: float | None = Field(None, gt=0, lt=1)
 
 
-def read_steps(
-    steps: object, *, span_ids: Sequence[str], citation_regex: str | None = None
-) -> tuple[VerifiableClaim, ...]:
-    """Read the steps of a trace as claims, sorted by ``idx``.
-
-    A step without ``idx`` is numbered by its place. It cites the spans in ``cites``, and those in
-    the citations of its text.
-
-    Args:
-        steps: A list of mappings with ``claim`` and perhaps ``idx``, ``cites`` and ``confidence``
-            (the probability the step has to reach, above 0 and below 1), or a mapping that has
-            such a list as ``steps``.
-        span_ids: Ids of the spans that may be cited.
-        citation_regex: Pattern of a citation, as for
-            :func:`~groundwire.verify.claims.read_claims`.
-
-    Raises:
-        NotVerifiedError: ``malformed_steps`` if a step is not as described or two have the same
-            ``idx``; ``invalid_argument`` if the regular expression cannot be used.
-    """
-    if isinstance(steps, Mapping):
-        steps = steps.get("steps")
-    if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):
-        raise _malformed(f"steps is a {type(steps).__name__}, not a list. {_NEXT}")
-    known = frozenset(span_ids)
-    read = [_read(step, at, known, citation_regex) for at, step in enumerate(steps)]
-    ids = IdMap.of(known, (id_ for claim in read for id_ in claim.raw_cites))
-    if len({claim.idx for claim in read}) < len(read):
-        raise _malformed("Two steps have the same idx. Number each step once.")
-    return tuple(sorted((claim.resolved(ids) for claim in read), key=lambda claim: claim.idx))
-
-
 def _read(
     raw: object, at: int, known: frozenset[str], citation_regex: str | None
 ) -> VerifiableClaim:
@@ -180,7 +161,7 @@ def _read(
     raw_cites = [*filter(None, step.cites), *(id_ for mark in marks for id_ in mark.ids)]
     return VerifiableClaim(
         idx=at if step.idx is None else step.idx,
-        text=bare_text(step.claim, [(mark.start, mark.end) for mark in marks]) or step.claim,
+        text=tidied(masked(step.claim, marks, " ")) or step.claim,
         raw_text=step.claim,
         raw_cites=tuple(dict.fromkeys(raw_cites)),
         target=step.confidence,

@@ -204,10 +204,6 @@ class VerifierFailure:
 Judged = Readout | VerifierFailure
 
 
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The tenant of a verification, and a check whether the caller has given up.
@@ -220,7 +216,7 @@ class Scope:
     """
 
     tenant: str = ""
-    is_over: Callable[[], bool] = _never
+    is_over: Callable[[], bool] = lambda: False
 
     def given_up(self) -> VerifierFailure | None:
         """Return the failure for claims of a verification that was given up; else ``None``."""
@@ -241,12 +237,10 @@ class Verifier(Protocol):
     @property
     def name(self) -> str:
         """Name of the verifier, as a report shows it: ``local``, ``openai``..."""
-        ...
 
     @property
     def model(self) -> str:
         """Name of the model that answers, as a report shows it."""
-        ...
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
         """Return an answer to each question, in their order.
@@ -254,7 +248,6 @@ class Verifier(Protocol):
         A question that cannot be answered has a :class:`VerifierFailure` as its answer; it does
         not raise an error. Equal questions have equal answers.
         """
-        ...
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:

@@ -1,11 +1,12 @@
 """The form of the answer that a request asks for: free text, JSON, or the arguments of a tool."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from groundwire.detection.values import FrozenMapping
+from groundwire.pipeline.conversation.content import items_of
 from groundwire.text.records import words_of_key
 
 #: A JSON Schema; empty if none is known.
@@ -64,32 +65,33 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
-    tools = dict(_tools(body))
-    forced = _forced(body, tools)
-    named = (name for name in tools if name in final_tools or _is_final(name))
-    described = (
+    tools = dict(_defined(body))
+    known = final_tools.union(_FINAL_TOOLS)
+    final = [
         name
-        for name, said in _defined(body)
-        if _FINAL_DESCRIPTION.search(str(said.get("description")))
-    )
+        for name, tool in tools.items()
+        if name in known
+        or name.startswith("final_result_")
+        or _FINAL_DESCRIPTION.search(str(tool.get("description")))
+    ]
     return AnswerForm(
         is_json=wanted.get("type") in ("json_object", "json_schema"),
         schema=_mapping(own.get("schema")),
-        final_tools={name: tools.get(name, {}) for name in (*named, *described, *forced)},
+        final_tools={
+            name: _schema(tools.get(name, {})) for name in (*final, *_forced(body, tools))
+        },
     )
 
 
-def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
-    """Yield the tools that are defined: the name of each, and the schema of its arguments."""
-    for name, own in _defined(body):
-        # Anthropic's Messages API names the schema input_schema.
-        yield name, _mapping(own.get("parameters") or own.get("input_schema"))
+def _schema(tool: Mapping[str, Any]) -> Schema:
+    """Return the schema of a tool's arguments; Anthropic's Messages API names it input_schema."""
+    return _mapping(tool.get("parameters") or tool.get("input_schema"))
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the tools that are defined: the name of each, and its whole definition."""
     for key in ("tools", "functions"):
-        for said in map(_mapping, _items(body.get(key))):
+        for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)
             if isinstance(name := own.get("name"), str):
                 yield name, own
@@ -111,7 +113,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
         mode = choice if isinstance(choice, str) else said.get("type")
         if mode == "allowed_tools":
             allowed = _mapping(said.get("allowed_tools")) or said
-            mode, tools = allowed.get("mode"), [name for name, _ in _tools(allowed)]
+            mode, tools = allowed.get("mode"), [name for name, _ in _defined(allowed)]
             if len(tools) == 1 and mode in _ANY_TOOL:
                 yield from tools
         if mode in _ANY_TOOL:
@@ -135,21 +137,13 @@ def _has_results(body: Mapping[str, Any]) -> bool:
 
     Then even the only tool may be called for more data, and not for the final output.
     """
-    for message in map(_mapping, _items(body.get("messages", body.get("input")))):
-        types = {_mapping(part).get("type") for part in _items(message.get("content"))}
+    for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
+        types = {_mapping(part).get("type") for part in items_of(message.get("content"))}
         if message.get("role") in ("tool", "function") or "tool_result" in types:
             return True
         if message.get("type") in ("function_call_output", "custom_tool_call_output"):
             return True
     return False
-
-
-def _items(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else ()
-
-
-def _is_final(name: str) -> bool:
-    return name in _FINAL_TOOLS or name.startswith("final_result_")
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.labels import Label, is_filled, label_at
 from groundwire.pipeline.conversation.material import PastedMaterial
-from groundwire.pipeline.conversation.roles import Names, Role
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
 from groundwire.pipeline.conversation.wording import states_something
 
 
@@ -38,13 +38,12 @@ class AnsweredQuestions:
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
-        self._starts = [pair.start for pair in self._pairs]
         #: Offset at which the last pair ends; 0 if there is none.
         self.end = self._pairs[-1].end if self._pairs else 0
 
     def at(self, position: int) -> Pair | None:
         """Return the pair whose range contains a position; ``None`` if there is none."""
-        i = bisect_right(self._starts, position) - 1
+        i = bisect_right(self._pairs, position, key=lambda pair: pair.start) - 1
         return self._pairs[i] if i >= 0 and position < self._pairs[i].end else None
 
 
@@ -80,7 +79,7 @@ def _cites(text: str, labels: list[Label]) -> bool:
     """
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
-    line = text[labels[0].value : text.find("\n", labels[0].value)].lower().split()
+    line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()
     return bool(line) and not states_something(line)
 
 
@@ -91,8 +90,7 @@ def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[La
         if (pasted := material.at(position)) is not None:
             position = pasted.end
             continue
-        line_end = text.find("\n", position)
-        line_end = len(text) if line_end < 0 else line_end
+        line_end = end_of_line(text, position)
         line = text[position:line_end]
         start = position + len(line) - len(line.lstrip())
         if start < line_end and ":" in text[start : start + 64]:

@@ -3,10 +3,10 @@
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 #: The most characters of an id, a title or a tool's name; longer ones are ignored. A model reads
 #: the name of a source before its text, so a long name would leave less room for the text.
@@ -96,15 +96,15 @@ class Content:
     skipped: Counter[Skipped] = field(default_factory=Counter)
 
 
-def read_content(content: object, place: str, tools: Mapping[str, str]) -> Content:
+def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
     """Read the content of a message of a user, the system or the assistant.
 
     Args:
         content: The ``content`` of the message, of any type.
         place: The place of the content in the request.
+        found: The content to which the pieces are added.
         tools: Id of a tool call → name of the tool.
     """
-    found = Content()
     for part, where in _parts(content, place):
         if isinstance(part, str):
             found.says += _piece(part, where)
@@ -130,7 +130,6 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
             found.skipped[Skipped.DOCUMENT] += 1
         else:
             found.skipped[Skipped.PART] += 1
-    return found
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
@@ -236,6 +235,16 @@ def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
         text = block if isinstance(block, str) else _text_of(block)
         if isinstance(text, str):
             yield from _piece(text, where, "", title)
+
+
+def items_of(value: object) -> Sequence[Any]:
+    """Return the items of a list; empty for any other value."""
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def type_problem(value: object) -> str:
+    """Return the problem of a value of a wrong type, for an error."""
+    return f"its type is {type(value).__name__}"
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:

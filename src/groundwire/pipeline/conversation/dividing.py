@@ -33,7 +33,7 @@ from groundwire.pipeline.conversation.paragraph import (
     wordings_of,
 )
 from groundwire.pipeline.conversation.parts import Part, joined
-from groundwire.pipeline.conversation.roles import Names, Role
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
 from groundwire.pipeline.conversation.second_pass import (
     close_gaps,
     mark_what_is_pointed_at,
@@ -66,6 +66,8 @@ from groundwire.pipeline.conversation.wording import (
 _JUDGED_CHARS = 40
 #: Beginnings of lines of JSON. The colons in such lines do not end labels.
 _JSON = ('{"', '[{"', '["')
+#: Speakers whose names begin the turns of a history.
+_SPEAKERS = ("human", "user", "system")
 #: Tags of these roles do not decide the role of the text between them, which is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
@@ -147,8 +149,7 @@ class _Walk:
     def _read_line(self, position: int) -> int:
         """Read the rest of the line at a position; return the position to read from next."""
         text = self._text
-        line_end = text.find("\n", position)
-        line_end = len(text) if line_end < 0 else line_end
+        line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
         if start >= line_end:
             self._flush(position)
@@ -208,19 +209,15 @@ class _Walk:
 
     def _read_block(self, start: int, line_end: int) -> int | None:
         structure = self._structure
-        first = self._text[start]
-        if first == "<" and (behind := structure.closing_tag_at(start)) is not None:
+        if (behind := structure.closing_tag_at(start)) is not None:
             self._flush(start)
             if self._role is not Role.INFORM:
                 self._enter(Role.OPEN)
             return behind
-        block = structure.tag_at(start) if first == "<" else None
-        if block is None and first in "`~\"'":
-            line_start = self._text.rfind("\n", 0, start) + 1
-            block = structure.fence_at(line_start if first in "`~" else start)
-            if block is None and first in "`~":
-                return None
-        if block is None:
+        is_fence = self._text[start] in "`~"
+        fence_start = self._text.rfind("\n", 0, start) + 1 if is_fence else start
+        block = structure.tag_at(start) or structure.fence_at(fence_start)
+        if block is None and not is_fence:
             block = structure.marked_at(start, line_end)
         if block is None:
             return None
@@ -325,11 +322,8 @@ class _Walk:
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
-        if role is Role.HISTORY and label.role in (Role.ANSWER, Role.OPEN):
-            return None
-        if role is Role.HISTORY and label.name.lower() in ("human", "user", "system"):
-            return None
-        return label
+        is_turn = label.role in (Role.ANSWER, Role.OPEN) or label.name.lower() in _SPEAKERS
+        return None if role is Role.HISTORY and is_turn else label
 
     def _follow(self, label: Label) -> None:
         is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
@@ -374,25 +368,16 @@ class _Walk:
         start, self._paragraph = self._paragraph, None
         if start is None or not self._text[start:end].strip():
             return
-        match self._role:
-            case Role.INFORM:
-                self._read_evidence(start, end)
-            case Role.OPEN:
-                self._read_by_wording(start, end)
-            case Role.ASK:
-                self._add(Wording.ASKS, start, end)
+        role = self._role
+        if role is Role.INFORM:
+            self._read_evidence(start, end)
+        elif role is Role.OPEN:
+            self._read_by_wording(start, end)
+        else:
+            self._add(Wording.ASKS if role is Role.ASK else Wording.INSTRUCTS, start, end)
+            announces = role is Role.INSTRUCT and self._announce(start, end)
+            if not announces and (self._is_once or role in (Role.ASK, Role.ANSWER)):
                 self._enter(Role.OPEN)
-            case Role.INSTRUCT:
-                self._add(Wording.INSTRUCTS, start, end)
-                if not self._announce(start, end) and self._is_once:
-                    self._enter(Role.OPEN)
-            case Role.ANSWER:
-                self._add(Wording.INSTRUCTS, start, end)
-                self._enter(Role.OPEN)
-            case _:
-                self._add(Wording.INSTRUCTS, start, end)
-                if self._is_once:
-                    self._enter(Role.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
         """Enter the section that a paragraph announces; return whether it announces one."""
@@ -428,11 +413,8 @@ class _Walk:
             if not self._announce(ranges[first_of_task][0], end):
                 self._enter(Role.OPEN)
             return
-        if (
-            self._is_announced
-            and len(ranges) > 1
-            and states_nothing(self._text, ranges, is_user=self._is_user)
-        ):
+        may_be_orders = self._is_announced and len(ranges) > 1
+        if may_be_orders and states_nothing(self._text, ranges, is_user=self._is_user):
             self._add(Wording.INSTRUCTS, start, end)
             return
         n_told = n_before_question(self._text, ranges)
@@ -470,10 +452,8 @@ class _Walk:
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(wording, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
-        if announced is Role.INFORM:
-            self._enter(Role.INFORM, is_announced=True)
-        elif announced is not None and announced is not Role.HISTORY:
-            self._enter(announced, is_announced=True, is_once=True)
+        if announced is not None and announced is not Role.HISTORY:
+            self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation, and no order before it."""

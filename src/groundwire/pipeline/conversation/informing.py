@@ -215,5 +215,4 @@ def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterat
             if not any(map(str.isalnum, text[begin:end])):
                 continue
             place = f"{piece.place}[{begin - first}:{end - first}]"
-            for passage in passages_of(text[begin:end], part.attributes):
-                yield Piece(text=passage.text, place=place, id=passage.id, title=passage.title)
+            yield from passages_of(text[begin:end], place, part.attributes)

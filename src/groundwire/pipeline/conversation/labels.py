@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import Names, Role, words_of
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line, words_of
 from groundwire.pipeline.conversation.wording import is_judged
 
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
@@ -82,8 +82,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 def is_labelled(text: str, names: Names) -> bool:
     """Return whether a text begins with the label of a part that is not evidence."""
     start = len(text) - len(text.lstrip())
-    line_end = text.find("\n", start)
-    label = label_at(text, start, len(text) if line_end < 0 else line_end, names)
+    label = label_at(text, start, end_of_line(text, start), names)
     return label is not None and label.role not in (Role.INFORM, Role.OPEN)
 
 
@@ -129,9 +128,8 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
         if colon + 1 < end and text[colon + 1].isspace():
             clause = _clause_before(text, start, colon)
             name = text[clause:colon].strip(" \t\r\n*_#")
-            label = None
             if name and names.is_plain(name) and (role := names.role_of(name)) is not None:
-                label = Label(clause, colon + 1, role, name, is_heading=False)
+                yield Label(clause, colon + 1, role, name, is_heading=False)
             elif (
                 name
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
@@ -140,9 +138,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
                     text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
                 )
             ):
-                label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
-            if label is not None:
-                yield label
+                yield Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
         colon = text.find(":", colon + 1, end)
 
 
@@ -156,12 +152,10 @@ def _clause_before(text: str, start: int, colon: int) -> int:
 
 def is_filled(text: str, label: Label, names: Names) -> bool:
     """Return whether text follows a label, on its line or on the next line."""
-    line_end = text.find("\n", label.value)
-    line_end = len(text) if line_end < 0 else line_end
+    line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):
         return True
-    next_end = text.find("\n", line_end + 1)
-    following = text[line_end + 1 : len(text) if next_end < 0 else next_end]
+    following = text[line_end + 1 : end_of_line(text, line_end + 1)]
     start = line_end + 1 + len(following) - len(following.lstrip())
     is_label = label_at(text, start, line_end + 1 + len(following), names) is not None
     return bool(following.strip()) and not is_label

@@ -6,13 +6,12 @@ of their keys are names of parts.
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from groundwire.pipeline.conversation.roles import Names, Role, listed
+from groundwire.pipeline.conversation.roles import Names, Role, end_of_line, listed
 
 _LINE = re.compile(
     r"^(?P<indent>[ \t]*+)"
@@ -61,13 +60,12 @@ class PastedMaterial:
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
         self._roles: dict[str, Role | None] = {}
-        self._found = [each for group in self._groups() for each in self._of_group(group)]
-        self._starts = [each.start for each in self._found]
+        found = (each for group in self._groups() for each in self._of_group(group))
+        self._found = {each.start: each for each in found}
 
     def at(self, position: int) -> Material | None:
         """Return the material that begins at the start of a line; ``None`` if none begins there."""
-        i = bisect_left(self._starts, position)
-        return self._found[i] if self._starts[i : i + 1] == [position] else None
+        return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
         """Yield groups of successive lines with keys, times or quotes, and their continuations."""
@@ -191,8 +189,7 @@ def _lines(text: str) -> Iterator[_Line]:
         return
     start = -1
     while (start := start + 1) < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+        end = end_of_line(text, start)
         if text[start].isalpha() and text.find(":", start, min(end, start + _MAX_KEY)) < 0:
             yield _Line(start, end)
             start = end

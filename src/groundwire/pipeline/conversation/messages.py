@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.content import (
     Content,
-    Piece,
     Skipped,
+    items_of,
     read_content,
     read_documents,
     read_result,
+    type_problem,
     usable_name,
 )
 
@@ -20,30 +21,20 @@ _SYSTEM = ("system", "developer")
 _EVIDENCE = ("context", "document", "documents")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message of a request, with its texts sorted by their kind.
+@dataclass(slots=True, kw_only=True)
+class Message(Content):
+    """One message of a request: its author, and its texts sorted by their kind.
 
     Attributes:
         is_system: Whether the role of the message is for instructions (``system``, ``developer``),
             or for evidence alone (``context``, ``document``).
         is_user: Whether a user wrote the message.
         is_assistant: Whether the model wrote the message.
-        says: The running text of the message; empty for the message of a tool.
-        asks: Parts that are questions by their type.
-        documents: Parts that are documents by their type.
-        grounding: Parts that are sources by their type.
-        results: The tool results in the message.
     """
 
     is_system: bool
     is_user: bool
     is_assistant: bool
-    says: tuple[Piece, ...]
-    asks: tuple[Piece, ...]
-    grounding: tuple[Piece, ...]
-    documents: tuple[Piece, ...]
-    results: tuple[Piece, ...]
 
     @property
     def begins_turn(self) -> bool:
@@ -77,46 +68,41 @@ def read_messages(
     for item, place in _items(body):
         tools.update((call_id, name) for call_id, name in _calls(item) if call_id)
         kind, role = item.get("type", "message"), item.get("role")
-        content = Content()
+        message = Message(
+            is_system=role in (*_SYSTEM, *_EVIDENCE),
+            is_user=role == "user",
+            is_assistant=role == "assistant",
+        )
         if role in ("tool", "function"):
             id_ = usable_name(item.get("tool_call_id"))
             name = usable_name(item.get("name")) or tools.get(id_, "")
-            read_result(item.get("content"), f"{place}.content", content, id_, name)
+            read_result(item.get("content"), f"{place}.content", message, id_, name)
         elif kind == "file_search_call":
-            read_documents(item.get("results"), f"{place}.results", content)
-            content.results, content.grounding = content.grounding, []
+            read_documents(item.get("results"), f"{place}.results", message)
+            message.results, message.grounding = message.grounding, []
         elif str(kind).endswith("call_output") or (
             str(kind).endswith("_call") and "output" in item
         ):
             id_ = usable_name(item.get("call_id"))
-            read_result(item.get("output"), f"{place}.output", content, id_, tools.get(id_, ""))
+            read_result(item.get("output"), f"{place}.output", message, id_, tools.get(id_, ""))
         elif role == "system" and str(item.get("name", "")).startswith("example_"):
             pass  # an example for the model: OpenAI's guides give examples such names
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
-            content = read_content(item.get("content"), where, tools)
+            read_content(item.get("content"), where, message, tools)
         elif role in _EVIDENCE:
-            content = read_content(item.get("content"), f"{place}.content", tools)
-            content.documents += [*content.says, *content.grounding]
-            content.says, content.grounding = [], []
+            read_content(item.get("content"), f"{place}.content", message, tools)
+            message.documents += [*message.says, *message.grounding]
+            message.says, message.grounding = [], []
         elif role == "assistant":
-            said = read_content(item.get("content"), f"{place}.content", tools)
-            content.says, content.results = said.says, said.results
+            said = Content()
+            read_content(item.get("content"), f"{place}.content", said, tools)
+            message.says, message.results = said.says, said.results
         elif not str(kind).endswith("_call") and kind != "reasoning":
-            content.skipped[Skipped.MESSAGE] += 1
-        skipped += content.skipped
-        messages.append(
-            Message(
-                is_system=role in (*_SYSTEM, *_EVIDENCE),
-                is_user=role == "user",
-                is_assistant=role == "assistant",
-                says=tuple(content.says),
-                asks=tuple(content.asks),
-                grounding=tuple(content.grounding),
-                documents=tuple(content.documents),
-                results=tuple(each for each in content.results if each.title not in final_tools),
-            )
-        )
+            message.skipped[Skipped.MESSAGE] += 1
+        message.results = [each for each in message.results if each.title not in final_tools]
+        skipped += message.skipped
+        messages.append(message)
     return messages, skipped
 
 
@@ -131,26 +117,22 @@ def _items(body: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], s
         yield {"role": "user", "content": messages}, key
         return
     if not isinstance(messages, (list, tuple)):
-        problem = f"its type is {type(messages).__name__}" if key in body else "it is missing"
+        problem = type_problem(messages) if key in body else "it is missing"
         raise InvalidConversationError(key, problem, "It must be a list of messages.")
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise InvalidConversationError(
-                f"{key}[{i}]",
-                f"its type is {type(message).__name__}",
-                'A message is an object such as {"role": "user", "content": "..."}.',
-            )
+            remedy = 'A message is an object such as {"role": "user", "content": "..."}.'
+            raise InvalidConversationError(f"{key}[{i}]", type_problem(message), remedy)
         yield message, f"{key}[{i}]"
 
 
 def _calls(item: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the tool calls of a message: the id of each call, and the name of the tool."""
-    calls, content = item.get("tool_calls"), item.get("content")
-    for call in calls if isinstance(calls, (list, tuple)) else ():
+    for call in items_of(item.get("tool_calls")):
         own = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None
         if isinstance(own, Mapping):
             yield usable_name(call.get("id")), usable_name(own.get("name"))
-    for part in content if isinstance(content, (list, tuple)) else ():
+    for part in items_of(item.get("content")):
         if isinstance(part, Mapping) and str(part.get("type")).endswith("tool_use"):
             yield usable_name(part.get("id")), usable_name(part.get("name"))
     if str(item.get("type")).endswith("_call"):

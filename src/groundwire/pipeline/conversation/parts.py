@@ -1,6 +1,6 @@
 """The parts that a prompt is divided into."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from groundwire.pipeline.conversation.wording import Wording
@@ -26,21 +26,18 @@ class Part:
     attributes: str = ""
 
 
-def joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
+def joined(parts: Iterable[Part], text: str) -> list[Part]:
     """Join neighbouring parts that only white space separates, if they do the same.
 
     Both or neither must be marked. A part with attributes stays alone.
     """
-    last: Part | None = None
+    found: list[Part] = []
     for part in parts:
-        if last is not None and _belong_together(text, last, part):
-            last = replace(last, end=part.end)
-            continue
-        if last is not None:
-            yield last
-        last = part
-    if last is not None:
-        yield last
+        if found and _belong_together(text, found[-1], part):
+            found[-1] = replace(found[-1], end=part.end)
+        else:
+            found.append(part)
+    return found
 
 
 def _belong_together(text: str, one: Part, other: Part) -> bool:

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.content import usable_name
+from groundwire.pipeline.conversation.content import Piece, usable_name
 
 _ATTRIBUTE = re.compile(r"""(?<![\w-])([\w-]{1,40}+)[ \t]*=[ \t]*(?:"([^"]*)"|'([^']*)')""")
 _ITEM = re.compile(
@@ -19,16 +18,7 @@ _CONTENT = re.compile(
 _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedPassage:
-    """One passage of a block: its text, with the id and the title from its tags."""
-
-    text: str
-    id: str = ""
-    title: str | None = None
-
-
-def passages_of(inside: str, attributes: str) -> Iterator[MarkedPassage]:
+def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
     A block that does not begin with an item is one passage. Text between items is a passage too,
@@ -36,21 +26,22 @@ def passages_of(inside: str, attributes: str) -> Iterator[MarkedPassage]:
 
     Args:
         inside: The text of the block.
+        place: The place of the block in the request, which all its passages get.
         attributes: The attributes of the block's own tag.
     """
     first = _ITEM.match(inside)
     if first is None:
-        yield from _passage(inside, attributes)
+        yield from _passage(inside, place, attributes)
         return
     tag = re.compile(rf"<(/?){first[1]}([ \t][^<>\n]*+)?>", re.IGNORECASE)
     position, attributes = 0, ""
     for match in tag.finditer(inside):
-        yield from _passage(inside[position : match.start()], attributes)
+        yield from _passage(inside[position : match.start()], place, attributes)
         position, attributes = match.end(), match[2] or ""
-    yield from _passage(inside[position:], attributes)
+    yield from _passage(inside[position:], place, attributes)
 
 
-def _passage(text: str, attributes: str) -> Iterator[MarkedPassage]:
+def _passage(text: str, place: str, attributes: str) -> Iterator[Piece]:
     """Yield one passage, with an id and a title from its tags; nothing if the text is blank."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start = 0
@@ -62,8 +53,9 @@ def _passage(text: str, attributes: str) -> Iterator[MarkedPassage]:
     if not body.strip():
         body = text
     if body.strip():
-        yield MarkedPassage(
+        yield Piece(
             text=body.strip(),
+            place=place,
             id=next(filter(None, (usable_name(given.get(key)) for key in _IDS)), ""),
             title=next(filter(None, (usable_name(given.get(key)) for key in _TITLES)), None),
         )

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,7 +11,14 @@ from groundwire.detection.source_limits import limit_by
 from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
-from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
+from groundwire.pipeline.conversation.content import (
+    Content,
+    Piece,
+    Skipped,
+    items_of,
+    read_documents,
+    type_problem,
+)
 from groundwire.pipeline.conversation.informing import (
     asks_for_result,
     handed_over,
@@ -146,10 +153,8 @@ def read_request(
         InvalidTextError: If the question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):
-        problem = f"its type is {type(body).__name__}"
-        raise InvalidConversationError(
-            "the request", problem, 'It must be an object such as {"messages": [...]}.'
-        )
+        remedy = 'It must be an object such as {"messages": [...]}.'
+        raise InvalidConversationError("the request", type_problem(body), remedy)
     form = read_form(body, final_tools=final_tools)
     messages, skipped = read_messages(body, final_tools=form.final_tools)
     explicit = _explicit(body.get("metadata"), skipped)
@@ -176,7 +181,10 @@ def read_request(
             continue
         named = _named(pieces)
         limited = limit_by(
-            named, _n_chars, max_sources=max_sources, max_source_chars=max_source_chars
+            named,
+            lambda each: len(each.source.text),
+            max_sources=max_sources,
+            max_source_chars=max_source_chars,
         )
         offered = limited.kept
         reasons.update(limited.reasons)
@@ -200,18 +208,16 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
-        problem = f"its type is {type(metadata).__name__}"
         remedy = f'It must be an object such as {{"{_METADATA_KEY}": ["..."]}}.'
-        raise InvalidConversationError("metadata", problem, remedy)
+        raise InvalidConversationError("metadata", type_problem(metadata), remedy)
     entries, place = metadata.get(_METADATA_KEY), f'metadata["{_METADATA_KEY}"]'
     if entries is None:
         return []
     if isinstance(entries, str):
         entries = _sources_in_text(entries)
     if not isinstance(entries, (list, tuple)):
-        problem = f"its type is {type(entries).__name__}"
         remedy = "It must be a list of texts, one text, or a JSON list in a text."
-        raise InvalidConversationError(place, problem, remedy)
+        raise InvalidConversationError(place, type_problem(entries), remedy)
     skipped[Skipped.SOURCE] += sum(not isinstance(entry, str) for entry in entries)
     return [
         Piece(text=entry, place=f"{place}[{i}]", id=f"S{i}")
@@ -266,10 +272,10 @@ def _asked_and_context(
         if message.is_assistant and i:
             # Earlier answers of the model are not evidence. But an application may let the model
             # "say" evidence: before the user's first message, or where results were asked for.
-            place = len(messages) - 1 - i
-            if place < n_before_user:
+            index = len(messages) - 1 - i
+            if index < n_before_user:
                 context += handed_over(message, names)
-            elif holds_results and asks_for_result(messages[place - 1]):
+            elif holds_results and asks_for_result(messages[index - 1]):
                 context += message.says
             continue
         if not (message.is_user or message.is_system or message.is_assistant):
@@ -280,15 +286,12 @@ def _asked_and_context(
         context += parts.evidence
         if message.begins_turn and len(asked) < 2:
             if parts.asks:
-                require_text(parts.asks, f"question in {_first_place(message)}")
+                place = next(piece.place for piece in (*message.asks, *message.says))
+                require_text(parts.asks, f"question in {place}")
             if not asked:
                 loose += parts.loose
             asked.append(parts.asks)
     return [*asked, "", ""][:2], context, loose
-
-
-def _first_place(message: Message) -> str:
-    return next(piece.place for piece in (*message.asks, *message.says))
 
 
 def _documents(
@@ -296,8 +299,7 @@ def _documents(
 ) -> list[Piece]:
     """Return the documents beside the messages, and the source parts of system messages."""
     found = Content()
-    if isinstance(documents := body.get("documents"), (list, tuple)):
-        read_documents(documents, "documents", found)
+    read_documents(items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)
     return [
         *found.grounding,
@@ -306,34 +308,24 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
-    """Make sources of pieces, each with an id of its own: a second ``call_1`` is ``call_1#2``.
+    """Make sources of pieces. A second ``call_1`` becomes ``call_1#2``; empty ids stay.
 
     Raises:
         InvalidTextError: If a text has a lone surrogate.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
-    sources = []
-    for piece, id_ in _with_ids(piece for piece, _ in flat):
-        require_text(piece.text, f"text of {piece.place}")
-        sources.append(Source(text=piece.text, id=id_, title=piece.title))
-    return [
-        OfferedSource(source=source, origin=origin, place=piece.place)
-        for source, (piece, origin) in zip(read_sources(sources), flat, strict=True)
-    ]
-
-
-def _with_ids(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
-    """Yield each piece with its id, changed if an earlier piece has the same id; empty ids stay."""
+    sources: list[Source] = []
     taken: set[str] = set()
     n_seen: Counter[str] = Counter()
-    for piece in pieces:
+    for piece, _ in flat:
+        require_text(piece.text, f"text of {piece.place}")
         id_ = piece.id
         while id_ and id_ in taken:
             n_seen[piece.id] += 1
             id_ = f"{piece.id}#{n_seen[piece.id] + 1}"
         taken.add(id_)
-        yield piece, id_
-
-
-def _n_chars(offered: OfferedSource) -> int:
-    return len(offered.source.text)
+        sources.append(Source(text=piece.text, id=id_, title=piece.title))
+    return [
+        OfferedSource(source=source, origin=origin, place=piece.place)
+        for source, (piece, origin) in zip(read_sources(sources), flat, strict=True)
+    ]

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation.content import items_of, type_problem
 
 
 class AnswerKind(StrEnum):
@@ -129,18 +130,18 @@ def read_response(body: object) -> tuple[Answer, ...]:
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
-        raise InvalidConversationError("the response", _its_type(body), remedy)
+        raise InvalidConversationError("the response", type_problem(body), remedy)
     choices = body.get("choices")
     if not isinstance(choices, (list, tuple)):
-        problem = _its_type(choices) if "choices" in body else "it is missing"
+        problem = type_problem(choices) if "choices" in body else "it is missing"
         raise InvalidConversationError("choices", problem, remedy)
     answers = []
     for i, choice in enumerate(choices):
         if not isinstance(choice, Mapping):
-            raise InvalidConversationError(f"choices[{i}]", _its_type(choice), remedy)
+            raise InvalidConversationError(f"choices[{i}]", type_problem(choice), remedy)
         message = choice.get("message")
         if not isinstance(message, Mapping):
-            raise InvalidConversationError(f"choices[{i}].message", _its_type(message), remedy)
+            raise InvalidConversationError(f"choices[{i}].message", type_problem(message), remedy)
         index = choice.get("index")
         answer = _read_message(message, index if type(index) is int else i)
         answers.append(replace(answer, is_cut=breaks_off(choice.get("finish_reason"))))
@@ -164,9 +165,8 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """Yield the tool calls in a message, in ``tool_calls`` or the older ``function_call``."""
-    calls = message.get("tool_calls")
     legacy = {"function": message.get("function_call")}
-    for call in [*(calls if isinstance(calls, (list, tuple)) else []), legacy]:
+    for call in (*items_of(message.get("tool_calls")), legacy):
         if (found := ToolCall.of(call)) is not None:
             yield found
 
@@ -234,7 +234,3 @@ def answer_of(
         calls=calls,
         has_reasoning=has_reasoning,
     )
-
-
-def _its_type(value: object) -> str:
-    return f"its type is {type(value).__name__}"

@@ -63,6 +63,12 @@ def _roles_of_words() -> dict[str, Role]:
     return {word: role for role in Role for word in listed(role)}
 
 
+def end_of_line(text: str, start: int) -> int:
+    """Return the offset of the line break after an offset, or the end of the text."""
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
 class Names:
     """Tells the role of a part by its name. It knows the names in ``words.txt``, and added ones."""
 

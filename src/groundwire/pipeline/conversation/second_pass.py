@@ -37,13 +37,9 @@ def settle_asides(
     """
     if not asides:
         return
-    of_edge = set(asides)
-    informing = [
-        i
-        for i in range(section_start, len(parts))
-        if parts[i].does is Wording.INFORMS and i not in of_edge
-    ]
-    last = informing[-1] if informing else -1
+    last = len(parts) - 1
+    while last >= section_start and (last in asides or parts[last].does is not Wording.INFORMS):
+        last -= 1
     is_first = first and min(asides) == section_start
     for i in asides:
         if i > last or (is_first and i == section_start):
@@ -62,14 +58,11 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
             break
     else:
         return
-    while i and _may_be_pointed_at(parts[i - 1], text):
-        i -= 1
-        parts[i] = replace(parts[i], does=Wording.INFORMS, is_marked=True)
-
-
-def _may_be_pointed_at(part: Part, text: str) -> bool:
-    is_of_task = concerns_the_task(text[part.start : part.end])
-    return part.does is not Wording.ASKS and not is_of_task
+    for before in reversed(range(i)):
+        part = parts[before]
+        if part.does is Wording.ASKS or concerns_the_task(text[part.start : part.end]):
+            break
+        parts[before] = replace(part, does=Wording.INFORMS, is_marked=True)
 
 
 def close_gaps(parts: list[Part], text: str) -> None:

@@ -8,7 +8,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.roles import Names, Role, listed, words_of
@@ -71,29 +71,17 @@ class Structure:
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
-        self._closings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        if "</" in text:
-            for match in _CLOSING_TAG.finditer(text):
-                self._closings[match[1].lower()].append(match.span())
+        self._closings = _by_name((m[1].lower(), m.span()) for m in _CLOSING_TAG.finditer(text))
         # Offsets of the closing tags by the role of their names.
         self._closings_of: dict[Role | None, list[int]] = defaultdict(list)
         for name, spans in self._closings.items():
             self._closings_of[names.role_of(name)] += [start for start, _ in spans]
         for starts in self._closings_of.values():
             starts.sort()
-        self._rules: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self._rule_at: dict[int, str] = {}
-        for match in _RULE.finditer(text):
-            self._rules[match[1]].append(match.span())
-            self._rule_at[match.start()] = match[1]
-        self._fences: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for match in _FENCE.finditer(text):
-            if not match[2].strip():
-                self._fences[match[1][0]].append(match.span())
-        self._ends: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        if "end" in (lowered := text.lower()) or "[/" in lowered:
-            for name, span in _end_lines(text):
-                self._ends[name].append(span)
+        self._rules = _by_name((m[1], m.span()) for m in _RULE.finditer(text))
+        fences = (match for match in _FENCE.finditer(text) if not match[2].strip())
+        self._fences = _by_name((match[1][0], match.span()) for match in fences)
+        self._ends = _by_name(_end_lines(text))
 
     @staticmethod
     def is_head_of_mail(text: str) -> bool:
@@ -180,16 +168,13 @@ class Structure:
 
         Return ``None`` if the line is not a rule. A rule is a line such as ``---``.
         """
-        rule = self._rule_at.get(line_start)
+        rule = _RULE.match(self._text, line_start)
         if rule is None:
             return None
-        spans = self._rules[rule]
-        i = bisect_left(spans, (line_start, 0))
-        end = spans[i][1]
-        block = None
-        if i + 1 < len(spans) and self._text[end : spans[i + 1][0]].strip():
-            block = Block(line_start, end, *spans[i + 1])
-        return end, block
+        block, closing = None, _next(self._rules[rule[1]], rule.end())
+        if closing is not None and self._text[rule.end() : closing[0]].strip():
+            block = Block(line_start, rule.end(), *closing)
+        return rule.end(), block
 
     def marked_at(self, line_start: int, line_end: int) -> Block | None:
         """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``."""
@@ -214,11 +199,21 @@ def is_salutation(text: str) -> bool:
 
 def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield name and range of each end mark: ``[END CONTEXT]``, ``CONTEXT END``, ``[/CONTEXT]``."""
+    if "[/" not in text and "end" not in text.lower():
+        return
     for match in _END_LINE.finditer(text):
         words = words_of(match[0])
         if "end" in words or "[/" in match[0]:
             name = " ".join(word for word in words if word not in _JOINING and word != "end")
             yield name, match.span()
+
+
+def _by_name(found: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, list[tuple[int, int]]]:
+    """Group ranges by the name of each; their order is kept."""
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for name, span in found:
+        spans[name].append(span)
+    return spans
 
 
 def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:

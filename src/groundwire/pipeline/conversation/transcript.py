@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation.content import type_problem
 
 _REMEDY = (
     'It must be {"request": {...}, "response": {...}}, or a request whose last message is the '
@@ -25,7 +26,7 @@ def divide_transcript(data: object) -> tuple[object, object]:
     """
     place = "the conversation"
     if not isinstance(data, Mapping):
-        raise InvalidConversationError(place, f"its type is {type(data).__name__}", _REMEDY)
+        raise InvalidConversationError(place, type_problem(data), _REMEDY)
     if "request" in data or "response" in data:
         for part in ("request", "response"):
             if part not in data:

@@ -140,11 +140,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
     if bare.endswith(("?", "？")):
         return Wording.ASKS
-    if (
-        words[0] in listed("question words")
-        and len(words) < 30
-        and not bare.endswith((".", ":", "!"))
-    ):
+    may_ask = words[0] in listed("question words") and len(words) < 30
+    if may_ask and not bare.endswith((".", ":", "!")):
         return Wording.ASKS
     if words[0] in listed("premises") and bare.endswith(","):
         return Wording.ASKS
@@ -154,9 +151,8 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         or not listed("model").isdisjoint(words)
         or any(map(sentence.__contains__, listed("orders without spaces")))
         or (is_user and len(words) <= _MOST_FORM_WORDS and _ON_THE_FORM.fullmatch(sentence.strip()))
+        or _concerns_the_task(sentence, words)
     ):
-        return Wording.INSTRUCTS
-    if _concerns_the_task(sentence, words):
         return Wording.INSTRUCTS
     is_date = words[0] in ("current", "today", "today's")
     if is_date and (":" in sentence or words[1:2] == ["is"]):
@@ -289,25 +285,16 @@ def has_choices(text: str) -> bool:
 
 def asks_for_work(text: str) -> bool:
     """Return whether a text asks to make something new: "Fix this", but not "Write a summary"."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
-        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
-            words = words[1:]
-        is_work = bool(words) and words[0] in listed("work")
-        if is_work and listed("reports").isdisjoint(words):
-            return True
-    return False
+    return any(
+        words[0] in listed("work") and listed("reports").isdisjoint(words)
+        for _, words in _requests(text)
+    )
 
 
 def asks_for_a_report(text: str) -> bool:
     """Return whether a text asks about pasted material: "Explain this", "Which port is it?"."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
-        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
-            words = words[1:]
-        if not words:
-            continue
-        first, last = words[0], text[start:end].rstrip()[-1:]
+    for sentence, words in _requests(text):
+        first, last = words[0], sentence.rstrip()[-1:]
         if first in listed("reporting") or not listed("reports").isdisjoint(words):
             return True
         if first == "how" and len(words) > 1 and words[1] in listed("measures"):
@@ -315,6 +302,16 @@ def asks_for_a_report(text: str) -> bool:
         if last in "?？" and first in listed("question words") - {"how", "why", "can", "could"}:
             return True
     return False
+
+
+def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each sentence, with its words in lower case from the verb of a request on."""
+    for start, end in sentences_of(text):
+        words = _words(text[start:end])
+        while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
+            words = words[1:]
+        if words:
+            yield text[start:end], words
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
