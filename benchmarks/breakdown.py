@@ -76,7 +76,7 @@ class Setting:
     def detector(self) -> Detector:
         """A detector of its own, with an empty cache."""
         loaded = Detector.load(threads=self.intra)
-        reader = loaded._judge
+        reader = loaded.backend
         assert isinstance(reader, Reader)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.intra
