@@ -41,7 +41,8 @@ def tried(desk: Desk, **form: str) -> str:
 
 #: Each answer was recorded twice, once for what was found and once at random.
 EFFECT = (
-    "Of the latest 2 answers 1 more would be blocked, 0 fewer; the decision about 2 would change."
+    "Of the latest 2 answers 1 more would be blocked, 0 fewer; the decision about 2 would change. "
+    "In place of 3 findings, 2 would be marked in them."
 )
 
 
@@ -52,7 +53,11 @@ def effect(desk: Desk, pipeline: Pipeline, then: Overrides, **more: float) -> Ef
 
 def test_the_effect_is_shown_and_nothing_is_saved(anna: Desk) -> None:
     page = tried(anna, action="block", operating_point="0.7")
-    for part in ("Threshold: 0.5 → 0.7.", "Action if hallucinated: log → block.", EFFECT):
+    for part in (
+        "Threshold: 0.5 → 0.7, which flags less.",
+        "Action if hallucinated: log → block.",
+        EFFECT,
+    ):
         assert part in page
     assert 'value="0.7"' in page  # the form is still filled in
     assert anna.events("TENANT_METADATA_UPDATED", "TENANT_POLICY_UPDATED") == []

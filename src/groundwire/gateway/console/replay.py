@@ -11,9 +11,9 @@ from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.review.answers import doubt_of
 from groundwire.detection.example import Source
-from groundwire.pipeline import Pipeline
+from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.conversation import AnswerKind
-from groundwire.policy.policy import Action, Overrides, Ruling
+from groundwire.policy.policy import Action, Overrides
 
 #: The most answers to replay.
 MAX_ANSWERS = 80
@@ -29,14 +29,22 @@ class Replayed:
     Attributes:
         event_id: The id of the event that recorded the answer.
         text: The answer.
-        now: The decision under the present settings.
-        then: The decision under the other settings.
+        now: The result under the present settings.
+        then: The result under the other settings.
     """
 
     event_id: str
     text: str
-    now: Ruling
-    then: Ruling
+    now: Checked
+    then: Checked
+
+    @property
+    def n_findings(self) -> tuple[int, int]:
+        """The number of marked spans, now and then."""
+        now, then = (
+            len(each.detection.spans) if each.detection else 0 for each in (self.now, self.then)
+        )
+        return now, then
 
     @property
     def is_changed(self) -> bool:
@@ -62,6 +70,17 @@ class Effect:
     def changed(self) -> list[Replayed]:
         """The answers whose decision changes."""
         return [each for each in self.answers if each.is_changed]
+
+    @property
+    def n_findings(self) -> tuple[int, int]:
+        """The number of marked spans of all answers, now and then."""
+        now, then = (sum(each.n_findings[n] for each in self.answers) for n in (0, 1))
+        return now, then
+
+    @property
+    def listed(self) -> list[Replayed]:
+        """The answers whose decision or number of marked spans changes."""
+        return [each for each in self.answers if each.is_changed or len({*each.n_findings}) > 1]
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
@@ -127,14 +146,14 @@ def replay(
         replayed = Replayed(
             event_id=str(record.event["id"]),
             text=detail["answer"]["text"],
-            now=_ruling(pipeline, detail, tenant, now),
-            then=_ruling(pipeline, detail, tenant, then),
+            now=_checked(pipeline, detail, tenant, now),
+            then=_checked(pipeline, detail, tenant, then),
         )
         answers.append(replayed)
     return Effect(then=then, answers=tuple(answers), n_stored=len(records))
 
 
-def _ruling(pipeline: Pipeline, detail: Mapping[str, Any], tenant: str, own: Overrides) -> Ruling:
+def _checked(pipeline: Pipeline, detail: Mapping[str, Any], tenant: str, own: Overrides) -> Checked:
     context = pipeline.open_answer(
         [Source(id=x["id"], title=x["title"], text=x["text"]) for x in detail["sources"]],
         question=detail["request"]["question"],
@@ -142,4 +161,4 @@ def _ruling(pipeline: Pipeline, detail: Mapping[str, Any], tenant: str, own: Ove
         overrides=own,
         decides=True,
     )
-    return pipeline.check(context, detail["answer"]["text"]).ruling
+    return pipeline.check(context, detail["answer"]["text"])

@@ -15,14 +15,17 @@ _ABOUT = re.compile(r"\s*<(source|title|name|url|document_title)>([^<>\n]*+)</\1
 _CONTENT = re.compile(
     r"\s*<(document_content|page_content|contents?|text)>(.*)</\1>\s*", re.DOTALL | re.IGNORECASE
 )
+#: Matches a text without anything but tags, such as the closing tag of the whole block.
+_TAGS = re.compile(r"(?:\s|</?[\w-]{1,40}+(?:[ \t][^<>\n]*+)?>)*+")
 _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
 
 def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    A block that does not begin with an item is one passage. Text between items is a passage too,
-    because it is within the marks of the block.
+    A block that does not begin with an item is one passage, and so is one that begins with its
+    source and goes on with its content. Text between items is a passage too, because it is within
+    the marks of the block.
 
     Args:
         inside: The text of the block.
@@ -30,7 +33,7 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
         attributes: The attributes of the block's own tag.
     """
     first = _ITEM.match(inside)
-    if first is None:
+    if first is None or _CONTENT.fullmatch(inside, _after_abouts(inside)[0]):
         yield from _passage(inside, place, attributes)
         return
     tag = re.compile(rf"<(/?){first[1]}([ \t][^<>\n]*+)?>", re.IGNORECASE)
@@ -41,18 +44,26 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     yield from _passage(inside[position:], place, attributes)
 
 
+def _after_abouts(text: str) -> tuple[int, str | None]:
+    """Return where a text goes on after its source and title, and the first of these."""
+    start, title = 0, None
+    while about := _ABOUT.match(text, start):
+        title = title or about[2]
+        start = about.end()
+    return start, title
+
+
 def _passage(text: str, place: str, attributes: str) -> Iterator[Piece]:
     """Yield one passage, with an id and a title from its tags; nothing if the text is blank."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
-    start = 0
-    while about := _ABOUT.match(text, start):
-        given.setdefault("title", about[2])
-        start = about.end()
+    start, title = _after_abouts(text)
+    if title is not None:
+        given.setdefault("title", title)
     content = _CONTENT.fullmatch(text, start)
     body = content[2] if content else text[start:]
     if not body.strip():
         body = text
-    if body.strip():
+    if not _TAGS.fullmatch(body):
         yield Piece(
             text=body.strip(),
             place=place,
