@@ -278,6 +278,7 @@ def test_evidence_in_the_metadata_is_not_sent_on_to_the_model(processor: Process
     assert "content-encoding" not in headers
 
 
+@MODES
 @pytest.mark.parametrize(
     ("asked", "key", "status"),
     [
@@ -292,11 +293,12 @@ def test_evidence_in_the_metadata_is_not_sent_on_to_the_model(processor: Process
 )
 def test_the_model_is_not_asked_what_the_gateway_refuses(
     processor: Processor,
+    mode: Any,  # noqa: ANN401
     asked: dict[str, Any] | bytes,
     key: str | None,
     status: int,
 ) -> None:
-    seen = processor.carry(RIGHT, asked=asked, key=key)
+    seen = processor.carry(RIGHT, mode=mode, asked=asked, key=key)
     assert (seen.status, seen.asked) == (status, None)
     assert "error" in seen.json
 
@@ -374,13 +376,18 @@ def test_only_the_gateway_says_what_was_checked(processor: Processor, mode: Any)
     assert seen.headers["x-own"] == "stays"
 
 
+@MODES
 @pytest.mark.parametrize(
     "name", ["authorization", "x-api-key", "api-key", "ocp-apim-subscription-key"]
 )
-def test_a_key_of_the_gateway_never_reaches_the_model(processor: Processor, name: str) -> None:
+def test_a_key_of_the_gateway_never_reaches_the_model(
+    processor: Processor,
+    mode: Any,  # noqa: ANN401
+    name: str,
+) -> None:
     value = f"Bearer {KEY}" if name == "authorization" else KEY
     own: dict[str, Any] = {name: value, "x-http-method-override": "GET", "cookie": "a=b"}
-    seen = processor.carry(RIGHT, key=None, **own)
+    seen = processor.carry(RIGHT, mode=mode, key=None, **own)
     assert seen.status == 200
     assert seen.asked is not None
     assert not own.keys() & seen.asked[0].keys()

@@ -65,7 +65,7 @@ class Exchange:
         self._given: Pairs = []
 
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
-        """Answer Envoy's messages. An end without an answer lets the rest pass unread."""
+        """Answer Envoy's messages; an exchange that is not complete ends in an error."""
         first = await anext(aiter(messages))
         modes = first.protocol_config
         self._is_duplex = modes.response_body_mode == FULL_DUPLEX_STREAMED
