@@ -55,6 +55,7 @@ def _machines(results: Mapping[str, Report]) -> str:
             result.get("disturbed", "–"),
         )
         for name, result in results.items()
+        if "machine" in result  # counts of cases depend on no machine
         for machine in [result["machine"]]
     ]
     return _table(("script", "when", "machine", "with", "repeated", "disturbed"), rows)
