@@ -42,6 +42,9 @@ def explanation_text(
         text = f"The answer refers to {quote(reference.text)}, which no source has."
     elif label is Label.CONTRADICTED and counterpart is not None:
         text = f"The answer says {said}; the source says {_quoted(counterpart, span_text)}."
+    elif label is Label.UNSUPPORTED and evidence is not None and _has(evidence, span_text):
+        there = _quoted(evidence, span_text)
+        text = f"The sources have the words {said}, but do not say this. Nearest: {there}."
     elif label is Label.CONTRADICTED and evidence is not None:
         text = f"The answer says {said}; the source says otherwise: {_quoted(evidence, span_text)}."
     elif label is Label.CONTRADICTED:
@@ -51,6 +54,10 @@ def explanation_text(
         nearest = f" Nearest: {_quoted(place, span_text)}." if place else ""
         text = f"The sources {does} {said}.{nearest}"
     return prefix + text
+
+
+def _has(evidence: EvidenceRef, words: str) -> bool:
+    return words.strip().casefold() in evidence.text.casefold()
 
 
 def quote(text: str) -> str:
