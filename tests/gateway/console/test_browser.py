@@ -232,7 +232,7 @@ def test_an_admin_sets_a_budget_and_uses_the_threshold_that_keeps_it(
         page.click("button:text('as the threshold')")
         page.locator("h2:text('the labels support it')").wait_for()
         page.click("text=Audit")
-        assert page.locator("td:text('added operating_point')").count() == 1
+        assert page.locator("td:text('operating point: not set')").count() == 1
 
 
 async def labels_of_a_sample(url: str, detector: Detector) -> None:
@@ -302,7 +302,7 @@ def test_an_admin_makes_a_tenant_with_a_key_and_deletes_it(browser: "Browser", o
         sign_in(page)
         page.fill("#id", "brief")
         page.click("button:text-is('Make it')")
-        page.click("text=Fill in the preset strict")
+        page.click("text=Fill in strict settings")
         assert page.input_value("#action") == "block"
         page.click("button:text-is('Save')")
         page.click("nav >> text=Keys")
