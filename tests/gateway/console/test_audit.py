@@ -202,6 +202,18 @@ def test_what_is_redacted_stays_so_and_marks_stand_at_their_words() -> None:
         assert view.detection.answer[span.start : span.end] == span.text
 
 
+def test_of_equal_words_the_marked_ones_are_shown() -> None:
+    judge = FixedJudge(doubtful={"1889": 0.9})
+    (answer,) = checked("It opened in 1889 and closed in 1889.", judge=judge, explainer=None)
+    detail: dict[str, Any] = json.loads(json.dumps(detail_of(answer, FULL)))
+    first, second = detail["detection"]["spans"]
+    detail["detection"]["spans"] = [second]
+    view = stored_view(detail)
+    assert view is not None
+    (shown,) = view.detection.spans
+    assert (shown.start, shown.start > first["start"]) == (second["start"], True)
+
+
 def test_an_answer_of_which_hashes_are_kept_is_not_shown() -> None:
     assert stored_view(kept(Keeping(text=AuditText.HASH))) is None
 

@@ -147,6 +147,8 @@ def test_nobody_removes_or_demotes_themselves(console: Desk) -> None:
     console.sign_in()
     answer = console.post("/people/anna", {"do": "remove"})
     assert (answer.status_code, "removes their own account" in answer.text) == (409, True)
+    for form in ({"do": "role", "role": "viewer"}, {"do": "password"}):
+        assert console.post("/people/ANNA", form).status_code == 409
 
 
 @pytest.mark.parametrize("name", ["", "-", "Ä", "a b", "a" * 65, "<b>"])

@@ -87,7 +87,9 @@ def _spans(
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
     """Yield the spans of a claim, each as it was and with its new offsets, but none cut off."""
     for span in spans:
-        at = answer.find(span["text"], start, end)
+        at = span["start"]  # it is another place where a text before it was redacted or cut
+        if not (start <= at < end and answer.startswith(span["text"], at)):
+            at = answer.find(span["text"], start, end)
         if at >= 0 and span["text"]:
             start = at + len(span["text"])
             evidence = [*_evidence(span["evidence"], sources)]
