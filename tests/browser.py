@@ -49,12 +49,13 @@ def opened(
     width: int = 1280,
     scheme: str = "light",
     also: str | None = None,
+    refusal: int | None = None,
     **options: Any,  # noqa: ANN401 - of a context
 ) -> Iterator["Page"]:
     """Open a page in a fresh profile, and close it after the block.
 
     The page may not write to the console, and may only send requests to its own server, and to the
-    server ``also``.
+    server ``also``. Chromium itself notes responses of the status ``refusal`` there.
     """
     # Types of Playwright are known only where it is installed, so they are not named here.
     options |= {"color_scheme": scheme}
@@ -71,7 +72,8 @@ def opened(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
     yield page
-    assert not said, said
+    noted = f"Failed to load resource: the server responded with a status of {refusal} "
+    assert [each for each in said if not each.startswith(noted)] == []
     own = address if address.startswith("file:") else "/".join(address.split("/")[:3])
     assert [each for each in asked if not each.startswith((own, also or own))] == []
     context.close()

@@ -38,7 +38,7 @@ def test_ragtruth_is_one_command(run: CommandLine, tmp_path: Path) -> None:
     assert "83.9" in table["RAG-HAT, Llama-3-8B"]
     assert "https://arxiv.org/abs/2502.17125" in table["lettucedect-large-v1, 395M"]
     assert "[3] threshold chosen on the test set" in lines
-    assert "Not to be held against the numbers of others:" in lines
+    assert "Do not compare with the numbers of others:" in lines
 
 
 def test_json_has_the_metric_the_check_and_what_others_reached(

@@ -98,7 +98,7 @@ def test_the_report_shows_the_way_of_the_answer(run: Conversations, config: Path
         "decision  factual (fact_check:needs_fact_check)",
         "evidence  1 source, origin tool",
         "          call_0 (landmark)  messages[2].content  99 characters",
-        "path      checked: the answer is held against the evidence",
+        "path      checked: the answer is compared with the evidence",
         "",
         "  The Eiffel Tower was built in ⟦1950⟧ and stands at ⟦500 meters⟧ tall in Paris, France.",
         "",

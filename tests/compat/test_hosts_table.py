@@ -1,4 +1,4 @@
-"""The tables of hosts, as far as they can be held against the marks without the hosts."""
+"""The tables of hosts, as far as they can be compared with the marks without the hosts."""
 
 import ast
 import re

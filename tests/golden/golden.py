@@ -1,4 +1,4 @@
-"""Golden files: what was looked at once and found right, held against what the code does now."""
+"""Golden files: what was looked at once and found right, compared with what the code does now."""
 
 import json
 from collections.abc import Iterator

@@ -1,12 +1,14 @@
 """Labels that reviewers give to recorded answers, and how far the reviewers agree."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator
 
 from groundwire.control.store.moments import now
 from groundwire.detection.values import Label
@@ -38,6 +40,13 @@ class Mark:
         return self.start, self.end
 
 
+def _by_label(worst: object) -> object:
+    """Read what earlier versions stored: one score, which counts as that of a contradiction."""
+    if worst is None:
+        return {}
+    return {Label.CONTRADICTED: worst} if isinstance(worst, float) else worst
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFacts:
     """Facts about the check of an answer, from which the share of false blocks is estimated.
@@ -49,8 +58,8 @@ class CheckFacts:
         revision: The revision of its weights.
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
-        worst: The highest probability of a finding or the lowest similarity of a claim, as
-            ``score`` says; ``None`` if there is none.
+        worst: Label of findings → their highest probability or, for a detector of similarities,
+            the lowest similarity of any claim. A policy may block only contradicted answers.
         is_complete: Whether all of the evidence and of the answer was read.
         sample: The probability with which the answer was drawn at random; ``None`` if it was
             recorded because of what was found.
@@ -62,7 +71,7 @@ class CheckFacts:
     revision: str
     score: str
     threshold: float
-    worst: float | None
+    worst: Annotated[Mapping[Label, float], BeforeValidator(_by_label)]
     is_complete: bool
     sample: float | None
     trace_id: str

@@ -163,7 +163,7 @@ _Evidence = list[tuple[EvidenceRef, list[str]]]
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
     """Return the evidence of each claim: of one with findings, the lines that decide on them.
 
-    If no line is about a finding, its evidence is whatever it was held against.
+    If no line is about a finding, its evidence is whatever it was compared with.
     """
     found: list[_Evidence] = []
     n_spans = 0

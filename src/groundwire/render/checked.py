@@ -29,8 +29,8 @@ MAX_SOURCES_SHOWN = 20
 PATHS = {
     "off": "the policy checks nothing",
     "not_factual": "the prompt calls for no check",
-    "no_evidence": "a check is due, and there is nothing to hold the answer against",
-    "checked": "the answer is held against the evidence",
+    "no_evidence": "a check is due, and there is nothing to compare the answer with",
+    "checked": "the answer is compared with the evidence",
 }
 _GATE = {
     "bypassed": "not asked: the request holds evidence, and so wants a check",

@@ -1,4 +1,4 @@
-"""What differs, and what corrects it: claims with a marked span, held against a line or two."""
+"""What differs, and what corrects it: claims with a marked span, compared with a line or two."""
 
 import pytest
 

@@ -13,6 +13,7 @@ from groundwire import Detector, Pipeline
 from groundwire.control.audit import AuditText, Keeping, response_events
 from groundwire.control.audit.detail import detail_of
 from groundwire.control.audit.redact import Redaction
+from groundwire.gateway.console.audit import _moment
 from groundwire.gateway.console.stored_answer import stored_view
 from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import BLOCK, checked, checked_by, unverified
@@ -68,6 +69,7 @@ def traces(anna: Desk, query: str) -> list[str]:
         ("?model=gpt-5", ["t2"]),
         ("?type=changes", []),
         ("?severity=4", ["t2", "t1"]),
+        ("?severity=9", ["t2", "t1"]),
         ("?trace_id=t1", ["t1"]),
         ("?text=EIFFEL+tower", ["t2", "t1"]),
         ("?text=nothing+of+this", []),
@@ -75,6 +77,11 @@ def traces(anna: Desk, query: str) -> list[str]:
 )
 def test_events_are_found(anna: Desk, query: str, expected: list[str]) -> None:
     assert traces(anna, query) == expected
+
+
+def test_a_time_with_an_offset_is_another_time_in_utc() -> None:
+    assert str(_moment("2026-01-31T12:00+02:00")) == "2026-01-31 10:00:00+00:00"
+    assert str(_moment("2026-01-31T12:00")) == "2026-01-31 12:00:00+00:00"
 
 
 def test_an_answer_that_is_also_drawn_at_random_is_listed_once_by_its_action(
@@ -146,7 +153,12 @@ def test_an_event_shows_the_answer_with_marks_beside_its_evidence(anna: Desk) ->
     assert 'The answer says "1950"; the source says "1887-1889"' in first
     assert '"built": "1887-1889"</blockquote>' in first
     assert "Judge its findings" in page
-    for part in ("Sources of the check", "Time of the check", "path checked", "is-block"):
+    for part in (
+        "Sources of the check",
+        "Time of the check",
+        "the answer is compared with the evidence",
+        "is-block",
+    ):
         assert part in page
 
 
@@ -168,7 +180,7 @@ def test_an_event_whose_answer_is_cut_shows_the_beginnings(anna: Desk) -> None:
 
 
 def test_an_event_without_a_finding_says_what_it_is(anna: Desk) -> None:
-    assert "There was no evidence to hold the answer against" in event_page(anna, "t3")
+    assert "There was no evidence to compare the answer with" in event_page(anna, "t3")
 
 
 def test_the_trail_is_verified_and_exported_by_whom_is_on_record(anna: Desk) -> None:

@@ -232,7 +232,7 @@ def test_an_admin_sets_a_budget_and_uses_the_threshold_that_keeps_it(
         page.click("button:text('as the threshold')")
         page.locator("h2:text('the labels support it')").wait_for()
         page.click("text=Audit")
-        assert page.locator("td:text('operating point: not set')").count() == 1
+        assert page.locator("td:text('operating point: inherited')").count() == 1
 
 
 async def labels_of_a_sample(url: str, detector: Detector) -> None:
@@ -282,7 +282,7 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
         page.click("text=Show the effect first")
         effect = page.inner_text("section[aria-label=Effect]")
         assert "Action if hallucinated: log → block." in effect
-        assert "Of the latest 1 answer 1 more would be blocked, 0 fewer" in effect
+        assert "Of 1 stored answer 1 more would be blocked, 0 fewer" in effect
         assert "hallucinated log" in " ".join(effect.lower().split())
         assert page.input_value("#action") == "block"
         picture(page, "console-effect", tmp_path)
@@ -298,16 +298,28 @@ def test_an_operator_sees_the_effect_and_blocks_the_hallucinations_of_a_tenant(
 
 
 def test_an_admin_makes_a_tenant_with_a_key_and_deletes_it(browser: "Browser", own: Plane) -> None:
-    with opened(browser, f"{own.admin_url}/console/tenants") as page:
+    address = f"{own.admin_url}/console/tenants"
+    with opened(browser, address, refusal=422, bypass_csp=True) as page:
         sign_in(page)
+        page.fill("#id", "no id")
+        page.click("button:text-is('Make it')")
+        page.locator("[role=alert]").wait_for()
+        require_accessible(page)
         page.fill("#id", "brief")
         page.click("button:text-is('Make it')")
         page.click("text=Fill in strict settings")
         assert page.input_value("#action") == "block"
+        require_accessible(page)
+        page.fill("#operating_point", "7")
+        page.click("button:text-is('Save')")
+        assert page.locator("#operating_point[aria-invalid=true]").count() == 1
+        require_accessible(page)
+        page.fill("#operating_point", "")
         page.click("button:text-is('Save')")
         page.click("nav >> text=Keys")
         page.click("button:text-is('Make it')")
         assert page.inner_text(".secret").startswith("gw_")
+        require_accessible(page)
         page.click("nav >> text=Keys")
         assert page.locator(".secret").count() == 0
         page.click("button:has-text('Revoke')")
@@ -319,6 +331,14 @@ def test_an_admin_makes_a_tenant_with_a_key_and_deletes_it(browser: "Browser", o
         page.click("button:text-is('Delete')")
         page.locator("[role=status]:text('Removed.')").wait_for()
         assert page.locator("a:text-is('brief')").count() == 0
+
+
+def test_the_page_of_a_problem_breaks_no_rule(browser: "Browser", own: Plane) -> None:
+    address = f"{own.admin_url}/console/audit/nothing"
+    with opened(browser, address, refusal=404, bypass_csp=True) as page:
+        sign_in(page)
+        page.locator("text=There is no event of this id").wait_for()
+        require_accessible(page)
 
 
 def test_the_worst_answer_is_found_and_exported(browser: "Browser", own: Plane) -> None:

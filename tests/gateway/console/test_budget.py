@@ -13,6 +13,7 @@ from groundwire.control.audit import AuditText, Keeping, response_events
 from groundwire.control.review.labels import Labels
 from groundwire.control.store.tables import activity
 from groundwire.control.verdicts import Review
+from groundwire.detection.values import Label
 from groundwire.policy.policy import Action, Policy
 from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import checked
@@ -69,7 +70,7 @@ def test_labels_of_the_sample_keep_what_a_promise_needs(anna: Desk) -> None:
     (second, first) = anna.run(Labels(anna.control.store).of_sample("acme"))
     assert (first.event_id, second.event_id) == (right, wrong)
     assert first.facts is not None
-    assert first.facts.worst == pytest.approx(0.6)
+    assert first.facts.worst == {Label.UNSUPPORTED: pytest.approx(0.6)}
     assert (first.facts.detector, first.facts.threshold) == ("fixed", 0.5)
     assert (first.facts.sample, first.facts.trace_id) == (1.0, "t0")
 
@@ -86,7 +87,10 @@ def test_a_budget_is_broken_kept_by_another_threshold_and_on_record(anna: Desk) 
         for number in range(n):
             anna.run(labels.save(copied(one, number)))
     assert budgeted(anna, budget="10 %") == 303
-    assert "Budget of acme" in anna.get("").text
+    page = anna.get("").text
+    while "load the page again in a moment" in page:
+        page = anna.get("").text
+    assert "Budget of acme</strong>" in page
     page = anna.get("/tenants/acme/budget").text
     assert "At most 10 % of right answers blocked: broken" in page
     assert "41 of 41" in page
@@ -101,6 +105,20 @@ def test_a_budget_is_broken_kept_by_another_threshold_and_on_record(anna: Desk) 
     assert second["added"] == {"operating_point": 0.601}
     assert budgeted(anna, budget="") == 303
     assert "blocked: " not in anna.get("/tenants/acme/budget").text
+
+
+def test_only_contradictions_count_where_the_policy_blocks_only_them(anna: Desk) -> None:
+    (wrong,) = sampled(anna, WRONG)
+    judge(anna, wrong, f1="wrong", f2="wrong")
+    assert budgeted(anna, budget="10 %") == 303
+    assert "1 of 1" in anna.get("/tenants/acme/budget").text
+    anna.run(
+        anna.control.registry.set_policy("acme", {"min_severity": 3}, merges=True, metadata={})
+    )
+    anna.run(anna.control.watcher.refresh())
+    page = anna.get("/tenants/acme/budget").text
+    assert "0 of 1" in page
+    assert "Only answers that the evidence contradicts count as blocked" in page
 
 
 def copied(review: Review, number: int) -> Review:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter
 
 from groundwire.control.verdicts import CheckFacts, Mark, Review, Verdict
 from groundwire.detection.values import DetectorInfo, Label, Score
@@ -15,7 +16,7 @@ FACTS = CheckFacts(
     revision="r1",
     score="probability",
     threshold=0.5,
-    worst=None,
+    worst={},
     is_complete=True,
     sample=0.1,
     trace_id="",
@@ -26,6 +27,7 @@ MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
 
 def labelled(*groups: tuple[int, bool, float | None], **facts: object) -> Iterator[Review]:
     """Labels of answers: groups of their number, whether they are right, and their worst score."""
+    base = replace(FACTS, **facts)  # type: ignore[arg-type]
     start = 0
     for n, is_right, worst in groups:
         for number in range(start, start := start + n):
@@ -35,14 +37,22 @@ def labelled(*groups: tuple[int, bool, float | None], **facts: object) -> Iterat
                 account="rita",
                 tenant="acme",
                 marks=() if is_right else (MISSED,),
-                facts=replace(FACTS, worst=worst, trace_id=event_id, **facts),  # type: ignore[arg-type]
+                facts=replace(base, worst=scores(worst), trace_id=event_id),
             )
+
+
+def of(reviews: list[Review], by: DetectorInfo) -> FalseBlocks:
+    return FalseBlocks.of(reviews, by, blocking=(Label.UNSUPPORTED,), blocks_incomplete=False)
+
+
+def scores(worst: float | None) -> dict[Label, float]:
+    return {} if worst is None else {Label.UNSUPPORTED: worst}
 
 
 def found(
     *groups: tuple[int, bool, float | None], by: DetectorInfo = READER, **facts: object
 ) -> FalseBlocks:
-    return FalseBlocks.of([*labelled(*groups, **facts)], by, blocks_incomplete=False)
+    return of([*labelled(*groups, **facts)], by)
 
 
 def test_a_budget_holds_from_so_many_right_answers_on() -> None:
@@ -84,10 +94,30 @@ def test_labels_that_say_nothing_of_the_threshold_do_not_count() -> None:
         replace(FACTS, threshold=0.8),
     )
     others = [replace(right, event_id=f"x{n}", facts=each) for n, each in enumerate(changed)]
-    labels = FalseBlocks.of([right, wrong, *disputed, *others], READER, blocks_incomplete=False)
+    labels = of([right, wrong, *disputed, *others], READER)
     assert (len(labels.answers), labels.n_disputed, labels.n_other) == (1, 1, 3)
     stricter = replace(READER, threshold=0.8)
-    assert FalseBlocks.of(others, stricter, blocks_incomplete=False).n_other == 2
+    assert of(others, stricter).n_other == 2
+
+
+def test_only_findings_whose_label_leads_to_a_block_count() -> None:
+    both = {Label.UNSUPPORTED: 0.9, Label.CONTRADICTED: 0.6}
+    labels = of(
+        [replace(each, facts=replace(FACTS, worst=both)) for each in labelled((20, True, None))],
+        READER,
+    )
+    assert labels.at(0.8).blocked.n == 20
+    of_contradictions = replace(labels, blocking=frozenset({Label.CONTRADICTED}))
+    assert of_contradictions.at(0.6).blocked.n == 20
+    assert of_contradictions.at(0.7).blocked.n == 0
+
+
+def test_a_score_that_an_earlier_version_stored_counts_as_that_of_a_contradiction() -> None:
+    facts = TypeAdapter(CheckFacts)
+    stored = facts.dump_python(FACTS, mode="json")
+    assert facts.validate_python(stored | {"worst": 0.7}).worst == {Label.CONTRADICTED: 0.7}
+    assert facts.validate_python(stored | {"worst": None}).worst == {}
+    assert facts.validate_python(stored | {"worst": {"unsupported": 0.7}}).worst == scores(0.7)
 
 
 def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None:

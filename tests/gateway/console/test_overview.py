@@ -23,6 +23,9 @@ def test_the_page_counts_answers_by_outcome_tenant_and_model(console: Desk) -> N
     own = console.get("?model=gpt-5&window=7d").text
     assert "66% of 3 answers" in own
     assert "<option selected>gpt-5</option>" in own
+    assert "<h2>By action</h2>" in own
+    assert "Of all answers: times are not kept by tenant, model or action." in own
+    assert "Of all answers" not in page
     assert "0 answers" not in console.get("?window=nonsense&tenant=acme").text
     assert "No answers in this time" in console.get("?tenant=nobody").text
     assert "script" not in {tag for tag, _ in Page(page).tags}
@@ -34,6 +37,16 @@ def test_the_page_says_how_model_store_and_trail_are(console: Desk) -> None:
     page = console.get("").text
     for name, state in (("Model", "loading"), ("Store", "unknown"), ("Audit trail", "unknown")):
         assert f'is-ill">{state}</span> <strong>{name}</strong>' in page
+
+
+def test_the_page_says_when_the_chain_was_verified(console: Desk) -> None:
+    console.sign_in()
+    assert 'chip">not verified</span> <strong>Chain of the audit trail' in console.get("").text
+    console.get("/audit")
+    assert console.post("/audit/verify").status_code == 200
+    page = console.get("").text
+    assert 'is-well">intact</span> <strong>Chain of the audit trail' in page
+    assert " records, verified 2" in page
 
 
 def test_bars_stand_on_one_another_and_reach_the_right_tick() -> None:

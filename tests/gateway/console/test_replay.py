@@ -41,7 +41,7 @@ def tried(desk: Desk, **form: str) -> str:
 
 #: Each answer was recorded twice, once for what was found and once at random.
 EFFECT = (
-    "Of the latest 2 answers 1 more would be blocked, 0 fewer; the decision about 2 would change. "
+    "Of 2 stored answers 1 more would be blocked, 0 fewer; the decision about 2 would change. "
     "In place of 3 findings, 2 would be marked in them."
 )
 
@@ -63,7 +63,7 @@ def test_the_effect_is_shown_and_nothing_is_saved(anna: Desk) -> None:
     assert anna.events("TENANT_METADATA_UPDATED", "TENANT_POLICY_UPDATED") == []
     page = tried(anna)
     assert "The form has the settings that hold now." in page
-    assert "Of the latest 2 answers none would be decided otherwise." in page
+    assert "Of 2 stored answers none would be decided otherwise." in page
 
 
 def test_a_higher_threshold_lets_the_doubtful_pass(anna: Desk) -> None:

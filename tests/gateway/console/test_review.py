@@ -117,6 +117,8 @@ def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
     assert labelled(rita, right) == 303  # nothing was missed
     assert labelled(rita, found, f1="right", f2="right") == 303
     assert {each["id"]: each["sample"] for each in exported(rita)} == {right: 1.0, found: None}
+    assert [each["id"] for each in exported(rita, "?view=sample")] == [right]
+    assert rita.events("RECORDS_EXPORTED")[-1]["payload"]["filters"] == {"labels": "of the sample"}
 
 
 def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
@@ -200,9 +202,16 @@ def test_what_others_say_is_seen_by_those_who_have_judged(rita: Desk) -> None:
     page = rita.get(f"/audit/{sure}").text
     assert "Labelled by rita, <time" in page
     assert "is right" not in page
+    changes = rita.get("/audit?type=changes").text
+    assert "verdicts: 2" in changes
+    (event,) = rita.events("ANSWER_LABELLED")
+    record = rita.get(f"/audit/{event['id']}").text
+    assert "shown once you have judged the answer yourself" in record
+    assert "verdict&#34;: " not in record
     labelled(rita, sure, f1="right", f2="wrong")
     page = rita.get(f"/review/{sure}").text
     assert "What others say" in page
+    assert "verdict&#34;: &#34;right" in rita.get(f"/audit/{event['id']}").text
     assert "rita, <time" in page
     assert '<q dir="auto">1950</q> is right: it lacks support' in page
     page = rita.get(f"/audit/{sure}").text

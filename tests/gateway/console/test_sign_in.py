@@ -1,10 +1,12 @@
 """Who gets in, how long, and what others can make their browser send."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from groundwire.control.accounts import AccountRole
+from groundwire.gateway.console import budget, people, tenants
 from groundwire.gateway.console.services import MAX_OF_ADDRESS, MAX_OF_NAME, Throttle
 from tests.gateway.console.desk import PASSWORD, Desk, desk
 
@@ -108,13 +110,21 @@ def test_another_website_signs_nobody_in(console: Desk) -> None:
 
 
 @pytest.mark.parametrize("name", ["rita", "vic"])
-def test_only_admins_change_people(console: Desk, name: str) -> None:
+def test_only_admins_change_people_tenants_keys_and_budgets(console: Desk, name: str) -> None:
+    paths = [
+        re.sub(r"{\w+}", "anna", route.path).removeprefix("/console")
+        for page in (people, tenants, budget)
+        for route in page.routes
+        if "POST" in (route.methods or ())
+    ]
+    assert {"/people", "/tenants/anna/try", "/tenants/anna/keys/anna"} < {*paths}
     console.sign_in(name)
     assert "Add somebody" not in console.get("/people").text
-    for path, form in (("/people", {"name": "x", "role": "admin"}), ("/people/anna", {})):
-        answer = console.post(path, form)
-        assert answer.status_code == 403
+    for path in paths:
+        answer = console.post(path, {"id": "anna"})
+        assert answer.status_code == 403, path
         assert "This takes the role admin" in answer.text
+    assert console.events("TENANT_CREATED", "KEY_CREATED", "KEY_REVOKED") == []
 
 
 def test_an_admin_adds_changes_and_removes_people_and_each_is_on_record(console: Desk) -> None:

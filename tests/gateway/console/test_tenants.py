@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.config.tenants import KINDS
+from groundwire.control.accounts import AccountRole
 from tests.gateway.admin.plane import pipeline_around
 from tests.gateway.chats import fixed
 from tests.gateway.console.desk import Desk, desk
@@ -25,6 +26,17 @@ def anna(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         made.add("anna")
         made.sign_in()
         yield made
+
+
+def test_only_admins_see_the_values_of_metadata_that_is_not_of_groundwire(anna: Desk) -> None:
+    own = {"billing.code": "B-4711"}
+    anna.run(anna.control.registry.put_metadata("hooli", own))
+    assert "B-4711" in anna.get("/tenants/hooli").text
+    anna.add("vic", AccountRole.VIEWER)
+    anna.sign_in("vic")
+    page = anna.get("/tenants/hooli").text
+    anna.sign_in()
+    assert ("billing.code" in page, "B-4711" in page) == (True, False)
 
 
 def make(anna: Desk, id_: str) -> str:
@@ -60,10 +72,10 @@ def test_the_trail_says_in_words_who_changed_what(anna: Desk) -> None:
     assert len(anna.events("TENANT_CREATED")) == before
     page = " ".join(Page(anna.get("/audit?type=changes&tenant=fixed").text).text.split())
     for line in (
-        "by anna, operating point: not set → 0.3",
+        "by anna, operating point: inherited → 0.3",
         "by anna, operating point: 0.3 → 0.2",
-        "by anna, grounding.action: not set → BLOCK",
-        "by anna, grounding.action: BLOCK → not set",
+        "by anna, grounding.action: inherited → BLOCK",
+        "by anna, grounding.action: BLOCK → inherited",
     ):
         assert line in page
     assert "/console/audit?type=changes&amp;tenant=fixed" in anna.get(path).text

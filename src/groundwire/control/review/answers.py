@@ -89,12 +89,17 @@ def facts_of(record: FoundRecord) -> CheckFacts:
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
     detector, claims = found["detector"], found["claims"]
+    worst: dict[Label, float] = {}
     if detector["score"] == Score.SIMILARITY:
-        worst = min((x["similarity"] for x in claims if x["similarity"] is not None), default=None)
+        similarities = [x["similarity"] for x in claims if x["similarity"] is not None]
+        if similarities:
+            worst[Label.UNSUPPORTED] = min(similarities)
     else:
         # Findings that the explainer has dropped lead to no action, whatever their probability.
-        marked = (x for x in claims if x["label"] in (Label.UNSUPPORTED, Label.CONTRADICTED))
-        worst = max((x["probability"] or 0.0 for x in marked), default=None)
+        for x in claims:
+            if x["label"] in (Label.UNSUPPORTED, Label.CONTRADICTED):
+                label, score = Label(x["label"]), x["probability"] or 0.0
+                worst[label] = max(score, worst.get(label, 0.0))
     return CheckFacts(
         detector=detector["name"],
         revision=detector["revision"],

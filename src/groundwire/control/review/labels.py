@@ -1,5 +1,6 @@
 """Reads and stores labels, and the recorded answers that they are about."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
@@ -92,10 +93,16 @@ class Labels:
         query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)
         return await self._records(query)
 
-    async def export(self, *, tenant: str | None = None) -> AsyncIterator[bytes]:
+    async def export(
+        self, *, tenant: str | None = None, is_sample: bool = False
+    ) -> AsyncIterator[bytes]:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
         An answer is left out if its reviewers disagree, or if its texts are not kept any more.
+
+        Args:
+            tenant: The tenant of the answers; ``None``: all tenants.
+            is_sample: Whether to yield only answers of the random sample.
         """
         after = ""
         while True:
@@ -112,14 +119,15 @@ class Labels:
             for event_id, of_answer in sorted(by_answer(reviews).items()):
                 record = records.get(event_id)
                 row = None if record is None else labelled_row(record, of_answer)
-                if row is not None:
+                if row is not None and (row["sample"] is not None or not is_sample):
                     yield json.dumps(row).encode() + b"\n"
             after = some[-1]
 
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
-            found = (await connection.execute(query)).mappings()
-            return _REVIEWS.validate_python([dict(row) for row in found])
+            found = [dict(row) for row in (await connection.execute(query)).mappings()]
+        # Thousands of labels take a while, in which the gateway has to answer others.
+        return await asyncio.to_thread(_REVIEWS.validate_python, found)
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:

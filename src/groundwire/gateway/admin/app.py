@@ -5,8 +5,6 @@ opens and closes the control plane. It relays no chats. Except on open paths, it
 admin key.
 """
 
-import asyncio
-
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -64,7 +62,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
         redirect_slashes=False,
     )
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
-    app.state.verifying = asyncio.Lock()
+    app.state.verifying = trail.Verifying()
     for router in ROUTERS:
         app.include_router(router)
     describe(app)

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Query, Request, Response
@@ -12,6 +14,7 @@ from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.trail import Filter
 from groundwire.control.audit.verify_store import verify_store
+from groundwire.control.store.moments import now
 from groundwire.gateway.admin.models import EventPage, Verdict, WholeEvent
 from groundwire.gateway.admin.route import Control, Events, Limit, admin_router, control_of, errors
 from groundwire.gateway.control import ControlPlane
@@ -170,6 +173,19 @@ async def download(
     return StreamingResponse(body(), media_type=JSON_LINES, headers=headers)
 
 
+@dataclass(slots=True, kw_only=True)
+class Verifying:
+    """The verification of the trail: one runs at a time.
+
+    Attributes:
+        running: A lock that is held during a verification.
+        last: The end and the result of the last one since the process began; ``None`` if none was.
+    """
+
+    running: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last: tuple[datetime, Verdict] | None = None
+
+
 @router.post("/verify", summary="Verify the trail", responses=errors(409))
 async def verify_trail(control: Control, request: Request) -> Verdict:
     """Compare the whole trail in the store with its signatures.
@@ -177,17 +193,19 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
     All records are read, which takes a while if there are many; one verification runs at a time. An
     auditor may ask for it. `groundwire audit verify` does the same, also for files.
     """
-    running: asyncio.Lock = request.app.state.verifying
-    if running.locked():
+    verifying: Verifying = request.app.state.verifying
+    if verifying.running.locked():
         raise Problem(
             409,
             "verification_running",
             message="The trail is being verified for somebody else.",
             next_step="Try again when that is done.",
         )
-    async with running:
+    async with verifying.running:
         keys = await asyncio.to_thread(signing_keys, control.config)
-        return Verdict.model_validate(await verify_store(control.store, keys))
+        found = Verdict.model_validate(await verify_store(control.store, keys))
+        verifying.last = now(), found
+        return found
 
 
 def unknown_event() -> Problem:

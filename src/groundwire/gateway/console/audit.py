@@ -3,10 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from groundwire.config.tenants import KINDS, METADATA
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
@@ -18,6 +20,7 @@ from groundwire.gateway.console.stored_answer import stored_view
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.http.problems import Problem
 from groundwire.policy.policy import Action
+from groundwire.render.checked import PATHS
 
 AUDIT = f"{HOME}/audit"
 
@@ -128,7 +131,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
         if types != _FOUND:
             groups.append([f'"outcome":"{asked["outcome"]}"'])
     if asked["severity"].isdecimal():
-        groups.append([f'"max_severity":{n}' for n in range(int(asked["severity"][:1]), 5)])
+        groups.append([f'"max_severity":{n}' for n in range(min(int(asked["severity"][:1]), 4), 5)])
     if asked["text"]:
         # Escaped as in JSON, because the search reads events as lines of JSON.
         groups.append([json.dumps(asked["text"])[1:-1]])
@@ -164,13 +167,14 @@ def _moment(text: str) -> datetime | None:
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise Problem(
             400,
             "invalid_time",
             message=f"{text!r:.60} is no time.",
-            next_step="Write it as 2026-01-31T12:00; it is in UTC.",
+            next_step="Write it as 2026-01-31T12:00, which is in UTC.",
         ) from None
 
 
@@ -187,9 +191,11 @@ def _summary(record: FoundRecord) -> str:
     if isinstance(texts, list) and texts:
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         return f"“{texts[0]}”{more}"
-    skipped = ("workspace_id", "action", "outcome", "version", "actor", "diff")
+    skipped = ("workspace_id", "action", "outcome", "version", "actor", "diff", "labels")
     facts = {key: value for key, value in payload.items() if key not in skipped and value}
+    labels = payload.get("labels")
     said = [
+        *([f"verdicts: {len(labels)}"] if isinstance(labels, list) else []),
         *_changes(payload.get("diff")),
         *(f"{_words(key)}: {_shown(value)}" for key, value in facts.items()),
     ]
@@ -199,12 +205,13 @@ def _summary(record: FoundRecord) -> str:
 
 
 def _changes(diff: object) -> Iterator[str]:
-    """Yield the changes of a tenant's settings, such as "operating point: not set → 0.1"."""
+    """Yield the changes of a tenant's settings, such as "operating point: inherited → 0.1"."""
     if not isinstance(diff, Mapping):
         return
     for how, values in diff.items():
         for key, value in values.items() if isinstance(values, Mapping) else ():
-            before, after = ("not set", value) if how == "added" else (value, "not set")
+            unset = "inherited" if key in KINDS or key in METADATA else "not set"
+            before, after = (unset, value) if how == "added" else (value, unset)
             if how == "changed" and isinstance(value, Mapping):
                 before, after = value.get("from"), value.get("to")
             yield f"{_words(str(key))}: {_shown(before)} → {_shown(after)}"
@@ -223,6 +230,7 @@ async def _show(visit: Visit) -> Response:
     back = visit.query.get("back", "")  # the filters of the list
     can_judge = visit.person.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
     reviews = await visit.own.labels.of(visit.part("event"))
+    event = found.event if await _may_see_verdicts(visit, found) else _without_verdicts(found)
     view = stored_view(detail) if detail else None
     return visit.page(
         "event",
@@ -232,12 +240,33 @@ async def _show(visit: Visit) -> Response:
         payload=found.event["payload"],
         detail=detail,
         view=view,
-        recorded=json.dumps(found.event, indent=2, ensure_ascii=False),
+        recorded=json.dumps(event, indent=2, ensure_ascii=False),
+        path_in_words=PATHS.get(str(detail.get("path")), ""),
         can_judge=can_judge,
         reviews=sorted(reviews.values(), key=lambda each: each.labelled_at),
         is_mine=visit.person.name in reviews,
         in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
+
+
+async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
+    """Return whether the person may see another's verdicts: not before judging the answer."""
+    assert visit.person is not None
+    payload = found.event["payload"]
+    if found.event["type"] != EventType.ANSWER_LABELLED or not isinstance(payload, Mapping):
+        return True
+    answer = str(payload.get("event_id"))
+    if not visit.person.may(AccountRole.REVIEWER) or visit.person.actor == payload.get("actor"):
+        return True
+    labelled = await visit.control.trail.get(answer)
+    can_judge = labelled is not None and doubt_of(labelled.detail) is not None
+    return not can_judge or visit.person.name in await visit.own.labels.of(answer)
+
+
+def _without_verdicts(found: FoundRecord) -> dict[str, Any]:
+    """Return the event of labels with a sentence in place of the verdicts."""
+    instead = "shown once you have judged the answer yourself"
+    return {**found.event, "payload": {**found.event["payload"], "labels": instead}}
 
 
 async def _export(visit: Visit) -> Response:

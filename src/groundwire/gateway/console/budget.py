@@ -1,7 +1,10 @@
 """Pages about budgets, which limit the share of right answers that a tenant's policy blocks."""
 
+import asyncio
 import time
+from contextlib import suppress
 from datetime import datetime
+from math import inf
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -10,16 +13,17 @@ from groundwire.config.kinds import KindError
 from groundwire.config.tenants import KINDS
 from groundwire.control.accounts import AccountRole
 from groundwire.control.activity import DAY_S, Activity
+from groundwire.control.store import StoreError
 from groundwire.control.tenants.effective import effective
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import TenantRecord
-from groundwire.detection.values import Outcome, Score
+from groundwire.detection.values import SEVERITY, Label, Outcome, Score
 from groundwire.errors import ConfigError
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
 from groundwire.gateway.console.tenants import TENANT, change_policy, detector_of, tenant_path
 from groundwire.gateway.console.visit import Visit, screen
-from groundwire.policy.policy import Action, Policy, decide, resolve
+from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
@@ -28,6 +32,11 @@ _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 20
+
+#: Seconds for which the lines of the overview are kept, and for which a page waits for new ones.
+_KEPT_S, _WAIT_S = 60, 0.02
+
+_FOUND = (Label.UNSUPPORTED, Label.CONTRADICTED)
 
 _CHECKED = (Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.PARTIAL)
 
@@ -46,9 +55,9 @@ async def _page(
     kept = None
     support, warnings = Support.UNSET, list[str]()
     if found is not None and budget is not None:
-        kept, support = found.kept_by(budget), found.support(budget)
-        drift = await _drift(control.activity, record.id, found)
-        warnings = [*found.warnings(budget, support), *drift]
+        kept = await asyncio.to_thread(found.kept_by, budget)
+        support = await asyncio.to_thread(found.support, budget)
+        warnings = await _warnings(visit, record.id, found, budget, support)
     return visit.page(
         "budget",
         status=status,
@@ -56,8 +65,9 @@ async def _page(
         record=record,
         budget=budget,
         origin=in_effect[_BUDGET].origin,
-        action=decide(_policy(visit, record.id), Outcome.HALLUCINATED),
+        action=stronger(*(_action(_policy(visit, record.id), label) for label in _FOUND)),
         found=found,
+        is_only_contradicted=found is not None and found.blocking == {Label.CONTRADICTED},
         support=support,
         after=None if found is None or kept in (None, found.now.threshold) else found.at(kept),
         n_more=None if found is None or budget is None else found.n_more(budget),
@@ -69,23 +79,39 @@ async def _page(
 
 
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return lines about tenants whose labels show that more is blocked than the budget allows.
+    """Return lines about tenants whose labels or traffic speak against their budget.
 
-    Each line has a name, a state and a text. The lines are computed at most once a minute.
+    Each line has a name, a state and a text. Many labels take seconds, so the lines are computed
+    beside the page, at most once a minute, and a page waits for them only for a moment.
     """
-    if (kept := visit.own.budgets.get("")) is not None:
-        return kept
+    kept = visit.own.budgets
+    is_old = time.monotonic() - kept.computed_at > _KEPT_S
+    if is_old and (kept.task is None or kept.task.done()):
+        kept.task = asyncio.create_task(_compute_states(visit))
+    if kept.task is not None:
+        await asyncio.wait([kept.task], timeout=_WAIT_S)
+    if kept.computed_at == -inf:
+        return [("Budgets", "not computed", "load the page again in a moment")]
+    return kept.lines
+
+
+async def _compute_states(visit: Visit) -> None:
     base, lines = visit.control.config.check.false_block_budget, list[tuple[str, str, str]]()
     budgets = {id_: own.false_block_budget or base for id_, own in visit.control.directory.items()}
     with_budget = [(id_, budget) for id_, budget in budgets.items() if budget is not None]
-    for id_, budget in with_budget[:_MAX_TENANTS]:
-        found = await _false_blocks(visit, id_)
-        support = Support.UNSET if found is None else found.support(budget)
-        if support in (Support.AGAINST, Support.BROKEN):
-            text = f"the labels speak against it: see the tab Budget of the tenant {id_}"
-            lines.append((f"Budget of {id_}", str(support), text))
-    visit.own.budgets[""] = lines
-    return lines
+    with suppress(StoreError):  # the overview says how the store is
+        for id_, budget in with_budget[:_MAX_TENANTS]:
+            found = await _false_blocks(visit, id_)
+            if found is None:
+                continue
+            support = await asyncio.to_thread(found.support, budget)
+            if support in (Support.AGAINST, Support.BROKEN):
+                text = f"the labels speak against it: see the tab Budget of the tenant {id_}"
+                lines.append((f"Budget of {id_}", str(support), text))
+            warnings = await _warnings(visit, id_, found, budget, support)
+            lines += [(f"Budget of {id_}", "warning", each) for each in warnings]
+        kept = visit.own.budgets
+        kept.lines, kept.computed_at = lines, time.monotonic()
 
 
 def _policy(visit: Visit, tenant: str) -> Policy:
@@ -97,11 +123,28 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None
-    return FalseBlocks.of(
+    policy = _policy(visit, tenant)
+    blocking = [label for label in _FOUND if _action(policy, label) is Action.BLOCK]
+    return await asyncio.to_thread(
+        FalseBlocks.of,
         await visit.own.labels.of_sample(tenant),
         detector,
-        blocks_incomplete=decide(_policy(visit, tenant), Outcome.PARTIAL) is Action.BLOCK,
+        # Where nothing is blocked, the page says what would be if all findings were.
+        blocking=blocking or _FOUND,
+        blocks_incomplete=decide(policy, Outcome.PARTIAL) is Action.BLOCK,
     )
+
+
+def _action(policy: Policy, label: Label) -> Action:
+    """Return the action on an answer whose worst finding has this label."""
+    return decide(policy, Outcome.HALLUCINATED, label=label, severity=SEVERITY[label])
+
+
+async def _warnings(
+    visit: Visit, tenant: str, found: FalseBlocks, budget: float, support: Support
+) -> list[str]:
+    drift = await _drift(visit.control.activity, tenant, found)
+    return [*await asyncio.to_thread(list, found.warnings(budget, support)), *drift]
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:

@@ -5,7 +5,7 @@ statistical tests are those of ``groundwire tune`` with the target ``fpr``.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, nan, sqrt
@@ -14,7 +14,7 @@ from operator import ge, gt, lt
 import numpy as np
 
 from groundwire.control.verdicts import CheckFacts, Review, agreed_spans, by_answer
-from groundwire.detection.values import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.evaluation.tuning.binomial import most_losses, upper_bound
 from groundwire.evaluation.tuning.guarantee import guarantee
 from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
@@ -97,6 +97,7 @@ class FalseBlocks:
         n_disputed: The number of answers on which the reviewers disagree; they are not used.
         n_other: The number of answers that were checked by another detector, or at a threshold
             that does not show the findings of this one; they are not used.
+        blocking: The labels of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
 
@@ -104,17 +105,24 @@ class FalseBlocks:
     answers: tuple[LabelledAnswer, ...]
     n_disputed: int
     n_other: int
+    blocking: frozenset[Label]
     blocks_incomplete: bool
 
     @classmethod
     def of(
-        cls, reviews: Sequence[Review], detector: DetectorInfo, *, blocks_incomplete: bool
+        cls,
+        reviews: Sequence[Review],
+        detector: DetectorInfo,
+        *,
+        blocking: Collection[Label],
+        blocks_incomplete: bool,
     ) -> "FalseBlocks":
         """Select the labels that apply to a detector and its threshold.
 
         Args:
             reviews: Labels of randomly drawn answers.
             detector: The detector, with the threshold in use.
+            blocking: The labels of findings that lead to a block.
             blocks_incomplete: Whether the policy also blocks answers that were not read in full.
         """
         answers: list[LabelledAnswer] = []
@@ -133,6 +141,7 @@ class FalseBlocks:
             answers=tuple(answers),
             n_disputed=n_disputed,
             n_other=n_other,
+            blocking=frozenset(blocking),
             blocks_incomplete=blocks_incomplete,
         )
 
@@ -159,9 +168,11 @@ class FalseBlocks:
 
     def _worst(self, answer: LabelledAnswer) -> float:
         """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""
+        is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
-            return -inf if self.detector.score is Score.SIMILARITY else inf
-        return nan if answer.facts.worst is None else answer.facts.worst
+            return -inf if is_similarity else inf
+        scores = (score for label, score in answer.facts.worst.items() if label in self.blocking)
+        return (min if is_similarity else max)(scores, default=nan)
 
     def kept_by(self, budget: float) -> float | None:
         """Return the threshold with the most findings that keeps a budget with 95 % confidence.

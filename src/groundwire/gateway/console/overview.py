@@ -15,6 +15,7 @@ from starlette.routing import Route
 from groundwire.control.activity import AnswerCount
 from groundwire.control.store import StoreError
 from groundwire.detection.values import Outcome
+from groundwire.gateway.admin.trail import Verifying
 from groundwire.gateway.console.budget import budget_states
 from groundwire.gateway.console.charts import ranges, stacked
 from groundwire.gateway.console.visit import HOME, Visit, screen
@@ -39,13 +40,13 @@ _LOOKS = {
 #: The stages of a check in their order, then ``added``, the time that a client waits for the check.
 _STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
 
-#: The most rows in the table of tenants, and in the table of models.
+#: The most rows in a table of tenants, models or actions.
 _MAX_ROWS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of the answers of a tenant or model: by outcome, and of blocked answers."""
+    """Counts of answers by outcome, and of blocked ones, of a tenant, a model or an action."""
 
     name: str
     outcomes: Counter[str]
@@ -103,10 +104,14 @@ async def _overview(visit: Visit) -> Response:
         columns=columns,
         looks=list(_LOOKS),
         trend=stacked(columns, list(_LOOKS)),
-        tables={"Tenant": _tallies(mine, "tenant"), "Model": _tallies(mine, "model")},
+        tables={each.capitalize(): _tallies(mine, each) for each in asked},
         times=times,
         latency=ranges([(x.stage, x.p50_ms, x.p99_ms) for x in times], unit="ms"),
-        health=[*_health(readiness_report(visit.own.readiness)), *await budget_states(visit)],
+        health=[
+            *_health(readiness_report(visit.own.readiness)),
+            _chain(visit),
+            *await budget_states(visit),
+        ],
     )
 
 
@@ -124,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Add up counts by tenant or model; return the ``_MAX_ROWS`` with the most hallucinations."""
+    """Add up counts by an attribute; return the ``_MAX_ROWS`` with the most hallucinations."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)
@@ -144,6 +149,17 @@ def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield f"Upstream {each['name']}", each["status"], ""
     for each in report.get("warnings", ()):
         yield "Warning", each["code"], each["message"]
+
+
+def _chain(visit: Visit) -> tuple[str, str, str]:
+    """Return the line about the last verification of the audit trail."""
+    verifying: Verifying = visit.request.app.state.verifying
+    if verifying.last is None:
+        text = "not since this gateway started: the page Audit has a button for it"
+        return "Chain of the audit trail", "not verified", text
+    ended, verdict = verifying.last
+    text = f"{verdict.records:,} records, verified {ended:%Y-%m-%d %H:%M} UTC"
+    return "Chain of the audit trail", verdict.status, text
 
 
 routes = [Route(path, screen(_overview)) for path in (HOME, f"{HOME}/")]

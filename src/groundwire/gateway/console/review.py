@@ -233,9 +233,11 @@ def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 async def _export(visit: Visit) -> Response:
-    tenant = _asked(visit).get("tenant")
-    rows = visit.own.labels.export(tenant=tenant)
-    event = visit.events.exported({"labels": "all"} | ({"tenant": tenant} if tenant else {}))
+    asked = _asked(visit)
+    tenant, is_sample = asked.get("tenant"), asked.get("view") == _SAMPLE
+    rows = visit.own.labels.export(tenant=tenant, is_sample=is_sample)
+    labels = "of the sample" if is_sample else "all"
+    event = visit.events.exported({"labels": labels} | ({"tenant": tenant} if tenant else {}))
     return await trail.download(visit.control, rows, event, name="labels.jsonl")
 
 

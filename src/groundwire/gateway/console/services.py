@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 from cachetools import TTLCache
@@ -47,6 +48,21 @@ class Throttle:
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
 
+@dataclass(slots=True, kw_only=True)
+class BudgetLines:
+    """The lines about budgets on the overview, which are computed beside the pages.
+
+    Attributes:
+        lines: The last lines: a name, a state and a text each.
+        computed_at: When they were computed, by ``time.monotonic()``.
+        task: The last computation.
+    """
+
+    lines: list[tuple[str, str, str]] = field(default_factory=list)
+    computed_at: float = -inf
+    task: asyncio.Task[None] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleServices:
     """The services of the console.
@@ -58,7 +74,7 @@ class ConsoleServices:
         labels: The labels that reviewers gave to answers.
         provider: The provider at which people may sign in instead; ``None`` if there is none.
         throttle: Limits the number of wrong passwords.
-        budgets: The lines about budgets on the overview, kept for a minute.
+        budgets: The lines about budgets on the overview.
         replaying: A lock, so that only one replay of stored answers uses the processors.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
@@ -69,9 +85,7 @@ class ConsoleServices:
     labels: Labels
     provider: "Provider | None" = None
     throttle: Throttle = field(default_factory=Throttle)
-    budgets: TTLCache[str, list[tuple[str, str, str]]] = field(
-        default_factory=lambda: TTLCache(1, 60)
-    )
+    budgets: BudgetLines = field(default_factory=BudgetLines)
     replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     demo_secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
 

@@ -44,7 +44,7 @@ def document() -> dict[str, Any]:
         description=DESCRIPTION,
         routes=router.routes,
         tags={
-            "Checks": "Answers, held against sources.",
+            "Checks": "Answers, compared with sources.",
             "HaluGate": "What HaluGate's clients call.",
             "Proxy": "OpenAI's API, with answers checked.",
         },
