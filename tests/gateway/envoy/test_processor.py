@@ -24,6 +24,7 @@ from tests.gateway.wire import eventually
 grpc = pytest.importorskip("grpc", reason="the extra envoy is not installed")
 pytest.importorskip("envoy_data_plane", reason="has the messages of Envoy, for its side")
 
+from groundwire.gateway.envoy import messages  # noqa: E402
 from tests.gateway.envoy.proxy import (  # noqa: E402
     BUFFERED,
     DUPLEX,
@@ -411,7 +412,7 @@ def test_messages_out_of_order_are_an_error_and_never_a_pass(processor: Processo
     body = ProcessingRequest(request_body=HttpBody(body=b"{", end_of_stream=True))
     answer = ProcessingRequest(response_body=HttpBody(body=whole(WRONG), end_of_stream=True))
     nameless = envoy.first({"x": "y"})
-    for messages in (
+    for sent in (
         [envoy.first({}), body],  # without headers, nothing tells a chat from other requests
         [nameless, body],
         [first, answer],
@@ -419,7 +420,7 @@ def test_messages_out_of_order_are_an_error_and_never_a_pass(processor: Processo
         [first, first],
         [ProcessingRequest()],
     ):
-        code = processor.runner.run(asyncio.wait_for(envoy.send(*messages), 30))
+        code = processor.runner.run(asyncio.wait_for(envoy.send(*sent), 30))
         assert code is not grpc.StatusCode.OK
 
 
@@ -467,3 +468,63 @@ def test_the_port_needs_the_extra_and_has_to_be_free(
     monkeypatch.setitem(sys.modules, "groundwire.gateway.envoy.processor", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[envoy\]'"):
         processor.runner.run(start(taken))
+
+
+def test_a_stream_may_be_cut_inside_a_character(processor: Processor) -> None:
+    body = b"".join(stream_events(["SIZE: ", RIGHT])).replace(b"SIZE", "Größe".encode())
+    pieces = [body[start : start + 1] for start in range(len(body))]
+    answer = Answer(pieces=pieces, content_type=EVENTS)
+    seen = processor.carry(answer, mode=DUPLEX, key=f"{KEY}2")
+    assert text_of(seen.body).endswith(f"Größe: {RIGHT}")
+
+
+def test_a_header_may_come_as_a_text_or_as_bytes() -> None:
+    headers = [{"key": "X-A", "value": "1"}, {"key": "x-b", "raw_value": b"2"}]
+    message = messages.ProcessingRequest(request_headers={"headers": {"headers": headers}})
+    assert messages.pairs_of(message.request_headers) == [(b"x-a", b"1"), (b"x-b", b"2")]
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Processor]:
+    """A gateway that reads little of a response, and takes two requests at a time."""
+    limits = "{ext_proc_port: 0, max_response_bytes: 2000, max_requests: 2}"
+    config = parse(
+        _CONFIG.replace("{ext_proc_port: 0}", limits), name="groundwire.yaml", environ={}
+    )
+    with fixed_pipeline(tenants=config.tenants, policy=config.policy) as pipeline:
+        app = create_app(config, pipeline=pipeline)
+        with serving(app) as url, asyncio.Runner() as runner:
+            yield Processor(app.state.ext_proc_port, url, runner)
+
+
+@MODES
+def test_a_response_that_is_too_long_to_read_is_no_pass(small: Processor, mode: Any) -> None:  # noqa: ANN401
+    seen = small.carry(f"{RIGHT} {WRONG * 400}", mode=mode)
+    assert b"wrong" not in seen.body
+    assert (seen.status, seen.json["error"]["code"]) == (502, "upstream_too_large")
+
+
+def test_a_line_without_an_end_is_no_pass(small: Processor) -> None:
+    endless = Answer(pieces=[b"data: ", *[b"wrong " * 100] * 50], content_type=EVENTS)
+    seen = small.carry(endless, mode=DUPLEX)
+    assert b"wrong" not in seen.body
+
+
+def test_more_exchanges_than_the_gateway_takes_are_refused(small: Processor) -> None:
+    async def three() -> list[Seen]:
+        gate = asyncio.Event()
+        body = json.dumps(chat(RIGHT)).encode()
+        exchanges = []
+        for _ in range(2):
+            envoy = Envoy(small.port, mode=DUPLEX, key=KEY)
+            answer = streamed(f"{RIGHT} ", RIGHT, gate=gate)
+            exchanges.append(asyncio.create_task(envoy.carry(body, answer)))
+            while "right" not in text_of(envoy.seen.body):
+                await asyncio.sleep(0.01)
+        third = await Envoy(small.port, mode=DUPLEX, key=KEY).carry(body, streamed(RIGHT))
+        gate.set()
+        return [third, *await asyncio.gather(*exchanges)]
+
+    third, *others = small.runner.run(asyncio.wait_for(three(), 30))
+    assert (third.status, third.failure) == (0, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    assert all(each.is_complete for each in others)
