@@ -67,7 +67,9 @@ def test_each_scene_shows_what_the_gateway_does(
 
 @pytest.mark.merge
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
+)
 def test_it_goes_on_serving_if_asked_to(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "groundwire", "demo", "--only", "block", "--keep"],

@@ -312,7 +312,7 @@ def command(folder: Path, *options: str) -> Sequence[str]:
     ]
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_killed_in_the_middle_the_same_command_ends_with_the_same_result(tmp_path: Path) -> None:
     n_rows = 300
     data = json_lines(*generated(n_rows))

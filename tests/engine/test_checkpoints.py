@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -523,7 +523,13 @@ KINDS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS)
+def first_of(kinds: Iterable[str]) -> list[Any]:
+    """Parameters: the first kind before a merge, the others at night, since exports take long."""
+    first, *others = kinds
+    return [first, *(pytest.param(each, marks=pytest.mark.nightly) for each in others)]
+
+
+@pytest.fixture(scope="module", params=first_of(KINDS))
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A randomly initialised token classifier, as ``save_pretrained`` writes it."""
     torch = pytest.importorskip("torch")

@@ -16,7 +16,7 @@ from groundwire.errors import (
     UnreadableError,
 )
 from groundwire.explain import Explainer
-from tests.engine.test_checkpoints import SIZES
+from tests.engine.test_checkpoints import SIZES, first_of
 from tests.explain.marked import detected
 from tests.tiny import pair_graph, word_tokenizer, write_checkpoint
 
@@ -179,7 +179,7 @@ def test_a_claim_without_words_is_a_failure(tmp_path: Path, claim: str) -> None:
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("kind", ["bert", "modernbert"])
+@pytest.mark.parametrize("kind", first_of(["bert", "modernbert"]))
 def test_a_checkpoint_without_a_graph_is_exported_and_says_what_pytorch_says(
     kind: str, tmp_path: Path
 ) -> None:

@@ -211,7 +211,11 @@ def test_rare_classes_weigh_more_if_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "lora"), [("bert", ()), ("modernbert", ("--lora", "--lora-rank", 2))]
+    ("kind", "lora"),
+    [
+        ("bert", ()),
+        pytest.param("modernbert", ("--lora", "--lora-rank", 2), marks=pytest.mark.nightly),
+    ],
 )
 def test_what_comes_out_is_a_checkpoint_that_the_engine_opens(
     tmp_path: Path, kind: str, lora: tuple[object, ...]
@@ -264,7 +268,7 @@ class Interrupted(Logged):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("lora", [None, Lora(rank=2)])
+@pytest.mark.parametrize("lora", [None, pytest.param(Lora(rank=2), marks=pytest.mark.nightly)])
 def test_a_run_that_was_interrupted_ends_with_the_same_weights(
     bert: Path, tmp_path: Path, lora: Lora | None
 ) -> None:

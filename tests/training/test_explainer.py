@@ -140,6 +140,7 @@ def test_claims_with_the_same_evidence_are_on_one_side(tmp_path: Path) -> None:
 # An encoder.
 
 
+@pytest.mark.nightly
 def test_an_encoder_is_fine_tuned_into_an_explainer(tmp_path: Path) -> None:
     report = Said()
     folder = train_explainer(run_of(tmp_path, write_base(tmp_path / "base")), report)
