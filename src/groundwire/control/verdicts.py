@@ -1,17 +1,17 @@
 """Labels that reviewers give to recorded answers, and how far the reviewers agree."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import BeforeValidator
 
 from groundwire.control.store.moments import now
-from groundwire.detection.values import Label
+from groundwire.detection.values import SEVERITY, Label
 
 
 class Verdict(StrEnum):
@@ -40,11 +40,22 @@ class Mark:
         return self.start, self.end
 
 
-def _by_label(worst: object) -> object:
+class WorstScore(NamedTuple):
+    """The worst score of the findings of an answer that have the same label and severity."""
+
+    label: Label
+    severity: int
+    score: float
+
+
+def _scores(worst: object) -> object:
     """Read what earlier versions stored: one score, which counts as that of a contradiction."""
     if worst is None:
-        return {}
-    return {Label.CONTRADICTED: worst} if isinstance(worst, float) else worst
+        return ()
+    is_one = isinstance(worst, float)
+    return (
+        (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),) if is_one else worst
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +69,8 @@ class CheckFacts:
         revision: The revision of its weights.
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
-        worst: Label of findings → their highest probability or, for a detector of similarities,
-            the lowest similarity of any claim. A policy may block only contradicted answers.
+        worst: The highest probability of the findings of each label and severity, since a policy
+            may block only some of them; for a detector of similarities, the lowest of any claim.
         is_complete: Whether all of the evidence and of the answer was read.
         sample: The probability with which the answer was drawn at random; ``None`` if it was
             recorded because of what was found.
@@ -71,7 +82,7 @@ class CheckFacts:
     revision: str
     score: str
     threshold: float
-    worst: Annotated[Mapping[Label, float], BeforeValidator(_by_label)]
+    worst: Annotated[tuple[WorstScore, ...], BeforeValidator(_scores)]
     is_complete: bool
     sample: float | None
     trace_id: str

@@ -70,7 +70,7 @@ def test_labels_of_the_sample_keep_what_a_promise_needs(anna: Desk) -> None:
     (second, first) = anna.run(Labels(anna.control.store).of_sample("acme"))
     assert (first.event_id, second.event_id) == (right, wrong)
     assert first.facts is not None
-    assert first.facts.worst == {Label.UNSUPPORTED: pytest.approx(0.6)}
+    assert first.facts.worst == ((Label.UNSUPPORTED, 2, pytest.approx(0.6)),)
     assert (first.facts.detector, first.facts.threshold) == ("fixed", 0.5)
     assert (first.facts.sample, first.facts.trace_id) == (1.0, "t0")
 
@@ -118,7 +118,7 @@ def test_only_contradictions_count_where_the_policy_blocks_only_them(anna: Desk)
     anna.run(anna.control.watcher.refresh())
     page = anna.get("/tenants/acme/budget").text
     assert "0 of 1" in page
-    assert "Only answers that the evidence contradicts count as blocked" in page
+    assert "Only findings that the policy blocks count, by their label and severity." in page
 
 
 def copied(review: Review, number: int) -> Review:

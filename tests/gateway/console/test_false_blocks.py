@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from groundwire.control.verdicts import CheckFacts, Mark, Review, Verdict
+from groundwire.control.verdicts import CheckFacts, Mark, Review, Verdict, WorstScore
 from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
 
@@ -16,19 +16,21 @@ FACTS = CheckFacts(
     revision="r1",
     score="probability",
     threshold=0.5,
-    worst={},
+    worst=(),
     is_complete=True,
     sample=0.1,
     trace_id="",
     checked_at="2026-03-04T05:06:07.089Z",
 )
+UNSUPPORTED, CONTRADICTED = (Label.UNSUPPORTED, 2), (Label.CONTRADICTED, 4)
 MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
 
 
-def labelled(*groups: tuple[int, bool, float | None], **facts: object) -> Iterator[Review]:
+def labelled(
+    *groups: tuple[int, bool, float | None], start: int = 0, **facts: object
+) -> Iterator[Review]:
     """Labels of answers: groups of their number, whether they are right, and their worst score."""
     base = replace(FACTS, **facts)  # type: ignore[arg-type]
-    start = 0
     for n, is_right, worst in groups:
         for number in range(start, start := start + n):
             event_id = f"{number:06}"
@@ -42,11 +44,11 @@ def labelled(*groups: tuple[int, bool, float | None], **facts: object) -> Iterat
 
 
 def of(reviews: list[Review], by: DetectorInfo) -> FalseBlocks:
-    return FalseBlocks.of(reviews, by, blocking=(Label.UNSUPPORTED,), blocks_incomplete=False)
+    return FalseBlocks.of(reviews, by, blocking=[UNSUPPORTED], blocks_incomplete=False)
 
 
-def scores(worst: float | None) -> dict[Label, float]:
-    return {} if worst is None else {Label.UNSUPPORTED: worst}
+def scores(worst: float | None) -> tuple[WorstScore, ...]:
+    return () if worst is None else (WorstScore(*UNSUPPORTED, worst),)
 
 
 def found(
@@ -95,19 +97,19 @@ def test_labels_that_say_nothing_of_the_threshold_do_not_count() -> None:
     )
     others = [replace(right, event_id=f"x{n}", facts=each) for n, each in enumerate(changed)]
     labels = of([right, wrong, *disputed, *others], READER)
-    assert (len(labels.answers), labels.n_disputed, labels.n_other) == (1, 1, 3)
+    assert (len(labels.answers), len(labels.disputed), labels.n_other) == (1, 1, 3)
     stricter = replace(READER, threshold=0.8)
     assert of(others, stricter).n_other == 2
 
 
 def test_only_findings_whose_label_leads_to_a_block_count() -> None:
-    both = {Label.UNSUPPORTED: 0.9, Label.CONTRADICTED: 0.6}
+    both = (WorstScore(*UNSUPPORTED, 0.9), WorstScore(*CONTRADICTED, 0.6))
     labels = of(
         [replace(each, facts=replace(FACTS, worst=both)) for each in labelled((20, True, None))],
         READER,
     )
     assert labels.at(0.8).blocked.n == 20
-    of_contradictions = replace(labels, blocking=frozenset({Label.CONTRADICTED}))
+    of_contradictions = replace(labels, blocking=frozenset({CONTRADICTED}))
     assert of_contradictions.at(0.6).blocked.n == 20
     assert of_contradictions.at(0.7).blocked.n == 0
 
@@ -115,9 +117,9 @@ def test_only_findings_whose_label_leads_to_a_block_count() -> None:
 def test_a_score_that_an_earlier_version_stored_counts_as_that_of_a_contradiction() -> None:
     facts = TypeAdapter(CheckFacts)
     stored = facts.dump_python(FACTS, mode="json")
-    assert facts.validate_python(stored | {"worst": 0.7}).worst == {Label.CONTRADICTED: 0.7}
-    assert facts.validate_python(stored | {"worst": None}).worst == {}
-    assert facts.validate_python(stored | {"worst": {"unsupported": 0.7}}).worst == scores(0.7)
+    assert facts.validate_python(stored | {"worst": 0.7}).worst == ((*CONTRADICTED, 0.7),)
+    assert facts.validate_python(stored | {"worst": None}).worst == ()
+    assert facts.validate_python(stored | {"worst": [["unsupported", 2, 0.7]]}).worst == scores(0.7)
 
 
 def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None:
@@ -126,6 +128,34 @@ def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None
     strict = replace(labels, blocks_incomplete=True)
     assert strict.now.blocked.n == 80
     assert strict.kept_by(0.1) is None
+
+
+def test_a_budget_does_not_hold_by_leaving_out_what_reviewers_dispute() -> None:
+    passing = [*labelled((59, True, None))]
+    blocked = [*labelled((30, True, 0.9), start=100)]
+    others = [replace(each, account="anna", marks=(MISSED,)) for each in blocked]
+    labels = of([*passing, *blocked, *others], READER)
+    assert len(labels.disputed) == 30
+    assert labels.support(0.05) is Support.DISPUTED
+    assert labels.n_disputed_blocked(0.05) == 30
+    assert of(passing, READER).support(0.05) is Support.HOLDS
+
+
+def test_answers_that_were_drawn_at_another_rate_than_the_newest_do_not_count() -> None:
+    older, newer = labelled((300, True, None), sample=1.0), labelled((3, True, 0.9), start=300)
+    labels = of([*older, *newer], READER)
+    assert (len(labels.answers), labels.n_other) == (3, 300)
+    assert labels.support(0.05) is Support.BROKEN
+
+
+def test_the_answers_to_one_request_count_once_in_what_is_needed() -> None:
+    reviews = [
+        replace(each, facts=replace(FACTS, trace_id=str(number // 4)))
+        for number, each in enumerate(labelled((100, True, None)))
+    ]
+    labels = of(reviews, READER)
+    assert labels.support(0.05) is Support.OPEN
+    assert labels.n_more(0.05) == (59 - 25) * 4
 
 
 def test_a_similarity_is_blocked_below_its_threshold() -> None:

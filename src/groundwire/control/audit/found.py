@@ -54,6 +54,13 @@ class FoundRecord:
             is_readable=is_event,
         )
 
+    @property
+    def answer_key(self) -> tuple[object, ...]:
+        """A key that is the same for all events about one answer, if its detail is there."""
+        detail = self.detail or {}
+        answer = detail.get("answer") or {}
+        return self.event["trace_id"], detail.get("index"), answer.get("hash")
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data: the event's fields, ``chain``, ``has_detail`` and ``is_readable``."""
         return {

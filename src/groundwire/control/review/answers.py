@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import is_cut
-from groundwire.control.verdicts import CheckFacts, Review, agreed_spans
-from groundwire.detection.values import Label, Score
+from groundwire.control.verdicts import CheckFacts, Review, WorstScore, agreed_spans
+from groundwire.detection.values import SEVERITY, Label, Score
 
 #: The most findings of an answer that people are asked to judge.
 MAX_FINDINGS = 90
@@ -57,11 +57,10 @@ def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
 
 
 def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
-    found, texts = detail["detection"], [detail["answer"], *detail["sources"]]
-    if found is None or len(texts) == 1 or detail["omitted"].keys() - _UNIMPORTANT:
+    found = detail["detection"]
+    if found is None or not detail["sources"] or not is_kept_in_full(detail):
         return None
-    lacks_text = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
-    if lacks_text or len(found["spans"]) > MAX_FINDINGS:
+    if len(found["spans"]) > MAX_FINDINGS:
         return None
     score, threshold = found["detector"]["score"], found["detector"]["threshold"]
     judged = found["spans"] or found["claims"]
@@ -71,6 +70,17 @@ def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
     worst = min(scores) if score == Score.SIMILARITY else max(scores)
     distance = abs(_log_odds(worst, score) - _log_odds(threshold, score))
     return Doubt(distance, worst, threshold, score)
+
+
+def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
+    """Return whether a detail has the texts of the answer and of all its sources in full.
+
+    Raises:
+        LookupError: If somebody has changed the detail.
+    """
+    texts = [detail["answer"], *detail["sources"]]
+    is_cut_off = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
+    return not is_cut_off and not detail["omitted"].keys() - _UNIMPORTANT
 
 
 def _log_odds(value: float, score: str) -> float:
@@ -88,24 +98,24 @@ def facts_of(record: FoundRecord) -> CheckFacts:
     """
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
-    detector, claims = found["detector"], found["claims"]
-    worst: dict[Label, float] = {}
+    detector = found["detector"]
     if detector["score"] == Score.SIMILARITY:
-        similarities = [x["similarity"] for x in claims if x["similarity"] is not None]
-        if similarities:
-            worst[Label.UNSUPPORTED] = min(similarities)
+        similarities = [x["similarity"] for x in found["claims"] if x["similarity"] is not None]
+        label = Label.UNSUPPORTED
+        worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
-        # Findings that the explainer has dropped lead to no action, whatever their probability.
-        for x in claims:
-            if x["label"] in (Label.UNSUPPORTED, Label.CONTRADICTED):
-                label, score = Label(x["label"]), x["probability"] or 0.0
-                worst[label] = max(score, worst.get(label, 0.0))
+        # Findings that the explainer has dropped lead to no action: they are no spans.
+        scores: dict[tuple[Label, int], float] = {}
+        for span in found["spans"]:
+            kind = Label(span["label"]), span["severity"]
+            scores[kind] = max(span["probability"] or 0.0, scores.get(kind, 0.0))
+        worst = [WorstScore(*kind, score) for kind, score in scores.items()]
     return CheckFacts(
         detector=detector["name"],
         revision=detector["revision"],
         score=detector["score"],
         threshold=detector["threshold"],
-        worst=worst,
+        worst=tuple(worst),
         is_complete=not found["coverage"]["reasons"],
         sample=payload.get("sample"),
         trace_id=str(record.event["trace_id"]),

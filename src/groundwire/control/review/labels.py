@@ -2,21 +2,28 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Select, and_, delete, insert, select
+from sqlalchemy import ColumnElement, Select, and_, delete, insert, select
 
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
+from groundwire.control.audit.trail import SEARCHED
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, labels
 from groundwire.control.verdicts import Progress, Review, by_answer
+from groundwire.detection.values import Outcome
 
-#: Number of the latest answers from which a queue is made.
+_FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
+_INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
+_DRAWN = (EventType.ANSWER_SAMPLED,)
+_PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
+
+#: Number of the latest answers of a kind from which a queue is made.
 QUEUE = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
@@ -73,25 +80,54 @@ class Labels:
         return [each for each in found if each.facts is not None and each.facts.sample is not None]
 
     async def waiting(
-        self, account: str | None, *, tenant: str | None, is_sample: bool = False
+        self, account: str, *, tenant: str | None, is_sample: bool = False
     ) -> list[FoundRecord]:
         """Return the latest answers that a reviewer has not labelled, each with its detail.
 
         Args:
-            account: The name of the reviewer; ``None``: labelled answers are returned, too.
+            account: The name of the reviewer.
             tenant: The tenant of the answers; ``None``: any.
-            is_sample: Whether to return answers of the random sample, in place of those that were
-                recorded because of what was found.
+            is_sample: Whether to return answers of the random sample, in place of those in which
+                something was found, and those that were read in part.
         """
-        is_drawn = audit_records.c.type == EventType.ANSWER_SAMPLED
-        query = _WITH_DETAILS.where(is_drawn if is_sample else ~is_drawn)
-        if account is not None:
-            own = and_(labels.c.account == account, labels.c.event_id == audit_records.c.event_id)
-            query = query.where(~select(labels.c.event_id).where(own).exists())
+        own = and_(labels.c.account == account, labels.c.event_id == audit_records.c.event_id)
+        is_new = ~select(labels.c.event_id).where(own).exists()
+        if is_sample:
+            return await self._latest(_DRAWN, tenant, is_new)
+        # Most incomplete checks had no evidence or failed, so there is nothing to judge.
+        partial = await self._latest(_INCOMPLETE, tenant, is_new, contains=_PARTIAL)
+        return [*await self._latest(_FOUND, tenant, is_new), *partial]
+
+    async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
+        """Return a tenant's latest answers with findings, those without, and the random sample."""
+        kinds = (_FOUND, _INCOMPLETE, _DRAWN)
+        return [record for kind in kinds for record in await self._latest(kind, tenant)]
+
+    async def _latest(
+        self,
+        types: Sequence[EventType],
+        tenant: str | None,
+        *conditions: ColumnElement[bool],
+        contains: str = "",
+    ) -> list[FoundRecord]:
+        """Return up to :data:`QUEUE` of the latest events, each with its detail.
+
+        Args:
+            types: The types of the events.
+            tenant: Their tenant; ``None``: any.
+            conditions: Further conditions on them.
+            contains: A text in the event's line. The latest :data:`SEARCHED` events are searched.
+        """
+        records = audit_records.c
+        query = _WITH_DETAILS.where(records.type.in_(types), *conditions)
         if tenant is not None:
-            query = query.where(audit_records.c.tenant == tenant)
-        query = query.order_by(audit_records.c.moment.desc()).limit(QUEUE)
-        return await self._records(query)
+            query = query.where(records.tenant == tenant)
+        query = query.order_by(records.moment.desc())
+        if contains:
+            latest = query.limit(SEARCHED).subquery()
+            is_wanted = latest.c.line.contains(contains, autoescape=True)
+            query = select(latest).where(is_wanted).order_by(latest.c.moment.desc())
+        return await self._records(query.limit(QUEUE))
 
     async def export(
         self, *, tenant: str | None = None, is_sample: bool = False
@@ -104,7 +140,7 @@ class Labels:
             tenant: The tenant of the answers; ``None``: all tenants.
             is_sample: Whether to yield only answers of the random sample.
         """
-        after = ""
+        after, seen = "", set[tuple[object, ...]]()
         while True:
             ids = select(labels.c.event_id).distinct().where(labels.c.event_id > after)
             if tenant is not None:
@@ -116,10 +152,18 @@ class Labels:
             reviews = await self._reviews(select(labels).where(labels.c.event_id.in_(some)))
             query = _WITH_DETAILS.where(audit_records.c.event_id.in_(some))
             records = {str(each.event["id"]): each for each in await self._records(query)}
-            for event_id, of_answer in sorted(by_answer(reviews).items()):
-                record = records.get(event_id)
-                row = None if record is None else labelled_row(record, of_answer)
-                if row is not None and (row["sample"] is not None or not is_sample):
+            rows = [
+                (record.answer_key, row)
+                for event_id, of_answer in sorted(by_answer(reviews).items())
+                if (record := records.get(event_id)) is not None
+                and (row := labelled_row(record, of_answer)) is not None
+                and (row["sample"] is not None or not is_sample)
+            ]
+            # An answer that was found and drawn has two events, one right after the other.
+            drawn = {key for key, row in rows if row["sample"] is not None}
+            for key, row in rows:
+                if key not in seen and (row["sample"] is not None or key not in drawn):
+                    seen.add(key)
                     yield json.dumps(row).encode() + b"\n"
             after = some[-1]
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from contextlib import suppress
 from datetime import datetime
+from functools import reduce
 from math import inf
 
 from starlette.responses import RedirectResponse, Response
@@ -31,12 +32,17 @@ _BUDGET = "false_block_budget"
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
-_MAX_TENANTS = 20
+_MAX_TENANTS = 200
 
 #: Seconds for which the lines of the overview are kept, and for which a page waits for new ones.
 _KEPT_S, _WAIT_S = 60, 0.02
 
-_FOUND = (Label.UNSUPPORTED, Label.CONTRADICTED)
+#: The labels and severities of findings. Where the explainer is not sure, a severity is one less.
+_FINDINGS = tuple(
+    (label, severity)
+    for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
+    for severity in (SEVERITY[label], SEVERITY[label] - 1)
+)
 
 _CHECKED = (Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.PARTIAL)
 
@@ -65,9 +71,9 @@ async def _page(
         record=record,
         budget=budget,
         origin=in_effect[_BUDGET].origin,
-        action=stronger(*(_action(_policy(visit, record.id), label) for label in _FOUND)),
+        action=_strongest(visit, record.id),
         found=found,
-        is_only_contradicted=found is not None and found.blocking == {Label.CONTRADICTED},
+        blocks_some=found is not None and len(found.blocking) < len(_FINDINGS),
         support=support,
         after=None if found is None or kept in (None, found.now.threshold) else found.at(kept),
         n_more=None if found is None or budget is None else found.n_more(budget),
@@ -110,34 +116,50 @@ async def _compute_states(visit: Visit) -> None:
                 lines.append((f"Budget of {id_}", str(support), text))
             warnings = await _warnings(visit, id_, found, budget, support)
             lines += [(f"Budget of {id_}", "warning", each) for each in warnings]
+        if n_more := len(with_budget[_MAX_TENANTS:]):
+            text = f"of {n_more} further tenants are not computed here: see their tabs Budget"
+            lines.append(("Budgets", "not computed", text))
         kept = visit.own.budgets
         kept.lines, kept.computed_at = lines, time.monotonic()
 
 
-def _policy(visit: Visit, tenant: str) -> Policy:
-    return resolve(visit.control.config.policy, tenant=visit.control.directory.get(tenant))
+def _policies(visit: Visit, tenant: str) -> list[Policy]:
+    """Return the policies that a tenant's answers may get: without a decision, and with each."""
+    config, own = visit.control.config, visit.control.directory.get(tenant)
+    plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
+    return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Return a tenant's false blocks by its labels; ``None`` without a usable detector."""
+    """Return a tenant's false blocks by its labels; ``None`` without a usable detector.
+
+    A finding counts as blocked if one of the policies blocks it.
+    """
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None
-    policy = _policy(visit, tenant)
-    blocking = [label for label in _FOUND if _action(policy, label) is Action.BLOCK]
+    policies = _policies(visit, tenant)
+    blocking = [
+        kind for kind in _FINDINGS if any(_action(each, *kind) is Action.BLOCK for each in policies)
+    ]
     return await asyncio.to_thread(
         FalseBlocks.of,
         await visit.own.labels.of_sample(tenant),
         detector,
         # Where nothing is blocked, the page says what would be if all findings were.
-        blocking=blocking or _FOUND,
-        blocks_incomplete=decide(policy, Outcome.PARTIAL) is Action.BLOCK,
+        blocking=blocking or _FINDINGS,
+        blocks_incomplete=any(decide(each, Outcome.PARTIAL) is Action.BLOCK for each in policies),
     )
 
 
-def _action(policy: Policy, label: Label) -> Action:
-    """Return the action on an answer whose worst finding has this label."""
-    return decide(policy, Outcome.HALLUCINATED, label=label, severity=SEVERITY[label])
+def _action(policy: Policy, label: Label, severity: int) -> Action:
+    """Return the action on an answer whose worst finding has this label and severity."""
+    return decide(policy, Outcome.HALLUCINATED, label=label, severity=severity)
+
+
+def _strongest(visit: Visit, tenant: str) -> Action:
+    policies = _policies(visit, tenant)
+    return reduce(stronger, (_action(each, *kind) for each in policies for kind in _FINDINGS))
 
 
 async def _warnings(

@@ -37,6 +37,7 @@ class Support(StrEnum):
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"
     OPEN = "open"  # too few labels
+    DISPUTED = "disputed"  # it holds only if reviewers agree that some blocked answers are wrong
     AGAINST = "against"  # more of the labelled answers are blocked than the budget allows
     BROKEN = "broken"  # with 95 % confidence, more are blocked than the budget allows
 
@@ -81,10 +82,15 @@ class AtThreshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An answer of the sample with a label on which all its reviewers agree."""
+    """A labelled answer of the sample.
+
+    Attributes:
+        facts: The facts about its check.
+        is_right: Whether it is right, as all its reviewers say; ``None`` if they disagree.
+    """
 
     facts: CheckFacts
-    is_right: bool
+    is_right: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +99,20 @@ class FalseBlocks:
 
     Attributes:
         detector: The detector, with the threshold in use.
-        answers: The labelled answers, the oldest first.
-        n_disputed: The number of answers on which the reviewers disagree; they are not used.
+        answers: The labelled answers about which the reviewers agree, the oldest first.
+        disputed: The labelled answers about which the reviewers disagree.
         n_other: The number of answers that were checked by another detector, or at a threshold
-            that does not show the findings of this one; they are not used.
-        blocking: The labels of findings that lead to a block.
+            that does not show the findings of this one, or were drawn with another probability
+            than the newest; they are not used.
+        blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
 
     detector: DetectorInfo
     answers: tuple[LabelledAnswer, ...]
-    n_disputed: int
+    disputed: tuple[LabelledAnswer, ...]
     n_other: int
-    blocking: frozenset[Label]
+    blocking: frozenset[tuple[Label, int]]
     blocks_incomplete: bool
 
     @classmethod
@@ -114,7 +121,7 @@ class FalseBlocks:
         reviews: Sequence[Review],
         detector: DetectorInfo,
         *,
-        blocking: Collection[Label],
+        blocking: Collection[tuple[Label, int]],
         blocks_incomplete: bool,
     ) -> "FalseBlocks":
         """Select the labels that apply to a detector and its threshold.
@@ -122,25 +129,27 @@ class FalseBlocks:
         Args:
             reviews: Labels of randomly drawn answers.
             detector: The detector, with the threshold in use.
-            blocking: The labels of findings that lead to a block.
+            blocking: The labels and severities of findings that lead to a block.
             blocks_incomplete: Whether the policy also blocks answers that were not read in full.
         """
-        answers: list[LabelledAnswer] = []
-        n_disputed = n_other = 0
+        usable: list[LabelledAnswer] = []
+        n_other = 0
         # The ids of events begin with the time, so the oldest answers come first.
         for _, of_answer in sorted(by_answer(reviews).items()):
             facts, spans = of_answer[0].facts, agreed_spans(of_answer)
             if facts is None or not _applies_to(facts, detector):
                 n_other += 1
-            elif spans is None:
-                n_disputed += 1
             else:
-                answers.append(LabelledAnswer(facts=facts, is_right=not spans))
+                usable.append(
+                    LabelledAnswer(facts=facts, is_right=None if spans is None else not spans)
+                )
+        # Answers that were drawn with different probabilities are no random sample together.
+        same = [each for each in usable if each.facts.sample == usable[-1].facts.sample]
         return cls(
             detector=detector,
-            answers=tuple(answers),
-            n_disputed=n_disputed,
-            n_other=n_other,
+            answers=tuple(each for each in same if each.is_right is not None),
+            disputed=tuple(each for each in same if each.is_right is None),
+            n_other=n_other + len(usable) - len(same),
             blocking=frozenset(blocking),
             blocks_incomplete=blocks_incomplete,
         )
@@ -148,7 +157,7 @@ class FalseBlocks:
     @property
     def n_right(self) -> int:
         """The number of labelled answers that are right."""
-        return sum(each.is_right for each in self.answers)
+        return sum(bool(each.is_right) for each in self.answers)
 
     @property
     def now(self) -> AtThreshold:
@@ -157,21 +166,24 @@ class FalseBlocks:
 
     def at(self, threshold: float) -> AtThreshold:
         """Return the shares of labelled answers that a threshold blocks."""
-        is_blocking = lt if self.detector.score is Score.SIMILARITY else ge
-        blocked = [each for each in self.answers if is_blocking(self._worst(each), threshold)]
-        n_right = sum(each.is_right for each in blocked)
+        blocked = [each for each in self.answers if self._blocks(each, threshold)]
+        n_right = sum(bool(each.is_right) for each in blocked)
         return AtThreshold(
             threshold=threshold,
             blocked=Share(n=n_right, of=self.n_right),
             caught=Share(n=len(blocked) - n_right, of=len(self.answers) - self.n_right),
         )
 
+    def _blocks(self, answer: LabelledAnswer, threshold: float) -> bool:
+        is_blocking = lt if self.detector.score is Score.SIMILARITY else ge
+        return is_blocking(self._worst(answer), threshold)
+
     def _worst(self, answer: LabelledAnswer) -> float:
         """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
-        scores = (score for label, score in answer.facts.worst.items() if label in self.blocking)
+        scores = [each.score for each in answer.facts.worst if each[:2] in self.blocking]
         return (min if is_similarity else max)(scores, default=nan)
 
     def kept_by(self, budget: float) -> float | None:
@@ -218,8 +230,18 @@ class FalseBlocks:
         kept = self.kept_by(budget)
         finds_more = gt if self.detector.score is Score.SIMILARITY else lt
         if kept is not None and not finds_more(self.detector.threshold, kept):
-            return Support.HOLDS
+            return Support.DISPUTED if self.n_disputed_blocked(budget) else Support.HOLDS
         return Support.AGAINST if self.now.blocked.value > budget else Support.OPEN
+
+    def n_disputed_blocked(self, budget: float) -> int:
+        """Return how many disputed answers are blocked, if the budget needs them to be wrong.
+
+        If they are right, more right answers may be blocked than it allows. 0 if that makes no
+        difference.
+        """
+        n = sum(self._blocks(each, self.detector.threshold) for each in self.disputed)
+        blocked = self.now.blocked
+        return n if upper_bound(blocked.n + n, blocked.of + n, ALPHA) > budget else 0
 
     def _breaks(self, budget: float) -> bool:
         """Return whether more is blocked than a budget allows, with 95 % confidence."""
@@ -232,16 +254,20 @@ class FalseBlocks:
         """Return how many more labelled answers the budget needs at the threshold in use.
 
         The number is an estimate. It assumes that no further right answer is blocked, and that the
-        share of right answers stays the same. ``None``: a hundred thousand right answers or more.
+        share of right answers, and the number of answers to a request, stay the same. ``None``: a
+        hundred thousand requests with right answers or more.
         """
-        blocked = self.now.blocked
-        n_right = bisect_left(
-            range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= blocked.n
+        right = [each for each in self.answers if each.is_right]
+        blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
+        # The test counts requests, since the answers to one are alike.
+        n_requests, n_lost = (len({each.facts.trace_id for each in x}) for x in (right, blocked))
+        n_needed = bisect_left(
+            range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= n_lost
         )
-        if n_right >= _MAX_TRIALS:
+        if n_needed >= _MAX_TRIALS:
             return None
-        share = self.n_right / len(self.answers) if self.n_right else 1.0
-        return max(0, round((n_right - blocked.of) / share))
+        per_request = len(self.answers) / n_requests if n_requests else 1.0
+        return max(0, round((n_needed - n_requests) * per_request))
 
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
         """Yield warnings if the newest quarter of the labelled answers speaks against a budget.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
-from groundwire.control.review.answers import doubt_of
+from groundwire.control.review.answers import is_kept_in_full
 from groundwire.detection.example import Source
 from groundwire.pipeline import Checked, Pipeline
+from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation import AnswerKind
 from groundwire.policy.policy import Action, Overrides
 
@@ -60,11 +60,13 @@ class Effect:
         then: The other settings.
         answers: The answers that were replayed.
         n_stored: The number of answers to replay; if the time ran out, ``answers`` has fewer.
+        n_left_out: The number of stored answers that cannot be replayed.
     """
 
     then: Overrides
     answers: tuple[Replayed, ...]
     n_stored: int
+    n_left_out: int
 
     @property
     def changed(self) -> list[Replayed]:
@@ -98,30 +100,41 @@ class Effect:
         return more, sum(n for now, then, n in self.actions if now == block != then)
 
 
-def replayable(records: Sequence[FoundRecord]) -> list[FoundRecord]:
-    """Select up to :data:`MAX_ANSWERS` answers, each once: those that are text, kept in full.
+def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
+    """Select up to :data:`MAX_ANSWERS` answers, each once, and count those that are left out.
 
-    Answers with findings and answers drawn at random alternate, so that both are replayed even if
-    the time runs out. An answer that is both has two events, of which the first is taken.
+    Answers with findings, incomplete checks and answers drawn at random alternate, so that all are
+    replayed even if the time runs out. An answer with two events is taken by the first.
     """
-    kinds: tuple[list[FoundRecord], list[FoundRecord]] = ([], [])
-    seen = set()
+    kinds: dict[object, list[FoundRecord]] = {}
+    seen = {record.answer_key: _can_be_replayed(record.detail) for record in reversed(records)}
+    n_left_out = sum(not can for can in seen.values())
     for record in records:
-        detail = record.detail
-        if detail is None or detail.get("kind") != AnswerKind.TEXT or doubt_of(detail) is None:
-            continue
-        answer = (record.event["trace_id"], detail.get("index"), detail["answer"].get("hash"))
-        if answer not in seen:
-            seen.add(answer)
-            kinds[record.event["type"] == EventType.ANSWER_SAMPLED].append(record)
-    alternating = chain.from_iterable(zip_longest(*kinds))
-    return [each for each in alternating if each is not None][:MAX_ANSWERS]
+        if seen.pop(record.answer_key, False):
+            kinds.setdefault(record.event["type"], []).append(record)
+    alternating = chain.from_iterable(zip_longest(*kinds.values()))
+    return [each for each in alternating if each is not None][:MAX_ANSWERS], n_left_out
+
+
+def _can_be_replayed(detail: Mapping[str, Any] | None) -> bool:
+    """Return whether an answer is text, and all that it was compared with is kept."""
+    try:
+        return (
+            detail is not None
+            and detail["kind"] == AnswerKind.TEXT
+            and detail["path"] in DUE
+            and not detail["request"]["lost"]
+            and is_kept_in_full(detail)
+        )
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False  # somebody has changed the detail
 
 
 def replay(
     pipeline: Pipeline,
     records: Sequence[FoundRecord],
     *,
+    n_left_out: int = 0,
     tenant: str,
     now: Overrides,
     then: Overrides,
@@ -132,6 +145,7 @@ def replay(
     Args:
         pipeline: The stages of a check.
         records: The events of the answers, as :func:`replayable` selects them.
+        n_left_out: The number of answers that it leaves out.
         tenant: The tenant.
         now: The present settings of the tenant.
         then: The other settings.
@@ -150,7 +164,7 @@ def replay(
             then=_checked(pipeline, detail, tenant, then),
         )
         answers.append(replayed)
-    return Effect(then=then, answers=tuple(answers), n_stored=len(records))
+    return Effect(then=then, answers=tuple(answers), n_stored=len(records), n_left_out=n_left_out)
 
 
 def _checked(pipeline: Pipeline, detail: Mapping[str, Any], tenant: str, own: Overrides) -> Checked:

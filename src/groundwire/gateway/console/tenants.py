@@ -200,11 +200,9 @@ async def _try(visit: Visit) -> Response:
         return await _not_possible(visit, record, error)
     before = control.directory.get(id_) or Overrides()
     async with visit.own.replaying:
-        waiting = partial(visit.own.labels.waiting, None, tenant=id_)
-        stored = [*await waiting(is_sample=False), *await waiting(is_sample=True)]
-        effect = await asyncio.to_thread(
-            replay, control.pipeline, replayable(stored), tenant=id_, now=before, then=then
-        )
+        records, n_left_out = replayable(await visit.own.labels.latest_of_each_kind(id_))
+        replaying = partial(replay, tenant=id_, now=before, then=then, n_left_out=n_left_out)
+        effect = await asyncio.to_thread(replaying, control.pipeline, records)
     return await _grounding(visit, record, sent=visit.form, effect=effect)
 
 
