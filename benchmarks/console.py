@@ -166,7 +166,7 @@ async def fill(store: Store, n_records: int) -> str:
         if not store.is_sqlite:
             for table in ("activity", "check_times", "labels"):
                 await connection.execute(text(f"ANALYZE {table}"))
-    found = await labels.waiting(None, tenant=None)
+    found = await labels.waiting("nobody", tenant=None)
     return str(found[0].event["id"])
 
 

@@ -64,6 +64,19 @@ async def test_a_removed_account_takes_its_sessions_along(store: Store) -> None:
         await accounts.remove("anna")
 
 
+async def test_two_admins_who_remove_each_other_at_once_do_not_both_go(store: Store) -> None:
+    accounts = Accounts(store, hasher=CHEAP)
+    for name in ("anna", "otto"):
+        await accounts.save(name, role=AccountRole.ADMIN, password=PASSWORD)
+    found = await asyncio.gather(
+        accounts.remove("anna", keeps_admin=True),
+        accounts.save("otto", role=AccountRole.VIEWER, keeps_admin=True),
+        return_exceptions=True,
+    )
+    assert [type(each) for each in found].count(InvalidAccountError) == 1
+    assert AccountRole.ADMIN in {each.role for each in await accounts.all()}
+
+
 async def test_passwords_and_tokens_are_kept_as_hashes(store: Store) -> None:
     accounts = Accounts(store, hasher=CHEAP)
     await accounts.save("anna", password=PASSWORD)

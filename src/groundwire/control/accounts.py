@@ -151,6 +151,7 @@ class Accounts:
         is_new: bool = False,
         is_reset: bool = True,
         keeps_session: str = "",
+        keeps_admin: bool = False,
     ) -> SavedAccount:
         """Make an account, or change the role or password of an account; its sessions end.
 
@@ -161,9 +162,11 @@ class Accounts:
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of a session of the account that does not end.
+            keeps_admin: Whether to raise an error if no account with the role admin would be left.
 
         Raises:
-            InvalidAccountError: If the name or the password is not valid, or the name is taken.
+            InvalidAccountError: If the name or the password is not valid, the name is taken, or no
+                admin would be left.
             UnknownAccountError: If there is no account of this name, and no password to make one.
         """
         name = read_name(name)
@@ -176,6 +179,8 @@ class Accounts:
             before = await _stored(connection, name)
             if before is not None and is_new:
                 raise InvalidAccountError("There is an account of this name already")
+            if keeps_admin and before is not None and role not in (None, AccountRole.ADMIN):
+                await _require_another_admin(connection, before)
             old = before or Account(name=name, role=AccountRole.VIEWER, created_at=now())
             account = replace(old, role=role or old.role)
             values: dict[str, Any] = {"role": account.role}
@@ -196,16 +201,23 @@ class Accounts:
             has_new_password="password" in values,
         )
 
-    async def remove(self, name: str) -> Account:
+    async def remove(self, name: str, *, keeps_admin: bool = False) -> Account:
         """Remove an account; its sessions end.
 
+        Args:
+            name: The name of the account.
+            keeps_admin: Whether to raise an error if no account with the role admin would be left.
+
         Raises:
+            InvalidAccountError: If no admin would be left.
             UnknownAccountError: If there is no account of this name.
         """
         async with self._store.writing() as connection:
             account = await _stored(connection, name)
             if account is None:
                 raise UnknownAccountError
+            if keeps_admin:
+                await _require_another_admin(connection, account)
             await connection.execute(delete(sessions).where(sessions.c.account == name))
             await connection.execute(delete(accounts).where(_is(name)))
         return account
@@ -344,6 +356,17 @@ async def _begin(connection: AsyncConnection, name: str) -> str:
 async def _stored(connection: AsyncConnection, name: str) -> Account | None:
     row = (await connection.execute(select(accounts).where(_is(name)))).first()
     return None if row is None else _account(row)
+
+
+async def _require_another_admin(connection: AsyncConnection, account: Account) -> None:
+    if account.role is not AccountRole.ADMIN:
+        return
+    # Two admins may remove each other at once. The second transaction waits for the lock of the
+    # first, and then no longer finds its account among the admins.
+    admins = select(accounts.c.name).where(accounts.c.role == AccountRole.ADMIN)
+    found = await connection.scalars(admins.order_by(accounts.c.name).with_for_update())
+    if {*found} <= {account.name}:
+        raise InvalidAccountError("Nobody with the role admin would be left")
 
 
 def _is(name: str) -> ColumnElement[bool]:

@@ -50,12 +50,9 @@ class WorstScore(NamedTuple):
 
 def _scores(worst: object) -> object:
     """Read what earlier versions stored: one score, which counts as that of a contradiction."""
-    if worst is None:
-        return ()
-    is_one = isinstance(worst, float)
-    return (
-        (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),) if is_one else worst
-    )
+    if isinstance(worst, float):
+        return (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),)
+    return () if worst is None else worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

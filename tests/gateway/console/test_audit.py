@@ -57,6 +57,7 @@ def traces(anna: Desk, query: str) -> list[str]:
         ("", ["t3", "t2", "t1"]),
         ("?when=24h", ["t3", "t2", "t1"]),
         ("?when=yesterday", []),
+        ("?when=24h&since=2030-01-01T00:00", []),
         ("?since=2020-01-01T00:00&until=2020-01-02T00:00", []),
         ("?tenant=globex", ["t3", "t2"]),
         ("?tenant=%00globex", ["t3", "t2"]),

@@ -349,7 +349,7 @@ def test_the_worst_answer_is_found_and_exported(browser: "Browser", own: Plane) 
         page.select_option("#order", "worst")
         page.click("button:text-is('Find')")
         with page.expect_download() as found:
-            page.click("text=Export these as JSON Lines")
+            page.click("text=Export all that match as JSON Lines")
         events = [json.loads(line) for line in found.value.path().read_text().splitlines()]
         assert {each["type"] for each in events} == {"HALLUCINATION_DETECTED"}
         page.locator(".events a").first.click()

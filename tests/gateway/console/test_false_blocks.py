@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -27,10 +28,12 @@ MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
 
 
 def labelled(
-    *groups: tuple[int, bool, float | None], start: int = 0, **facts: object
+    *groups: tuple[int, bool, float | None],
+    start: int = 0,
+    **facts: Any,  # noqa: ANN401
 ) -> Iterator[Review]:
     """Labels of answers: groups of their number, whether they are right, and their worst score."""
-    base = replace(FACTS, **facts)  # type: ignore[arg-type]
+    base = replace(FACTS, **facts)
     for n, is_right, worst in groups:
         for number in range(start, start := start + n):
             event_id = f"{number:06}"
@@ -52,7 +55,9 @@ def scores(worst: float | None) -> tuple[WorstScore, ...]:
 
 
 def found(
-    *groups: tuple[int, bool, float | None], by: DetectorInfo = READER, **facts: object
+    *groups: tuple[int, bool, float | None],
+    by: DetectorInfo = READER,
+    **facts: Any,  # noqa: ANN401
 ) -> FalseBlocks:
     return of([*labelled(*groups, **facts)], by)
 

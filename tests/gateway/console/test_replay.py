@@ -1,5 +1,6 @@
 """Stored answers under other settings: which decisions would change, before they are saved."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,17 @@ from groundwire.control.review.labels import Labels
 from groundwire.gateway.console.replay import Effect, replay, replayable
 from groundwire.pipeline import Pipeline
 from groundwire.policy.decisions import Decision
-from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, Policy
+from groundwire.policy.policy import (
+    Action,
+    HallucinationPlugin,
+    Overrides,
+    Policy,
+    SourceLimits,
+)
 from tests.fixed_judge import FixedJudge
-from tests.gateway.answers import checked
+from tests.gateway.answers import checked, unverified
 from tests.gateway.console.desk import Desk, desk
-from tests.pipeline.chats import RIGHT, WRONG, piped
+from tests.pipeline.chats import FACTS, QUESTION, RIGHT, WRONG, asked, piped
 
 FULL = Keeping(text=AuditText.FULL, sample=1.0)
 JUDGE = FixedJudge(doubtful={"1950": 0.9, "500": 0.9, "metres": 0.6})
@@ -47,8 +54,18 @@ EFFECT = (
 
 
 def effect(desk: Desk, pipeline: Pipeline, then: Overrides, **more: float) -> Effect:
-    stored = desk.run(Labels(desk.control.store).waiting(None, tenant="acme"))
-    return replay(pipeline, replayable(stored), tenant="acme", now=Overrides(), then=then, **more)
+    stored, n_left_out = replayable(
+        desk.run(Labels(desk.control.store).latest_of_each_kind("acme"))
+    )
+    return replay(
+        pipeline,
+        stored,
+        n_left_out=n_left_out,
+        tenant="acme",
+        now=Overrides(),
+        then=then,
+        **more,
+    )
 
 
 def test_the_effect_is_shown_and_nothing_is_saved(anna: Desk) -> None:
@@ -76,6 +93,33 @@ def test_a_higher_threshold_lets_the_doubtful_pass(anna: Desk) -> None:
         assert {(each.then.outcome, each.then.action) for each in off.answers} == {
             ("skipped", "none")
         }
+
+
+def test_answers_without_evidence_are_tried_and_those_that_cannot_be_are_counted(
+    anna: Desk,
+) -> None:
+    (answer,) = unverified()
+    limited = checked(judge=JUDGE, limits=SourceLimits(max_source_chars=60))
+    as_json = asked(QUESTION, FACTS, response_format={"type": "json_object"})
+    structured = checked(json.dumps({"built": "in 1950"}), body=as_json, judge=JUDGE)
+    assert limited[0].context.conversation.lost
+    assert structured[0].answer.kind == "structured"
+    for number, each in enumerate((answer, *limited, *structured)):
+        events = response_events((each,), tenant="acme", trace_id=f"more{number}", keeping=FULL)
+        anna.run(anna.control.audit.settle(events))
+    with piped(JUDGE) as pipeline:
+        strict = Overrides(action=Action.BLOCK, unverified_action=Action.BLOCK)
+        found = effect(anna, pipeline, strict)
+    (bare,) = (each for each in found.answers if each.now.outcome == "unverified")
+    assert (bare.now.action, bare.then.action) == ("log", "block")
+    assert (found.n_stored, found.n_left_out) == (3, 2)
+    assert "Not tried: 2, since they are JSON" in tried(anna, action="block")
+
+
+def test_another_detector_is_not_compared_by_its_threshold(anna: Desk) -> None:
+    page = tried(anna, detector="similarity:hash", similarity_threshold="0.9")
+    assert "which flags" not in page
+    assert "Detector: " in page
 
 
 def test_what_takes_too_long_ends_and_says_how_many_are_left(anna: Desk) -> None:

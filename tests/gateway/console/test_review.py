@@ -10,7 +10,7 @@ import pytest
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit import AuditText, Keeping, response_events
 from groundwire.control.review.answers import doubt_of
-from groundwire.control.review.labels import Labels
+from groundwire.control.review.labels import QUEUE, Labels
 from groundwire.control.verdicts import Agreement
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.labelled import Known
@@ -119,6 +119,29 @@ def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
     assert {each["id"]: each["sample"] for each in exported(rita)} == {right: 1.0, found: None}
     assert [each["id"] for each in exported(rita, "?view=sample")] == [right]
     assert rita.events("RECORDS_EXPORTED")[-1]["payload"]["filters"] == {"labels": "of the sample"}
+
+
+def test_answers_that_nobody_can_judge_do_not_hide_those_with_findings(rita: Desk) -> None:
+    before = queued(rita)
+    (answer,) = unverified()
+    events = [
+        event
+        for number in range(QUEUE + 1)
+        for event in response_events((answer,), tenant="acme", trace_id=f"u{number}", keeping=FULL)
+    ]
+    rita.run(rita.control.audit.settle(events))
+    assert queued(rita) == before
+
+
+def test_an_answer_that_was_found_and_drawn_is_exported_once(rita: Desk) -> None:
+    keeping = Keeping(text=AuditText.FULL, sample=1.0)
+    events = response_events(checked(), tenant="globex", trace_id="both", keeping=keeping)
+    rita.run(rita.control.audit.settle(events))
+    for each in events:
+        assert labelled(rita, each.id, f1="right", f2="right") == 303
+    (row,) = (each for each in exported(rita) if each["sample"] is not None)
+    assert len(exported(rita)) == 1
+    assert row["id"] == events[-1].id
 
 
 def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:

@@ -72,7 +72,7 @@ class ControlEvents:
         ):
             old, new = getattr(before, part), getattr(record, part)
             if old != new or more:
-                diff = self._redacted(diff_of(old, new))
+                diff = self.redacted(diff_of(old, new))
                 events.append(self._event(type_, record.id, version | {"diff": diff} | more))
         return tuple(events)
 
@@ -83,7 +83,7 @@ class ControlEvents:
         payload = {
             "version": record.version,
             "keys": [each.id for each in deleted.keys],
-            **self._redacted({"metadata": record.metadata, "policy": record.policy}),
+            **self.redacted({"metadata": record.metadata, "policy": record.policy}),
         }
         return (self._event(EventType.TENANT_DELETED, record.id, payload | named),)
 
@@ -165,7 +165,8 @@ class ControlEvents:
             payload={"actor": self.actor, **payload},
         )
 
-    def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
+    def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
+        """Return mappings, by name, without the secrets in their keys and values."""
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
             for part, values in parts.items()

@@ -91,7 +91,8 @@ async def _list(visit: Visit) -> Response:
         next=next_,
         is_cut=page.is_cut and not is_worst_first,
         searched=SEARCHED,
-        times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday"},
+        chain=chain_state(visit),
+        times={**{key: words for key, (words, _) in _TIMES.items()}, _YESTERDAY: "yesterday (UTC)"},
         types=[(_CHANGES, "all changes by people"), *((each, _words(each)) for each in EventType)],
         outcomes=list(_OUTCOMES),
         actions=list(Action),
@@ -100,9 +101,19 @@ async def _list(visit: Visit) -> Response:
     )
 
 
+def chain_state(visit: Visit) -> tuple[str, str, str]:
+    """Return a name, a state and a text about the last verification of the audit trail."""
+    verifying: trail.Verifying = visit.request.app.state.verifying
+    if verifying.last is None:
+        text = "not since this gateway started; the page Audit has a button for it"
+        return "Chain of the audit trail", "not verified", text
+    ended, verdict = verifying.last
+    text = f"{verdict.records:,} records, verified {ended:%Y-%m-%d %H:%M} UTC"
+    return "Chain of the audit trail", verdict.status, text
+
+
 def _asked(visit: Visit) -> dict[str, str]:
-    """Return the query's parameters, without NUL characters, which not every database accepts."""
-    return {name: visit.query.get(name, "").replace("\0", "").strip()[:200] for name in _FIELDS}
+    return {name: visit.query.get(name, "").strip()[:200] for name in _FIELDS}
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
@@ -113,11 +124,16 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     """
     now = datetime.now(UTC)
     since, until = _moment(asked["since"]), _moment(asked["until"])
+    begin, end = None, None
     if asked["when"] == _YESTERDAY:
-        until = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        since = until - timedelta(days=1)
+        end = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        begin = end - timedelta(days=1)
     elif asked["when"] in _TIMES:
-        since = now - timedelta(days=_TIMES[asked["when"]][1])
+        begin = now - timedelta(days=_TIMES[asked["when"]][1])
+    since, until = (
+        max(filter(None, (since, begin)), default=None),
+        min(filter(None, (until, end)), default=None),
+    )
     types = tuple(each for each in EventType if each == asked["type"])
     if asked["type"] == _CHANGES:
         types = _CHANGE_TYPES

@@ -176,7 +176,7 @@ class FalseBlocks:
 
     def _blocks(self, answer: LabelledAnswer, threshold: float) -> bool:
         is_blocking = lt if self.detector.score is Score.SIMILARITY else ge
-        return is_blocking(self._worst(answer), threshold)
+        return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
         """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""

@@ -1,5 +1,6 @@
 """The form for a tenant's settings, whose values are read as in the configuration."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,7 @@ class FormField:
         name: The name of the field, as in a policy.
         text: A description of the setting.
         value: The text in the field; empty if the tenant inherits the value.
+        own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
         suggestions: Valid values to suggest, if numbers or other texts are valid too.
@@ -41,6 +43,7 @@ class FormField:
     name: str
     text: str
     value: str
+    own: str
     inherited: Effective
     options: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
@@ -80,6 +83,7 @@ def form_of(
             # or nothing.
             text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
             value=(own if sent is None else sent).get(each.name, own[each.name]),
+            own=own[each.name],
             inherited=each,
             warning=warnings[each.name],
             problem=(problems or {}).get(each.name, ""),
@@ -111,6 +115,19 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         except KindError as error:
             problems[name] = describe_refused(raw, error)
     return values, problems
+
+
+def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a form whose values differ from those that were stored when it was made.
+
+    All fields are returned if the form does not say what was stored.
+    """
+    try:
+        seen = json.loads(form.get("seen", "{}"))
+    except ValueError:
+        seen = {}
+    before = seen if isinstance(seen, dict) else {}
+    return {name: form[name] for name in KINDS if name in form and form[name] != before.get(name)}
 
 
 def changes_of(

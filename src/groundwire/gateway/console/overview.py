@@ -15,7 +15,7 @@ from starlette.routing import Route
 from groundwire.control.activity import AnswerCount
 from groundwire.control.store import StoreError
 from groundwire.detection.values import Outcome
-from groundwire.gateway.admin.trail import Verifying
+from groundwire.gateway.console.audit import chain_state
 from groundwire.gateway.console.budget import budget_states
 from groundwire.gateway.console.charts import ranges, stacked
 from groundwire.gateway.console.visit import HOME, Visit, screen
@@ -109,7 +109,7 @@ async def _overview(visit: Visit) -> Response:
         latency=ranges([(x.stage, x.p50_ms, x.p99_ms) for x in times], unit="ms"),
         health=[
             *_health(readiness_report(visit.own.readiness)),
-            _chain(visit),
+            chain_state(visit),
             *await budget_states(visit),
         ],
     )
@@ -149,17 +149,6 @@ def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield f"Upstream {each['name']}", each["status"], ""
     for each in report.get("warnings", ()):
         yield "Warning", each["code"], each["message"]
-
-
-def _chain(visit: Visit) -> tuple[str, str, str]:
-    """Return the line about the last verification of the audit trail."""
-    verifying: Verifying = visit.request.app.state.verifying
-    if verifying.last is None:
-        text = "not since this gateway started: the page Audit has a button for it"
-        return "Chain of the audit trail", "not verified", text
-    ended, verdict = verifying.last
-    text = f"{verdict.records:,} records, verified {ended:%Y-%m-%d %H:%M} UTC"
-    return "Chain of the audit trail", verdict.status, text
 
 
 routes = [Route(path, screen(_overview)) for path in (HOME, f"{HOME}/")]

@@ -46,16 +46,20 @@ async def _change(visit: Visit) -> Response:
             message="Nobody changes their own role, or removes their own account.",
             next_step="Somebody else with the role admin can. Your password is under Account.",
         )
-    if what == "remove":
-        await visit.control.change(
-            lambda _: visit.own.accounts.remove(name), visit.events.account_removed
-        )
-        return RedirectResponse(f"{PEOPLE}?done=removed", 303)
     if what == "password":
         password = new_password()
         await _save(visit, name, password=password)
         return await _list(visit, made=(name, password))
-    await _save(visit, name, role=_role(visit))
+    try:
+        if what == "remove":
+            await visit.control.change(
+                lambda _: visit.own.accounts.remove(name, keeps_admin=True),
+                visit.events.account_removed,
+            )
+            return RedirectResponse(f"{PEOPLE}?done=removed", 303)
+        await _save(visit, name, role=_role(visit))
+    except InvalidAccountError as error:
+        return await _list(visit, status=409, problem=str(error))
     return RedirectResponse(f"{PEOPLE}?done=saved", 303)
 
 
@@ -68,7 +72,9 @@ async def _save(
     is_new: bool = False,
 ) -> SavedAccount:
     return await visit.control.change(
-        lambda _: visit.own.accounts.save(name, role=role, password=password, is_new=is_new),
+        lambda _: visit.own.accounts.save(
+            name, role=role, password=password, is_new=is_new, keeps_admin=True
+        ),
         visit.events.account_saved,
     )
 

@@ -1,6 +1,7 @@
 """Pages about tenants: their list, their settings (the Grounding tab), and their keys."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
@@ -22,7 +23,14 @@ from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console.grounding import changes_of, form_of, preset, read_form, split
+from groundwire.gateway.console.grounding import (
+    changed_fields,
+    changes_of,
+    form_of,
+    preset,
+    read_form,
+    split,
+)
 from groundwire.gateway.console.replay import LIMIT_S, Effect, replay, replayable
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.policy.policy import Overrides
@@ -71,8 +79,14 @@ async def _create(visit: Visit) -> Response:
 
 async def _show(visit: Visit) -> Response:
     record = await visit.control.registry.tenant(visit.part("tenant"))
-    wanted = preset(visit.query.get("preset", ""))
-    return await _grounding(visit, record, sent=wanted or None, is_preset=bool(wanted))
+    return await _grounding(visit, record)
+
+
+async def _fill_in(visit: Visit) -> Response:
+    """Fill the strict settings into the form, beside what it has, without saving them."""
+    record = await visit.control.registry.tenant(visit.part("tenant"))
+    sent = {**visit.form, **preset("strict")}
+    return await _grounding(visit, record, sent=sent, is_preset=True)
 
 
 async def _grounding(
@@ -98,8 +112,10 @@ async def _grounding(
         is_preset: Whether ``sent`` has the values of a preset.
         effect: The effect of ``sent`` on stored answers, if it was tried.
     """
+    assert visit.person is not None
     config = visit.control.config
     keeping = Keeping.of(config.audit)
+    others = {key: text for key, text in record.metadata.items() if key not in METADATA}
     fields = form_of(config, record, sent=sent, problems=problems)
     in_effect = _in_effect(visit, record)
     changes, then = {}, None
@@ -122,7 +138,8 @@ async def _grounding(
         detector=await detector_of(visit, visit.control.directory.get(record.id)),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
         sample=keeping.sample,
-        others={key: text for key, text in record.metadata.items() if key not in METADATA},
+        others=others if visit.person.is_admin else visit.events.redacted({"": others})[""],
+        seen=json.dumps({each.name: each.own for each in fields}),
     )
 
 
@@ -141,9 +158,11 @@ async def _save(visit: Visit) -> Response:
     except VersionMismatchError:
         newer = await visit.control.registry.tenant(id_)
         problem = (
-            "Somebody else changed this tenant meanwhile. Your values are below, not saved yet."
+            "Somebody else changed this tenant meanwhile. Below are their settings with your "
+            "changes, not saved yet."
         )
-        return await _grounding(visit, newer, sent=visit.form, problem=problem, status=409)
+        mine = changed_fields(visit.form)
+        return await _grounding(visit, newer, sent=mine, problem=problem, status=409)
     except ConfigError as error:
         return await _not_possible(visit, record, error)
     return RedirectResponse(tenant_path(id_, "?done=saved"), 303)
@@ -286,6 +305,7 @@ routes = [
     Route(TENANTS, screen(_create, needs=_ADMIN), methods=["POST"]),
     Route(TENANT, screen(_show)),
     Route(TENANT, screen(_save, needs=_ADMIN), methods=["POST"]),
+    Route(f"{TENANT}/strict", screen(_fill_in, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/try", screen(_try, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/name", screen(_rename, needs=_ADMIN), methods=["POST"]),
     Route(f"{TENANT}/delete", screen(_delete, needs=_ADMIN), methods=["POST"]),

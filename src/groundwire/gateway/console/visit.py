@@ -97,11 +97,11 @@ class Visit:
     @property
     def query(self) -> Mapping[str, str]:
         """The parameters in the query of the URL."""
-        return self.request.query_params
+        return {name: _stored(value) for name, value in self.request.query_params.items()}
 
     def part(self, name: str) -> str:
         """Return the value of a parameter of the path, such as ``tenant``."""
-        return str(self.request.path_params[name])
+        return _stored(str(self.request.path_params[name]))
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:  # noqa: ANN401
         """Render a page of the console.
@@ -256,4 +256,10 @@ async def read_form(request: Request) -> dict[str, str]:
     if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise Problem(415, "no_form", message="What was sent is no form.")
     body = (await request.body()).decode("utf-8", errors="replace")
-    return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=200))
+    pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=200)
+    return {name: _stored(value) for name, value in pairs}
+
+
+def _stored(text: str) -> str:
+    """Return a text as databases take it: without NUL characters, which PostgreSQL refuses."""
+    return text.replace("\0", "")
