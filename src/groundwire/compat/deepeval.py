@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 from groundwire.compat.verdict import Checks
 from groundwire.detection.example import Source, SourceLike
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The metric for DeepEval", "deepeval"):
     from deepeval.metrics import BaseMetric
     from deepeval.test_case import LLMTestCase
-except ImportError as error:
-    raise MissingExtraError("The metric for DeepEval", "deepeval") from error
 
 
 class GroundednessMetric(BaseMetric):

@@ -123,24 +123,13 @@ class HallucinationDetector:
                 ``spans``, the embedded reader raises it only if it found no span in the rest.
         """
         passages = [context] if isinstance(context, str) else list(context)
-        _check_format(output_format)
-        if not answer.strip():
-            return []
-        if self._checkpoint is None:
-            return self._predict_embedded(passages, question, answer, output_format)
-        prompts = _prompts(self._checkpoint, passages, question, answer)
-        return _predictions(_read_all(self._checkpoint, prompts, answer), answer, output_format)
+        return self._predict(passages, question, answer, output_format)
 
     def predict_prompt(
         self, prompt: str, answer: str, output_format: str = "tokens"
     ) -> list[Prediction]:
         """Judge an answer by the prompt from which it was written; see :meth:`predict`."""
-        _check_format(output_format)
-        if not answer.strip():
-            return []
-        if self._checkpoint is None:
-            return self._predict_embedded([prompt], None, answer, output_format)
-        return _predictions(_read_all(self._checkpoint, [prompt], answer), answer, output_format)
+        return self._predict([prompt], None, answer, output_format, is_prompt=True)
 
     def predict_prompt_batch(
         self, prompts: Sequence[str], answers: Sequence[str], output_format: str = "tokens"
@@ -154,6 +143,25 @@ class HallucinationDetector:
             self.predict_prompt(prompt, answer, output_format)
             for prompt, answer in zip(prompts, answers, strict=True)
         ]
+
+    def _predict(
+        self,
+        passages: Sequence[str],
+        question: str | None,
+        answer: str,
+        output_format: str,
+        *,
+        is_prompt: bool = False,
+    ) -> list[Prediction]:
+        if output_format not in ("spans", "tokens"):
+            raise SettingError("output_format", output_format, "'spans' or 'tokens'")
+        if not answer.strip():
+            return []
+        model = self._checkpoint
+        if model is None:
+            return self._predict_embedded(passages, question, answer, output_format)
+        prompts = passages if is_prompt else _prompts(model, passages, question, answer)
+        return _predictions(_read_all(model, prompts, answer), answer, output_format)
 
     @cached_property
     def _detector(self) -> "Detector":
@@ -250,8 +258,3 @@ def _tokens(scores: TokenScores, answer: str, threshold: float) -> list[Predicti
         {"token": answer[start:end], "pred": int(is_flagged), "prob": probability}
         for (start, end), is_flagged, probability in rows
     ]
-
-
-def _check_format(output_format: str) -> None:
-    if output_format not in ("spans", "tokens"):
-        raise SettingError("output_format", output_format, "'spans' or 'tokens'")

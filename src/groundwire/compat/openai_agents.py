@@ -5,10 +5,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The guardrail for OpenAI Agents", "openai-agents"):
     from agents import (
         Agent,
         AgentHooks,
@@ -17,8 +17,6 @@ try:
         OutputGuardrail,
         RunContextWrapper,
     )
-except ImportError as error:
-    raise MissingExtraError("The guardrail for OpenAI Agents", "openai-agents") from error
 
 
 class Groundedness(AgentHooks):

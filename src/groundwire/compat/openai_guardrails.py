@@ -1,15 +1,13 @@
 """A check for the clients of OpenAI's guardrails-python."""
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import DetectionError, MissingExtraError
+from groundwire.errors import DetectionError, needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The check for OpenAI Guardrails", "openai-guardrails"):
     from guardrails import GuardrailResult
     from guardrails.registry import default_spec_registry
     from guardrails.spec import GuardrailSpecMetadata
-except ImportError as error:
-    raise MissingExtraError("The check for OpenAI Guardrails", "openai-guardrails") from error
 
 
 def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) -> None:
