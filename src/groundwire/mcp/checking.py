@@ -1,6 +1,7 @@
 """The tool ``check_answer``, which marks the words that an answer's sources do not support."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from groundwire.detection.example import Example, Source, read_sources
@@ -42,7 +43,7 @@ def answer_tool(backend: Backend) -> Tool:
 
 
 def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
-    evidence = given(arguments, backend, session=call.session)
+    evidence = given(arguments, arguments.sources, backend, session=call.session)
     example = Example.of(
         sources=_sources(evidence), answer=arguments.answer, question=arguments.question
     )
@@ -58,10 +59,7 @@ def _sources(evidence: Given) -> list[Source]:
     """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]
     own = [Source.of(each, at) for at, each in enumerate(evidence.passed or ())]
-    named = [
-        each if each.id else Source(id=f"s{at}", text=each.text, title=each.title)
-        for at, each in enumerate(own, 1)
-    ]
+    named = [each if each.id else replace(each, id=f"s{at}") for at, each in enumerate(own, 1)]
     return list(read_sources([*held, *named]))
 
 
@@ -113,7 +111,7 @@ def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _failed(error_type: str, error: str) -> ToolResult:
     meaning = OUTCOMES[Outcome.UNAVAILABLE]
-    data: dict[str, Any] = {
+    data = {
         "outcome": str(Outcome.UNAVAILABLE),
         "meaning": meaning,
         "spans": [],
