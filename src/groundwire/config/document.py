@@ -59,10 +59,6 @@ class DocumentTable:
     entries: tuple[DocumentEntry, ...]
     place: LinePlace
 
-    def get(self, key: str) -> "Part | None":
-        """Return the value of a key; ``None`` if the mapping does not have the key."""
-        return next((entry.part for entry in self.entries if entry.key == key), None)
-
 
 Part = Scalar | List | DocumentTable
 

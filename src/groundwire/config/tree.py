@@ -28,7 +28,7 @@ from groundwire.config.kinds import (
 )
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
-from groundwire.policy.policy import Action, OnError, Policy, SourceLimits
+from groundwire.policy.policy import Action, OnError, Policy
 from groundwire.text.docstrings import described
 
 #: Names of actions in other systems, and the actions that they stand for.
@@ -513,24 +513,47 @@ class UpstreamDefaults:
     cooldown_s: Seconds = 15.0
 
 
-#: The sections of a configuration and their classes, in the order in which they are shown.
-SECTIONS: Mapping[str, type] = {
-    "check": Check,
-    "gate": Gate,
-    "detector": DetectorSettings,
-    "explain": Explain,
-    "similarity": Similarity,
-    "evidence": EvidenceSettings,
-    "verify": Verify,
-    "gateway": Gateway,
-    "admin": Admin,
-    "oidc": OpenIdConnect,
-    "store": StoreSettings,
-    "audit": Audit,
-    "log": Log,
-    "otel": OpenTelemetry,
-    "upstream": UpstreamDefaults,
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The sections of a configuration, in the order in which they are shown.
+
+    Attributes:
+        check: Settings of the check: whether answers are checked, and the actions.
+        gate: Settings of the gate, which decides whether a prompt needs a check.
+        detector: Settings of the detector.
+        explain: Settings of the explainer.
+        similarity: Settings of the similarity detector.
+        evidence: Settings of the evidence, such as its limits.
+        verify: Settings of the verification of cited claims.
+        gateway: Settings of the proxy.
+        admin: Settings of the admin plane.
+        oidc: Settings of the sign-in to the console at an OpenID Connect provider.
+        store: Settings of the database.
+        audit: Settings of the audit trail.
+        log: Settings of the log.
+        otel: Settings of the traces.
+        upstream: The upstream, if there is only one, and the limits of all connections.
+    """
+
+    check: Check = Check()
+    gate: Gate = Gate()
+    detector: DetectorSettings = DetectorSettings()
+    explain: Explain = Explain()
+    similarity: Similarity = Similarity()
+    evidence: EvidenceSettings = EvidenceSettings()
+    verify: Verify = Verify()
+    gateway: Gateway = Gateway()
+    admin: Admin = Admin()
+    oidc: OpenIdConnect = OpenIdConnect()
+    store: StoreSettings = StoreSettings()
+    audit: Audit = Audit()
+    log: Log = Log()
+    otel: OpenTelemetry = OpenTelemetry()
+    upstream: UpstreamDefaults = UpstreamDefaults()
+
+
+#: The classes of the sections by name, in the order of :class:`Sections`.
+SECTIONS: Mapping[str, Any] = {each.name: each.type for each in fields(Sections)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -583,10 +606,3 @@ def policy_of(check: Check, explain: Explain) -> Policy:
     """Make the policy that follows from the settings of the check and the explainer."""
     own = {x.name: getattr(check, x.name) for x in fields(Policy) if x.name != "explain"}
     return Policy(**own, explain=explain.enabled)
-
-
-def limits_of(evidence: EvidenceSettings) -> SourceLimits:
-    """Make the limits of evidence that follow from the settings of the section ``evidence``."""
-    return SourceLimits(
-        max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
-    )
