@@ -15,12 +15,7 @@ from typing import Protocol, Self
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.detection.similarity import MIN_WORDS
-from groundwire.detection.values import (
-    Claim,
-    Detection,
-    DetectorInfo,
-    Score,
-)
+from groundwire.detection.values import Claim, Detection, DetectorInfo, Score
 from groundwire.engine.cache import CacheStats
 from groundwire.engine.models import (
     DETECTORS,
@@ -566,7 +561,5 @@ def _embedded(
     if EMBEDDERS[name] == "neural":
         verify(find_model(ENCODER))
     return SimilarityBackend.load(
-        name,
-        shared,
-        min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
+        name, shared, min_words=MIN_WORDS if min_compared_words is None else min_compared_words
     )

@@ -32,11 +32,7 @@ from groundwire.detection.values import (
 )
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import has_statement
-from groundwire.errors import (
-    DetectionError,
-    EmptyAnswerError,
-    LimitExceededError,
-)
+from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededError
 from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
 

@@ -22,10 +22,7 @@ class GroundednessMetric(BaseMetric):
 
     # DeepEval copies metrics, so each argument must be an attribute of the same name.
     def __init__(
-        self,
-        threshold: float = 1.0,
-        skip_unchecked: bool = False,
-        pipeline: Pipeline | None = None,
+        self, threshold: float = 1.0, skip_unchecked: bool = False, pipeline: Pipeline | None = None
     ) -> None:
         """Set which test cases succeed.
 

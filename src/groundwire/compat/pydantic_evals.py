@@ -40,9 +40,7 @@ class Groundedness(Evaluator[Any, Any, Any]):
             if sources is None:
                 sources = value_of(data, "sources", self.sources)
         verdict = await Checks(self.pipeline).aanswer(
-            answer,
-            sources=sources,
-            question=question if isinstance(question, str) else None,
+            answer, sources=sources, question=question if isinstance(question, str) else None
         )
         if verdict.passed is None:
             return {"groundedness": EvaluationReason(verdict.status, verdict.reason)}

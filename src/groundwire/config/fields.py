@@ -5,14 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.config.document import (
-    DocumentEntry,
-    DocumentTable,
-    LinePlace,
-    List,
-    Part,
-    Scalar,
-)
+from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, List, Part, Scalar
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 

@@ -18,15 +18,7 @@ from groundwire.config.document import (
 from groundwire.config.fields import HIDDEN, Problems, conflict, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
 from groundwire.config.kinds import ENCRYPTED, KindError, Secret, is_encrypted
-from groundwire.config.names import (
-    DEFAULTS,
-    DVARA,
-    NAMES,
-    VARIABLES,
-    WITHOUT_EFFECT,
-    Alias,
-    Format,
-)
+from groundwire.config.names import DEFAULTS, DVARA, NAMES, VARIABLES, WITHOUT_EFFECT, Alias, Format
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
 from groundwire.config.tenants import read_tenants
 from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, Sections, policy_of

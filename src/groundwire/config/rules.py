@@ -5,13 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, Part, Scalar
-from groundwire.config.fields import (
-    Problems,
-    TableField,
-    entries_of,
-    items_of,
-    read_fields,
-)
+from groundwire.config.fields import Problems, TableField, entries_of, items_of, read_fields
 from groundwire.config.kinds import Kind, OneOrMore, Text, Texts, Whole, one_of
 from groundwire.config.names import Format
 from groundwire.config.tree import SETTINGS, Cosine
@@ -78,11 +72,7 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
         _COSINE,
         TableField("aggregation", _AGGREGATION, ("aggregation_method",)),
     ),
-    SignalType.LANGUAGE: (
-        _NAME,
-        _DESCRIPTION,
-        TableField("codes", Kind(_Languages)),
-    ),
+    SignalType.LANGUAGE: (_NAME, _DESCRIPTION, TableField("codes", Kind(_Languages))),
     SignalType.HALLUCINATION: (
         _NAME,
         _DESCRIPTION,

@@ -32,12 +32,7 @@ from groundwire.policy.policy import Action, OnError, Policy
 from groundwire.text.docstrings import described
 
 #: Names of actions in other systems, and the actions that they stand for.
-ACTION_ALIASES = {
-    "metadata": "flag",
-    "warn": "header",
-    "reject": "block",
-    "raise": "block",
-}
+ACTION_ALIASES = {"metadata": "flag", "warn": "header", "reject": "block", "raise": "block"}
 
 ActionWord = Annotated[Action, one_of(tuple(Action), ACTION_ALIASES)]
 OnErrorWord = Annotated[OnError, one_of(tuple(OnError))]

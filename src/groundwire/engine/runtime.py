@@ -115,10 +115,7 @@ class ReaderGraph:
         return KeysValues(keys, values)
 
     def read_sentence(
-        self,
-        ids: Sequence[int] | NDArray[np.int32],
-        features: NDArray[np.int64],
-        past: KeysValues,
+        self, ids: Sequence[int] | NDArray[np.int32], features: NDArray[np.int64], past: KeysValues
     ) -> RawScores:
         """Score a sentence that attends to other texts.
 
