@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
@@ -106,24 +106,14 @@ class OpenedCheckpoint:
     session: ort.InferenceSession
 
 
-def load_checkpoint(
-    model: str | Path,
-    *,
-    revision: str | None = None,
-    device: str = "cpu",
-    threads: int | None = None,
-    max_length: int | None = None,
-    cache_dir: Path | None = None,
-) -> TokenClassifier:
-    """Load a Hugging Face token classifier as a detector.
+class CheckpointOptions(TypedDict, total=False):
+    """Options of the functions and classes that load checkpoints.
 
-    Args:
-        model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
-            If there is a folder of that name, it is used.
+    Attributes:
         revision: The commit of a hub model, 40 hexadecimal digits; not needed for models in
             :data:`PINS`. A branch or a tag is refused, since it can move. Ignored for a folder.
         device: ``cpu``, ``cuda`` or ``cuda:1``. If there is no such device, a warning is given and
-            the model runs on the CPU.
+            the model runs on the CPU. The default is ``cpu``.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
         max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``);
             the model's own limit, if it is lower, takes precedence. Longer texts are read in
@@ -131,6 +121,22 @@ def load_checkpoint(
         cache_dir: Folder for fetched and exported files. By default, exported files are kept in
             ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
             ``~/.cache``; fetched files are kept in the hub's own cache.
+    """
+
+    revision: str | None
+    device: str
+    threads: int | None
+    max_length: int | None
+    cache_dir: Path | None
+
+
+def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> TokenClassifier:
+    """Load a Hugging Face token classifier as a detector.
+
+    Args:
+        model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            If there is a folder of that name, it is used.
+        options: See :class:`CheckpointOptions`.
 
     Raises:
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
@@ -140,15 +146,7 @@ def load_checkpoint(
             ``train`` extra is not installed.
         ModelError: If the model cannot be fetched, or is not a token classifier.
     """
-    opened = open_checkpoint(
-        model,
-        TOKENS,
-        revision=revision,
-        device=device,
-        threads=threads,
-        max_length=max_length,
-        cache_dir=cache_dir,
-    )
+    opened = open_checkpoint(model, TOKENS, **options)
     classifier = TokenClassifier(
         name=opened.name,
         revision=opened.revision,
@@ -167,11 +165,11 @@ def open_checkpoint(
     model: str | Path,
     task: Task,
     *,
-    revision: str | None,
-    device: str,
-    threads: int | None,
-    max_length: int | None,
-    cache_dir: Path | None,
+    revision: str | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    max_length: int | None = None,
+    cache_dir: Path | None = None,
 ) -> OpenedCheckpoint:
     """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
 

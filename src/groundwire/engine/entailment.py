@@ -7,12 +7,12 @@ read in windows, never cut off.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from groundwire.detection.values import Entailment, EvidenceRef
-from groundwire.engine.checkpoints import Task, open_checkpoint
+from groundwire.engine.checkpoints import CheckpointOptions, Task, open_checkpoint
 from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
@@ -73,26 +73,9 @@ class EntailmentModel:
         max_length: The most word pieces of one pass, special tokens included.
     """
 
-    def __init__(
-        self,
-        model: str | Path,
-        *,
-        revision: str | None = None,
-        device: str = "cpu",
-        threads: int | None = None,
-        max_length: int | None = None,
-        cache_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
         """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
-        opened = open_checkpoint(
-            model,
-            NLI,
-            revision=revision,
-            device=device,
-            threads=threads,
-            max_length=max_length,
-            cache_dir=cache_dir,
-        )
+        opened = open_checkpoint(model, NLI, **options)
         self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
         self._tokenizer, self._frame = opened.tokenizer, opened.frame
         self._labels = list(opened.labels)
