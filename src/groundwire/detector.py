@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.detection.similarity import MIN_WORDS
@@ -224,12 +224,8 @@ class Detector:
         self,
         model: str,
         *,
-        operating_point: str | float = "balanced",
-        min_words: int = 0,
-        min_probability: float = 0.0,
-        min_pieces: int = 1,
         min_compared_words: int | None = None,
-        max_answer_chars: int = 1_000_000,
+        **options: Any,  # noqa: ANN401 - each is typed in __init__
     ) -> Self:
         """Load another embedded detector, which shares the threads and caches of this one.
 
@@ -237,12 +233,9 @@ class Detector:
 
         Args:
             model: ``reader``, ``similarity`` or ``similarity:hash``.
-            operating_point: See :meth:`load`.
-            min_words: See :meth:`load`.
-            min_probability: See :meth:`load`.
-            min_pieces: See :meth:`load`.
             min_compared_words: See :meth:`load`.
-            max_answer_chars: See :meth:`load`.
+            options: ``operating_point``, ``min_words``, ``min_probability``, ``min_pieces`` and
+                ``max_answer_chars``; see :meth:`load`.
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
@@ -258,14 +251,10 @@ class Detector:
         manifest = None if model in EMBEDDERS else find_reader(model)
         return type(self)(
             _embedded(model, manifest, self._shared, min_compared_words),
-            operating_point=operating_point,
-            min_words=min_words,
-            min_probability=min_probability,
-            min_pieces=min_pieces,
-            max_answer_chars=max_answer_chars,
             threads=self._threads,
             shared=self._shared,
             owns_shared=False,
+            **options,
         )
 
     @property
@@ -471,8 +460,7 @@ class Detector:
             source_ids=[source.id for source in sources],
             question=question,
             # The embedded models know only English; a loaded checkpoint may know other languages.
-            reads_english_only=isinstance(self._backend, Reader)
-            or self._backend.name == "similarity",
+            reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )
 
     async def adetect(

@@ -21,7 +21,8 @@ import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
 from tokenizers import Tokenizer
 
-from groundwire.engine.windowing import Frame, TokenClassifier, not_supported_labels
+from groundwire.engine.classifier import Classifier, Frame
+from groundwire.engine.windowing import TokenClassifier, not_supported_labels
 from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
 
 #: Commits of known hub models; any other model needs ``revision=``.
@@ -81,31 +82,6 @@ TOKENS = Task(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OpenedCheckpoint:
-    """A checkpoint, ready to run.
-
-    Attributes:
-        name: Hub id or folder.
-        revision: Commit of a hub model, or hash of a folder's files.
-        labels: Indices of the classes that :attr:`Task.labels` found.
-        n_labels: Number of all classes of the model.
-        max_length: The most word pieces of one pass, special tokens included.
-        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
-        frame: The special tokens around two texts.
-        session: The graph.
-    """
-
-    name: str
-    revision: str
-    labels: tuple[int, ...]
-    n_labels: int
-    max_length: int
-    tokenizer: Tokenizer
-    frame: Frame
-    session: ort.InferenceSession
-
-
 class CheckpointOptions(TypedDict, total=False):
     """Options of the functions and classes that load checkpoints.
 
@@ -146,17 +122,7 @@ def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> 
             ``train`` extra is not installed.
         ModelError: If the model cannot be fetched, or is not a token classifier.
     """
-    opened = open_checkpoint(model, TOKENS, **options)
-    classifier = TokenClassifier(
-        name=opened.name,
-        revision=opened.revision,
-        max_length=opened.max_length,
-        tokenizer=opened.tokenizer,
-        frame=opened.frame,
-        not_supported=opened.labels,
-        n_labels=opened.n_labels,
-        session=opened.session,
-    )
+    classifier = TokenClassifier(open_checkpoint(model, TOKENS, **options))
     classifier.read("a", None, "a")  # a graph that does not fit the configuration fails here
     return classifier
 
@@ -170,7 +136,7 @@ def open_checkpoint(
     threads: int | None = None,
     max_length: int | None = None,
     cache_dir: Path | None = None,
-) -> OpenedCheckpoint:
+) -> Classifier:
     """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
 
     Raises:
@@ -200,7 +166,7 @@ def open_checkpoint(
     exported = kept / "checkpoints" / f"{revision}-{_EXPORT}{task.suffix}"
     graph, tokenizer_folder = _graph(folder, exported, task)
     tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
-    return OpenedCheckpoint(
+    return Classifier(
         name=str(model),
         revision=revision,
         labels=labels,

@@ -13,7 +13,7 @@ import numpy as np
 
 from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.engine.checkpoints import CheckpointOptions, Task, open_checkpoint
-from groundwire.engine.classifier import Classifier, shares_of
+from groundwire.engine.classifier import shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
@@ -75,11 +75,8 @@ class EntailmentModel:
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
         """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
-        opened = open_checkpoint(model, NLI, **options)
+        self._classifier = opened = open_checkpoint(model, NLI, **options)
         self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
-        self._tokenizer, self._frame = opened.tokenizer, opened.frame
-        self._labels = list(opened.labels)
-        self._classifier = Classifier(opened.session, name=self.name, max_length=self.max_length)
         self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
@@ -98,11 +95,11 @@ class EntailmentModel:
             DetectionError: If the model failed, or its output is NaN.
             ModelError: If the graph does not have the classes of the configuration.
         """
-        premise_ids, claim_ids = self._ids(premise), self._ids(hypothesis)
+        premise_ids, claim_ids = self._classifier.ids(premise), self._classifier.ids(hypothesis)
         if not claim_ids:
             raise UnreadableError
         best: dict[tuple[int, int], Entailment] = {}
-        room = self.max_length - self._frame.size
+        room = self.max_length - self._classifier.frame.size
         for window in plan_windows(len(premise_ids), len(claim_ids), room=room):
             found = self._read(
                 premise_ids[slice(*window.context)], claim_ids[slice(*window.answer)]
@@ -112,18 +109,15 @@ class EntailmentModel:
                 best[window.answer] = found
         return min(best.values(), key=lambda found: found.entailment)
 
-    def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
     def _read(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Entailment:
-        ids, types, _ = self._frame.join(premise, (), hypothesis)
+        ids, types, _ = self._classifier.frame.join(premise, (), hypothesis)
         logits = self._classifier.logits(ids, types)
         if logits.shape != (1, 3):
             raise ModelError(
                 f"The graph of {self.name} returned shape {logits.shape}, and an NLI model returns "
                 "(1, 3). Check that id2label in its config.json belongs to this graph."
             )
-        shares = shares_of(logits.astype(np.float64))[0, self._labels].tolist()
+        shares = shares_of(logits.astype(np.float64))[0, list(self._classifier.labels)].tolist()
         if not np.isfinite(shares).all():
             raise DetectionError("The model's output is not a number.")
         return Entailment(entailment=shares[0], neutral=shares[1], contradiction=shares[2])
