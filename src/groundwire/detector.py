@@ -491,9 +491,11 @@ class Detector:
             Each claim as soon as it is judged, and the detection at the end.
         """
         stream = await asyncio.to_thread(
-            lambda: self.stream(
-                sources=sources, question=question, operating_point=operating_point, tenant=tenant
-            )
+            self.stream,
+            sources=sources,
+            question=question,
+            operating_point=operating_point,
+            tenant=tenant,
         )
         try:
             async for delta in deltas:

@@ -400,7 +400,10 @@ class Stream:
         """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._session.evidence
         if self._has_too_few:
-            claims = tuple(map(_without_spans, claims))
+            claims = tuple(
+                replace(each, spans=(), label=Label.SUPPORTED) if each.spans else each
+                for each in claims
+            )
         reasons = self._session.reasons + self._reasons
         reasons[Reason.NO_CLAIM] += not (claims or self._asides)
         n_aside = sum(len(word) for aside in self._asides for word in aside.text.split())
@@ -428,12 +431,6 @@ class Stream:
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},
         )
-
-
-def _without_spans(claim: Claim) -> Claim:
-    if not claim.spans:
-        return claim
-    return replace(claim, spans=(), label=Label.SUPPORTED)
 
 
 def _rounded(probability: float) -> float:

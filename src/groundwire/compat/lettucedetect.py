@@ -161,7 +161,10 @@ class HallucinationDetector:
         if model is None:
             return self._predict_embedded(passages, question, answer, output_format)
         prompts = passages if is_prompt else _prompts(model, passages, question, answer)
-        return _predictions(_read_all(model, prompts, answer), answer, output_format)
+        reads = [model.read(prompt, None, answer) for prompt in prompts]
+        # A word is unsupported only if no prompt supports it.
+        lowest = np.min([read.probabilities for read in reads], axis=0)
+        return _predictions(TokenScores(reads[0].offsets, lowest), answer, output_format)
 
     @cached_property
     def _detector(self) -> "Detector":
@@ -229,12 +232,6 @@ def _prompt(passages: Sequence[str], question: str | None) -> str:
 
 def _line(number: int, passage: str) -> str:
     return f"passage {number}: {passage}"
-
-
-def _read_all(model: "TokenClassifier", prompts: Sequence[str], answer: str) -> TokenScores:
-    """Read an answer with each prompt, and take each word piece's lowest P(not supported)."""
-    reads = [model.read(prompt, None, answer) for prompt in prompts]
-    return TokenScores(reads[0].offsets, np.min([read.probabilities for read in reads], axis=0))
 
 
 def _predictions(scores: TokenScores, answer: str, output_format: str) -> list[Prediction]:

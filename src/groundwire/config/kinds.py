@@ -314,12 +314,6 @@ def secret(inner: Read) -> Read:
     return Read(read, f"{inner.legal} (shown as ***)", {"writeOnly": True})
 
 
-def _read_text(raw: object) -> str:
-    if not isinstance(raw, str) or not raw.strip():
-        raise ValueError(raw)
-    return raw
-
-
 def _read_url(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
     if not url.hostname or url.scheme not in ("https", "http") or re.search(r"\s", str(raw)):
@@ -387,7 +381,7 @@ def _read_pattern(raw: object) -> str:
 
 
 _PATTERN = "a regular expression with a group named id, such as \\[(?P<id>S\\d+)\\]"
-_TEXT = Read(_read_text, "a text")
+_TEXT = matching(r"(?s).*\S.*", "a text")
 
 Whole = Annotated[int, Number()]
 Text = Annotated[str, _TEXT]

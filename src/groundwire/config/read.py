@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +21,7 @@ from groundwire.config.kinds import ENCRYPTED, KindError, Secret, is_encrypted
 from groundwire.config.names import DEFAULTS, DVARA, NAMES, VARIABLES, WITHOUT_EFFECT, Alias, Format
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
 from groundwire.config.tenants import read_tenants
-from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, Sections, policy_of
+from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, Sections
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
@@ -91,7 +91,8 @@ class Config(Sections):
     @property
     def policy(self) -> Policy:
         """The policy of requests for which neither a decision nor a tenant has other settings."""
-        return policy_of(self.check, self.explain)
+        own = {x.name: getattr(self.check, x.name) for x in fields(Policy) if x.name != "explain"}
+        return Policy(**own, explain=self.explain.enabled)
 
     @property
     def detectors(self) -> Detectors:

@@ -189,7 +189,10 @@ class RuleReader:
         if type_ is SignalType.EMBEDDING:
             return signals.EmbeddingRule(**values)
         if type_ is SignalType.LANGUAGE:
-            return self._language(name, values.get("codes"), place)
+            if "codes" not in values and name not in LANGUAGES:
+                where = "the languages (without 'codes')"
+                self.problems.unknown(place, name, LANGUAGES, where=where)
+            return signals.LanguageRule(name=name, codes=values.get("codes", (name,)))
         if type_ is SignalType.HALLUCINATION:
             label = values.pop("label", _ANY)
             return signals.HallucinationRule(
@@ -219,14 +222,6 @@ class RuleReader:
                 )
                 return None
         return signals.KeywordRule(**values, is_case_sensitive=is_case_sensitive)
-
-    def _language(
-        self, name: str, codes: tuple[str, ...] | None, place: LinePlace
-    ) -> signals.LanguageRule | None:
-        if codes is None and name not in LANGUAGES:
-            self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
-            return None
-        return signals.LanguageRule(name=name, codes=codes or (name,))
 
     def _decision(self, part: Part) -> Decision | None:
         values = read_fields(part, _DECISION, where="a decision", problems=self.problems)

@@ -28,7 +28,7 @@ from groundwire.config.kinds import (
 )
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
-from groundwire.policy.policy import Action, OnError, Policy
+from groundwire.policy.policy import Action, OnError
 from groundwire.text.docstrings import described
 
 #: Names of actions in other systems, and the actions that they stand for.
@@ -595,9 +595,3 @@ def _settings() -> Iterator[Setting]:
 
 #: All settings by their full names, in the order in which they are shown.
 SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
-
-
-def policy_of(check: Check, explain: Explain) -> Policy:
-    """Make the policy that follows from the settings of the check and the explainer."""
-    own = {x.name: getattr(check, x.name) for x in fields(Policy) if x.name != "explain"}
-    return Policy(**own, explain=explain.enabled)

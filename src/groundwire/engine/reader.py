@@ -358,7 +358,7 @@ class ReaderSession:
     def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
-        selections = [self._select(part, earlier) for part, earlier in units]
+        selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
         before = units[0][1][-1].text if units[0][1] else ""
         # The rules run while the model runs, which takes longer and does not need their findings.
         find_conflicts = run_beside(
@@ -418,9 +418,6 @@ class ReaderSession:
             )
         lines = self.evidence.readings(query, indices, MAX_LINES)
         return find(part.text, lines, basis, before).moved(part.places.tolist())
-
-    def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
-        return self.evidence.select(self._query(part, earlier))
 
     def _query(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Query:
         before = earlier[-1].ids if earlier else None

@@ -1,8 +1,8 @@
 """The tool ``check_answer``, which marks the words that an answer's sources do not support."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, read_sources
 from groundwire.detection.values import Detection, Outcome
@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # else it would load the models' libraries before the first c
 
 #: Number of characters that are read between two reports of progress or checks for cancellation.
 _STEP_CHARS = 1_000
+
+#: Fields of a claim in a result. Texts are left out: the agent has the answer, and the spans have
+#: the evidence.
+_CLAIM_FIELDS = ("start", "end", "label", "probability", "citations", "reason")
 
 _DESCRIPTION = """\
 Check an answer against its sources, without citations: marks the words that no source supports or \
@@ -96,17 +100,11 @@ def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
         "outcome": str(detection.outcome),
         "meaning": explain_outcome(detection),
         "spans": spans,
-        "claims": _without_text(found["claims"]),
+        "claims": [{name: claim[name] for name in _CLAIM_FIELDS} for claim in found["claims"]],
         **{name: found[name] for name in ("probability", "coverage", "detector")},
         "source_origins": dict(origins),
     }
     return ToolResult(data=data, text=answer_text(explained) + origins_text(origins))
-
-
-def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return claims without texts: the agent has the answer, and the spans have the evidence."""
-    wanted = ("start", "end", "label", "probability", "citations", "reason")
-    return [{name: claim[name] for name in wanted} for claim in claims]
 
 
 def _failed(error_type: str, error: str) -> ToolResult:

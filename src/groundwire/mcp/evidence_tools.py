@@ -1,6 +1,7 @@
 """The tools for held evidence: add, list, get and search spans."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -193,18 +194,13 @@ class HeldEvidence:
 
 def holding_tools(backend: Backend, stores: Stores) -> tuple[Tool, ...]:
     """Make all tools for held evidence."""
-    held, hidden = HeldEvidence(backend, stores), backend.hidden
+    held, make = HeldEvidence(backend, stores), partial(Tool.of, hidden=backend.hidden)
     allowed = ", ".join(map(str, backend.roots.folders)) or "none: see --root of the server"
+    more = f"Only files in allowed folders: {allowed}."
     return (
-        Tool.of(held.add_span, "Hold a text as evidence", hidden=hidden, is_read_only=False),
-        Tool.of(
-            held.add_file_span,
-            "Hold lines of a file as evidence",
-            hidden=hidden,
-            more=f"Only files in allowed folders: {allowed}.",
-            is_read_only=False,
-        ),
-        Tool.of(held.list_spans, "List held evidence", hidden=hidden),
-        Tool.of(held.get_span, "Read held evidence", hidden=hidden),
-        Tool.of(held.search_spans, "Search held evidence", hidden=hidden, is_long=True),
+        make(held.add_span, "Hold a text as evidence", is_read_only=False),
+        make(held.add_file_span, "Hold lines of a file as evidence", more=more, is_read_only=False),
+        make(held.list_spans, "List held evidence"),
+        make(held.get_span, "Read held evidence"),
+        make(held.search_spans, "Search held evidence", is_long=True),
     )
