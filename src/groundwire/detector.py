@@ -491,11 +491,9 @@ class Detector:
             Each claim as soon as it is judged, and the detection at the end.
         """
         stream = await asyncio.to_thread(
-            self.stream,
-            sources=sources,
-            question=question,
-            operating_point=operating_point,
-            tenant=tenant,
+            lambda: self.stream(
+                sources=sources, question=question, operating_point=operating_point, tenant=tenant
+            )
         )
         try:
             async for delta in deltas:

@@ -29,7 +29,7 @@ def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) ->
     async def groundedness(ctx: object, candidate: str, config: None) -> GuardrailResult:
         del config
         history = getattr(ctx, "get_conversation_history", lambda: None)() or []
-        # What the model wrote is the answer, or no evidence.
+        # The last message of the model is the answer; its other messages are no evidence.
         given = [each for each in history if each.get("role") != "assistant"]
         verdict = await checks.achat({"input": given}, candidate)
         is_unchecked = verdict.passed is None and verdict.is_due

@@ -73,6 +73,9 @@ def read_document(text: str, name: str) -> DocumentTable:
     Raises:
         ConfigError: If the text is not YAML, or is not a mapping.
     """
+    empty = DocumentTable((), LinePlace(name, 1))
+    if not text:
+        return empty
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -89,7 +92,7 @@ def read_document(text: str, name: str) -> DocumentTable:
     except RecursionError as error:
         raise ConfigError([f"{name}: it is nested too deeply."]) from error
     if root is None:
-        return DocumentTable((), LinePlace(name, 1))
+        return empty
     part = _Reader(name).read(root, ())
     if not isinstance(part, DocumentTable):
         raise ConfigError([f"{part.place}: a configuration is a mapping of names to values."])

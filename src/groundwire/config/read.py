@@ -7,14 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.config.document import (
-    DocumentEntry,
-    DocumentTable,
-    LinePlace,
-    Part,
-    Scalar,
-    read_document,
-)
+from groundwire.config.document import DocumentEntry, DocumentTable, Part, Scalar, read_document
 from groundwire.config.fields import HIDDEN, Problems, conflict, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
 from groundwire.config.kinds import ENCRYPTED, KindError, Secret, is_encrypted
@@ -157,7 +150,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
     (<Action.BLOCK: 'block'>, 'example.yaml:1')
     """
     reader = _Reader()
-    document = read_document(text, name) if text else DocumentTable((), LinePlace(name, 1))
+    document = read_document(text, name)
     # Decisions are read last: the signals that they name may be defined below them.
     for entry in sorted(document.entries, key=lambda entry: entry.key == "decisions"):
         reader.read_section(entry)

@@ -39,8 +39,8 @@ _ANY = "any"
 _Languages = Annotated[tuple[Annotated[str, one_of(LANGUAGES)], ...], OneOrMore()]
 _FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(Texts)
 _ACTION = SETTINGS["check.action"].kind
-_NAME = TableField("name", _TEXT, is_required=True)
 _DESCRIPTION = TableField("description", _TEXT)
+_NAMED = (TableField("name", _TEXT, is_required=True), _DESCRIPTION)
 _COSINE = TableField("threshold", Kind(Cosine))
 
 
@@ -57,33 +57,29 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
         _DESCRIPTION,
     ),
     SignalType.KEYWORD: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("words", _TEXTS, ("keywords",)),
         TableField("patterns", _TEXTS),
         TableField("operator", _choice(tuple(Operator), {"NOR": "NOT"})),
         TableField("case_sensitive", _FLAG),
     ),
-    SignalType.DOMAIN: (_NAME, _DESCRIPTION, _COSINE),
+    SignalType.DOMAIN: (*_NAMED, _COSINE),
     SignalType.EMBEDDING: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("examples", _TEXTS, ("candidates",), is_required=True),
         _COSINE,
         TableField("aggregation", _AGGREGATION, ("aggregation_method",)),
     ),
-    SignalType.LANGUAGE: (_NAME, _DESCRIPTION, TableField("codes", Kind(_Languages))),
+    SignalType.LANGUAGE: (*_NAMED, TableField("codes", Kind(_Languages))),
     SignalType.HALLUCINATION: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("label", _choice((_ANY, "unsupported", "contradicted"))),
         TableField("min_severity", SETTINGS["check.min_severity"].kind),
     ),
 }
 
 _DECISION = (
-    _NAME,
-    _DESCRIPTION,
+    *_NAMED,
     TableField("priority", Kind(Whole)),
     TableField("rules"),
     TableField("plugins"),

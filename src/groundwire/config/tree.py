@@ -35,20 +35,16 @@ from groundwire.text.docstrings import described
 ACTION_ALIASES = {"metadata": "flag", "warn": "header", "reject": "block", "raise": "block"}
 
 ActionWord = Annotated[Action, one_of(tuple(Action), ACTION_ALIASES)]
-OnErrorWord = Annotated[OnError, one_of(tuple(OnError))]
 Probability = Annotated[float, Number(ge=0, le=1)]
 Threshold = Annotated[float, Number(gt=0, le=1)]
 Cosine = Annotated[float, Number(ge=-1, le=1)]
 Budget = Annotated[float, Number(gt=0, lt=1)]
-Severity = Annotated[int, Number(ge=0, le=4)]
 Positive = Annotated[int, Number(ge=1)]
 Count = Annotated[int, Number(ge=0)]
 Seconds = Annotated[float, Number(gt=0, unit="seconds")]
-Days = Annotated[float, Number(gt=0, unit="days")]
 Port = Annotated[int, Number(ge=0, le=65_535)]
 UpTo64 = Annotated[int, Number(ge=1, le=64)]
 OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
-Release = Annotated[str, one_of(("sentence", "deferred"))]
 Scope = Annotated[str, matching(r"(.* )?openid( .*)?", "words with openid among them")]
 Callback = Annotated[
     str,
@@ -105,8 +101,8 @@ class Check:
     contradicted_action: ActionWord | None = None
     unverified_action: ActionWord | None = None
     partial_action: ActionWord | None = None
-    on_error: OnErrorWord = OnError.AUTO
-    min_severity: Severity = 0
+    on_error: Annotated[OnError, one_of(tuple(OnError))] = OnError.AUTO
+    min_severity: Annotated[int, Number(ge=0, le=4)] = 0
     include_details: bool = False
     false_block_budget: Budget | None = None
 
@@ -339,7 +335,7 @@ class Gateway:
     port: Port = 8080
     ext_proc_port: Port | None = None
     api_key: KeyText | None = None
-    release: Release = "sentence"
+    release: Annotated[str, one_of(("sentence", "deferred"))] = "sentence"
     unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = "auto"
     max_body_bytes: Positive = 33_554_432
     max_response_bytes: Positive = 67_108_864
@@ -448,7 +444,7 @@ class Audit:
     durability: Annotated[str, one_of(("batched", "before_response"))] = "batched"
     on_failure: Annotated[str, one_of(("allow", "refuse"))] = "allow"
     key: SecretText | None = None
-    retention_days: Days | None = None
+    retention_days: Annotated[float, Number(gt=0, unit="days")] | None = None
     detail_days: Annotated[float, Number(ge=0, unit="days")] | None = 30.0
     sample: Probability = 0.0
     queue_size: Positive = 10_000

@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ENTAILMENT_PIECES = 400
-# In a remark, the log-odds that a word piece is not supported are below this for every word piece,
-# or below this less the odds that least_odds asks for.
+# A text is a remark only if PartScores.doubt of each of its parts is below this number less the
+# odds that least_odds returns for the text.
 _REMARK_DOUBT = 1.0
 
 
