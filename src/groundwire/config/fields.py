@@ -100,16 +100,6 @@ def plain(part: Part) -> object:
     return {entry.key: plain(entry.part) for entry in part.entries}
 
 
-def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
-    """Read a value; if it is wrong, add the problem and return ``None``."""
-    raw = plain(part)
-    try:
-        return kind.read(raw)
-    except KindError as error:
-        problems.wrong(part.place, name, HIDDEN if kind.is_secret else raw, error)
-        return None
-
-
 def read_fields(
     part: Part, fields: Iterable[TableField], *, where: str, problems: Problems
 ) -> dict[str, Any] | None:
@@ -129,11 +119,14 @@ def read_fields(
             known = [name for each in fields for name in (each.name, *each.aliases)]
             problems.unknown(entry.place, entry.key, known, where=where)
             continue
-        value = (
-            entry.part
-            if match.kind is None
-            else read_value(match.kind, entry.part, name=f"{where}: {entry.key}", problems=problems)
-        )
+        value: Any = entry.part
+        if match.kind is not None:
+            raw, value = plain(entry.part), None
+            try:
+                value = match.kind.read(raw)
+            except KindError as error:
+                shown = HIDDEN if match.kind.is_secret else raw
+                problems.wrong(entry.part.place, f"{where}: {entry.key}", shown, error)
         if match.name in places and values[match.name] != value:
             place, key = places[match.name]
             problems.add(entry.place, conflict(entry.key, key, place))
