@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,9 @@ _ENTAILMENT_PIECES = 400
 # A text is a remark only if PartScores.doubt of each of its parts is below this number less the
 # odds that least_odds returns for the text.
 _REMARK_DOUBT = 1.0
+
+#: A part of a claim, and the earlier parts of the answer that it attends to.
+_Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,19 +272,15 @@ class ReaderSession:
 
         A claim that cannot be scored gets a reason instead; the other claims are still scored.
         """
-        tasks: list[tuple[Segment, list[tuple[ClaimPart, tuple[ClaimPart, ...]]]]] = []
+        claims: list[list[_Unit]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)
             readable = is_readable(answer[segment.start : segment.end])
-            units = []
+            claims.append([])
             for part in parts if readable else ():
-                units.append((part, tuple(self._earlier[-RECALLED_SENTENCES:])))
+                claims[-1].append((part, tuple(self._earlier[-RECALLED_SENTENCES:])))
                 self._earlier.append(part)
-            tasks.append((segment, units))
-        if len(segments) == 1:
-            found = [self._claim(*task) for task in tasks]
-        else:
-            found = list(self._reader.shared.workers.map(lambda task: self._claim(*task), tasks))
+        found = self._reader.shared.map(self._claim, claims)
         recalls = self._reader.graph.sizes.recalls
         if recalls and self._earlier and self._reads_ahead and self._is_open():
             run_beside(self._reader.shared.workers, partial(self._recall, self._earlier[-1]))
@@ -343,9 +343,7 @@ class ReaderSession:
         assert scores is not None
         return PartScores(scores.pieces, scores.sentence, tuple(chosen))
 
-    def _claim(
-        self, segment: Segment, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]
-    ) -> ClaimScores:
+    def _claim(self, units: Sequence[_Unit]) -> ClaimScores:
         if not units:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
@@ -355,7 +353,7 @@ class ReaderSession:
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
-    def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
+    def _scores(self, units: Sequence[_Unit]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]

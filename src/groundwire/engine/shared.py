@@ -1,6 +1,6 @@
 """Threads and caches that one or several detectors use."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from hashlib import blake2b
@@ -14,6 +14,8 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
 
 V = TypeVar("V", bound=Sized)
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class SharedResources:
@@ -78,6 +80,10 @@ class SharedResources:
         return self.sources.get(
             (owner, PASSAGE_RULES, text), lambda: cut_source(source, pieces, reads=reads)
         )
+
+    def map(self, job: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+        """Return the result of a job for each item; the jobs of several items run side by side."""
+        return list(map(job, items) if len(items) < 2 else self.workers.map(job, items))
 
     def read(self, key: Hashable, compute: Callable[[], V]) -> V:
         """Return the value of a text from the cache, or compute it on a turn for answers."""

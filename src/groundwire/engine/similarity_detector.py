@@ -244,9 +244,7 @@ class SimilaritySession:
             # when a claim asks for the sources, and is reported there.
             with suppress(Exception):
                 self._sources()
-        if len(segments) < 2:
-            return [self._claim(answer, segment) for segment in segments]
-        return list(self._backend.shared.workers.map(partial(self._claim, answer), segments))
+        return self._backend.shared.map(partial(self._claim, answer), segments)
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
