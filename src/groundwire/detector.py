@@ -373,18 +373,14 @@ class Detector:
         waiting: deque[Future[Detection | GroundwireError]] = deque()
         failure: Exception | None = None
         try:
-            while True:
-                try:
-                    example = next(examples)
-                except StopIteration:
-                    break
-                except Exception as error:  # noqa: BLE001 - raised after the results before it
-                    failure = error
-                    break
-                waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                # Queue only as many examples as keep all threads busy: there may be millions.
-                if len(waiting) > 2 * self._threads:
-                    yield waiting.popleft().result()
+            try:
+                for example in examples:
+                    waiting.append(pool.submit(self._try, example, operating_point, tenant))
+                    # Queue only as many examples as keep all threads busy: there may be millions.
+                    if len(waiting) > 2 * self._threads:
+                        yield waiting.popleft().result()
+            except Exception as error:  # noqa: BLE001 - raised after the results before it
+                failure = error
             while waiting:
                 yield waiting.popleft().result()
         finally:

@@ -144,8 +144,7 @@ class _Said:
     def add(self, event: Data) -> None:
         """Add an event of any of the three APIs."""
         for choice in event.get("choices") or ():
-            delta = choice.get("delta") or {}
-            self._add(choice["index"], delta, choice.get("finish_reason"))
+            self._add(choice["index"], choice.get("delta") or {}, choice.get("finish_reason"))
         match event:
             case {"type": "response.completed" | "response.incomplete", "response": response}:
                 self._whole = _of_response(response)

@@ -65,5 +65,4 @@ def _sources(test_case: LLMTestCase) -> Iterator[SourceLike]:
         yield each if isinstance(each, str) else Source(text=each.context, title=each.source)
     for call in test_case.tools_called or ():
         if call.output is not None:
-            is_data = isinstance(call.output, str | dict | list)
-            yield call.output if is_data else str(call.output)
+            yield call.output if isinstance(call.output, str | dict | list) else str(call.output)

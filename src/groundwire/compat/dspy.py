@@ -40,7 +40,6 @@ def groundedness_metric(
         pred_trace: object = None,
     ) -> float | bool | Prediction:
         """Return the score; for a bootstrap, whether it passes; for GEPA, score and feedback."""
-        del pred_trace
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)
         verdict = checks.answer(

@@ -177,8 +177,7 @@ class HallucinationDetector:
     ) -> list[Prediction]:
         detector = self._detector
         if output_format == "spans":
-            detection = detector.detect(sources=passages, question=question, answer=answer)
-            return _spans_of(detection)
+            return _spans_of(detector.detect(sources=passages, question=question, answer=answer))
         threshold = detector.info.threshold
         scores = EmbeddedReader(detector, threshold=threshold).read_sources(
             passages, question, answer

@@ -50,14 +50,12 @@ class Groundedness(AgentHooks):
         input_items: Sequence[Any],
     ) -> None:
         """Record the input of the model: instructions, messages and results of tools."""
-        del agent
         self._given[context] = {"instructions": system_prompt, "input": list(input_items)}
 
     async def on_llm_end(
         self, context: RunContextWrapper, agent: Agent, response: ModelResponse
     ) -> None:
         """Record the results of tools that ran at the provider, such as a search in files."""
-        del agent
         items = [item for item in response.to_input_items() if item.get("type") != "message"]
         if context in self._given:
             self._given[context]["input"] += items
@@ -65,7 +63,6 @@ class Groundedness(AgentHooks):
     async def _judge(
         self, context: RunContextWrapper, agent: Agent, output: object
     ) -> GuardrailFunctionOutput:
-        del agent
         given = self._given.get(context) or {"input": context.turn_input}
         verdict = await self._checks.achat(given, output)
         return GuardrailFunctionOutput(

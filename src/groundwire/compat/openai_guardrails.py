@@ -27,7 +27,6 @@ def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) ->
     checks = Checks(pipeline)
 
     async def groundedness(ctx: object, candidate: str, config: None) -> GuardrailResult:
-        del config
         history = getattr(ctx, "get_conversation_history", lambda: None)() or []
         # The last message of the model is the answer; its other messages are no evidence.
         given = [each for each in history if each.get("role") != "assistant"]

@@ -39,8 +39,7 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
         ModelError: If the names are not exactly these three: ``LABEL_0`` may mean any of them, and
             ``not_entailment`` means two of them.
     """
-    names = config.get("id2label") or {}
-    labels = {int(index): str(name) for index, name in names.items()}
+    labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
     found = [
         [index for index, name in plain.items() if pattern.fullmatch(name)] for pattern in _NAMES

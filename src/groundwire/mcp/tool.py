@@ -57,7 +57,6 @@ class ToolResult:
 
 def plain_error(error_type: str, error: str) -> ToolResult:
     """Make the result of a failed call of a tool whose output schema has no field for an error."""
-    del error_type
     return ToolResult(data=None, text=error, is_error=True)
 
 

@@ -29,8 +29,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
     """Run a call of a tool. If an error is raised, the result describes it, and is never a pass."""
     try:
-        known = tool.input_schema["properties"]
-        return tool.run(call, parse(tool.arguments, arguments, known))
+        return tool.run(call, parse(tool.arguments, arguments, tool.input_schema["properties"]))
     except NotVerifiedError as error:
         return tool.fails(error.error_type, error.message)
     except (ModelError, DetectionError) as error:
