@@ -59,12 +59,13 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 def _sources(evidence: Given) -> list[Source]:
     """Return the sources of a call: held spans, then texts of the call.
 
-    A text without an id gets ``s1``, ``s2`` and so on, by its place.
+    A text without an id gets ``s1``, ``s2`` and so on, by its place among all of them: these are
+    the ids that :func:`.given.given` has compared with those of held spans.
     """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]
     own = [Source.of(each, at) for at, each in enumerate(evidence.passed or ())]
-    named = [each if each.id else replace(each, id=f"s{at}") for at, each in enumerate(own, 1)]
-    return list(read_sources([*held, *named]))
+    every = enumerate([*held, *own], 1)
+    return list(read_sources(each if each.id else replace(each, id=f"s{at}") for at, each in every))
 
 
 def _detect(backend: Backend, call: Call, example: Example) -> Detection:
