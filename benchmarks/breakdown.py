@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -30,6 +31,7 @@ from groundwire.detection import passages as passages_module
 from groundwire.detector import Detector
 from groundwire.engine import features as features_module
 from groundwire.engine import reader as reader_module
+from groundwire.engine import shared as shared_module
 from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
@@ -40,7 +42,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("segmenter", stream_module.Segmenter, "feed"),
     ("segmenter ", stream_module.Segmenter, "finish"),
     ("index", evidence_module.Evidence, "of"),
-    ("  cut sources", reader_module, "cut_source"),
+    ("  cut sources", shared_module, "cut_source"),
     ("    lines", passages_module, "lines_of"),
     ("  vectors", evidence_module.WordWeights, "mean"),
     ("  postings", evidence_module.LexicalIndex, "of"),
@@ -85,8 +87,9 @@ class Setting:
         reader.graph._session = onnxruntime.InferenceSession(
             str(find_model().folder / "reader.onnx"), options, providers=["CPUExecutionProvider"]
         )
-        workers = ThreadPoolExecutor(self.workers)
-        return Detector(replace(reader, workers=workers), workers=workers, cache=reader.cache)
+        shared = copy(reader.shared)
+        shared.workers = ThreadPoolExecutor(self.workers)
+        return Detector(replace(reader, shared=shared), shared=shared)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def _once(
 def cache_of(detector: Detector) -> ByteCache[KeysValues]:
     """What keeps the spans that were read."""
     assert isinstance(detector.backend, Reader)
-    return detector.backend.cache
+    return detector.backend.shared.cache
 
 
 def by_llm(cases: Sequence[Case], verifier: LocalVerifier) -> list[dict[str, Any]]:

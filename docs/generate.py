@@ -23,6 +23,7 @@ import facts
 import outputs
 import picture
 from groundwire.cli import cli
+from groundwire.config.kinds import written
 from groundwire.config.names import DEFAULTS, NAMES, Format
 from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
@@ -153,7 +154,7 @@ def settings_of(section: str) -> str:
     rows = [
         (
             f"`{each.path}`",
-            f"`{json.dumps(each.kind.write(each.default))}`",
+            f"`{json.dumps(written(each.default))}`",
             each.text,
             each.kind.legal,
         )
@@ -187,8 +188,8 @@ def defaults_of(format_: str) -> str:
     rows = [
         (
             f"`{path}`",
-            f"`{json.dumps(SETTINGS[path].kind.write(value))}`",
-            f"`{json.dumps(SETTINGS[path].kind.write(SETTINGS[path].default))}`",
+            f"`{json.dumps(written(value))}`",
+            f"`{json.dumps(written(SETTINGS[path].default))}`",
         )
         for path, value in changed.items()
     ]

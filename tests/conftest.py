@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from groundwire.detection.evidence import WordWeights
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.models import READER_SMALL, READER_VARIABLE, find_model
 from groundwire.engine.reader import Reader
-from groundwire.engine.runtime import KeysValues
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.work import Work
 from tests.postgres import _mortal as _mortal
 from tests.postgres import mortal_postgres as mortal_postgres
 from tests.postgres import postgres as postgres
@@ -84,6 +85,7 @@ def words(model_folder: Path) -> WordWeights:
 
 
 @pytest.fixture
-def empty_cache() -> ByteCache[KeysValues]:
-    """An empty cache of 64 MB for one test."""
-    return ByteCache(64_000_000)
+def fresh_reader(reader: Reader) -> Reader:
+    """The reader of the shared detector with an empty cache of 64 MB, and nothing read yet."""
+    shared = reader.shared.with_caches(ByteCache(64_000_000), reader.shared.sources)
+    return replace(reader, shared=shared, counter=Work())

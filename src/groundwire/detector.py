@@ -11,16 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.detection.similarity import MIN_WORDS
-from groundwire.detection.values import (
-    Claim,
-    Detection,
-    DetectorInfo,
-    Score,
-)
+from groundwire.detection.values import Claim, Detection, DetectorInfo, Score
 from groundwire.engine.cache import CacheStats
 from groundwire.engine.models import (
     DETECTORS,
@@ -229,12 +224,8 @@ class Detector:
         self,
         model: str,
         *,
-        operating_point: str | float = "balanced",
-        min_words: int = 0,
-        min_probability: float = 0.0,
-        min_pieces: int = 1,
         min_compared_words: int | None = None,
-        max_answer_chars: int = 1_000_000,
+        **options: Any,  # noqa: ANN401 - each is typed in __init__
     ) -> Self:
         """Load another embedded detector, which shares the threads and caches of this one.
 
@@ -242,12 +233,9 @@ class Detector:
 
         Args:
             model: ``reader``, ``similarity`` or ``similarity:hash``.
-            operating_point: See :meth:`load`.
-            min_words: See :meth:`load`.
-            min_probability: See :meth:`load`.
-            min_pieces: See :meth:`load`.
             min_compared_words: See :meth:`load`.
-            max_answer_chars: See :meth:`load`.
+            options: ``operating_point``, ``min_words``, ``min_probability``, ``min_pieces`` and
+                ``max_answer_chars``; see :meth:`load`.
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
@@ -263,14 +251,10 @@ class Detector:
         manifest = None if model in EMBEDDERS else find_reader(model)
         return type(self)(
             _embedded(model, manifest, self._shared, min_compared_words),
-            operating_point=operating_point,
-            min_words=min_words,
-            min_probability=min_probability,
-            min_pieces=min_pieces,
-            max_answer_chars=max_answer_chars,
             threads=self._threads,
             shared=self._shared,
             owns_shared=False,
+            **options,
         )
 
     @property
@@ -389,18 +373,14 @@ class Detector:
         waiting: deque[Future[Detection | GroundwireError]] = deque()
         failure: Exception | None = None
         try:
-            while True:
-                try:
-                    example = next(examples)
-                except StopIteration:
-                    break
-                except Exception as error:  # noqa: BLE001 - raised after the results before it
-                    failure = error
-                    break
-                waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                # Queue only as many examples as keep all threads busy: there may be millions.
-                if len(waiting) > 2 * self._threads:
-                    yield waiting.popleft().result()
+            try:
+                for example in examples:
+                    waiting.append(pool.submit(self._try, example, operating_point, tenant))
+                    # Queue only as many examples as keep all threads busy: there may be millions.
+                    if len(waiting) > 2 * self._threads:
+                        yield waiting.popleft().result()
+            except Exception as error:  # noqa: BLE001 - raised after the results before it
+                failure = error
             while waiting:
                 yield waiting.popleft().result()
         finally:
@@ -476,8 +456,7 @@ class Detector:
             source_ids=[source.id for source in sources],
             question=question,
             # The embedded models know only English; a loaded checkpoint may know other languages.
-            reads_english_only=isinstance(self._backend, Reader)
-            or self._backend.name == "similarity",
+            reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )
 
     async def adetect(
@@ -566,7 +545,5 @@ def _embedded(
     if EMBEDDERS[name] == "neural":
         verify(find_model(ENCODER))
     return SimilarityBackend.load(
-        name,
-        shared,
-        min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
+        name, shared, min_words=MIN_WORDS if min_compared_words is None else min_compared_words
     )

@@ -24,7 +24,8 @@
 Each message says what happened, with the numbers, and what to do next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _KINDS_OF_SOURCE = (
@@ -224,6 +225,23 @@ class MissingExtraError(ModelError, ImportError):
             f"{self.what} needs the {self.extra!r} extra, which is not installed. "
             f"Install it from a checkout of Groundwire: pip install '.[{self.extra}]'"
         )
+
+
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Turn an ``ImportError`` in the block into the error that names the extra to install.
+
+    Args:
+        what: The part of Groundwire that needs the imported packages, as subject of a sentence.
+        extra: Name of the extra that installs them.
+
+    Raises:
+        MissingExtraError: If an import in the block fails.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(what, extra) from error
 
 
 class GateError(GroundwireError, RuntimeError):

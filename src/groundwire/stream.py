@@ -32,11 +32,7 @@ from groundwire.detection.values import (
 )
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import has_statement
-from groundwire.errors import (
-    DetectionError,
-    EmptyAnswerError,
-    LimitExceededError,
-)
+from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededError
 from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
 
@@ -74,9 +70,8 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged. Later text does not change the verdicts
             on the text before it.
-        clear_to: Offset up to which the spans are final. After it are spans that
-            :meth:`Stream.finish` takes back if ``min_pieces`` is not reached. Without such spans it
-            equals ``judged_to``.
+        clear_to: Offset up to which the spans are final. :meth:`Stream.finish` removes later spans
+            if ``min_pieces`` is not reached. Without later spans it equals ``judged_to``.
     """
 
     detection: Detection
@@ -117,7 +112,7 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
-        # Offsets up to which claims are judged, and up to which claims and asides are told apart.
+        # Offsets up to which claims are judged, and up to which claims and asides are separated.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -149,8 +144,8 @@ class Stream:
 
         Returns:
             The claims that the piece completes, judged. A claim is complete when no later text can
-            change where it ends. With ``min_pieces``, :meth:`finish` takes back their spans if
-            too few word pieces of the whole answer are flagged.
+            change where it ends. With ``min_pieces``, :meth:`finish` removes their spans if too
+            few word pieces of the whole answer are flagged.
 
         Raises:
             InvalidTextError: If the piece is not valid text.
@@ -404,7 +399,10 @@ class Stream:
         """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._session.evidence
         if self._has_too_few:
-            claims = tuple(map(_without_spans, claims))
+            claims = tuple(
+                replace(each, spans=(), label=Label.SUPPORTED) if each.spans else each
+                for each in claims
+            )
         reasons = self._session.reasons + self._reasons
         reasons[Reason.NO_CLAIM] += not (claims or self._asides)
         n_aside = sum(len(word) for aside in self._asides for word in aside.text.split())
@@ -432,12 +430,6 @@ class Stream:
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},
         )
-
-
-def _without_spans(claim: Claim) -> Claim:
-    if not claim.spans:
-        return claim
-    return replace(claim, spans=(), label=Label.SUPPORTED)
 
 
 def _rounded(probability: float) -> float:

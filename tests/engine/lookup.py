@@ -130,10 +130,7 @@ def looking_up(
         calibration=Calibration(),
         operating_points={"balanced": 0.5},
         answers=None,
-        cache=shared.cache,
-        sources=shared.sources,
-        workers=shared.workers,
-        turns=shared.turns,
+        shared=shared,
         counter=Work(),
     )
     return Detector(judge, shared=shared, threads=threads)

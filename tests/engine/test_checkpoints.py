@@ -24,9 +24,9 @@ from groundwire.engine.checkpoints import (
     load_checkpoint,
     pinned_revision,
 )
+from groundwire.engine.classifier import Frame
 from groundwire.engine.scores import TokenScores
 from groundwire.engine.windowing import (
-    Frame,
     TokenClassifier,
     Window,
     not_supported_labels,

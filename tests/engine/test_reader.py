@@ -221,7 +221,7 @@ def test_what_was_read_for_a_tenant_is_read_anew_for_another(
     assert len(graph.texts) == 4
     judge = lookup.backend
     assert isinstance(judge, Reader)
-    assert (judge.sources.stats.misses, judge.sources.stats.hits) == (4, 2)
+    assert (judge.shared.sources.stats.misses, judge.shared.sources.stats.hits) == (4, 2)
 
 
 def test_the_same_text_as_source_and_as_question_is_read_as_each(
@@ -331,7 +331,7 @@ def test_the_evidence_of_a_claim_is_among_what_it_was_read_with(lookup: Detector
 def drain(detector: Detector) -> None:
     """Wait until nothing is being read in the background."""
     assert isinstance(detector.backend, Reader)
-    detector.backend.turns._background.shutdown()
+    detector.backend.shared.turns._background.shutdown()
 
 
 def test_a_stream_reads_the_likeliest_passages_ahead(lookup: Detector, graph: LookupGraph) -> None:
@@ -577,7 +577,7 @@ def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
 
 
 def load(manifest: Manifest, like: Reader) -> Reader:
-    shared = SharedResources(1, cache=like.cache, sources=like.sources)
+    shared = SharedResources(1, cache=like.shared.cache, sources=like.shared.sources)
     return Reader.load(manifest, shared)
 
 

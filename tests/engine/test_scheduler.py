@@ -151,7 +151,7 @@ def graph() -> LookupGraph:
 
 def turns_of(detector: Detector) -> Turns:
     assert isinstance(detector.backend, Reader)
-    return detector.backend.turns
+    return detector.backend.shared.turns
 
 
 def rest(detector: Detector) -> None:

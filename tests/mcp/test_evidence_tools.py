@@ -54,8 +54,7 @@ def test_every_check_takes_held_spans_beside_those_of_the_call_and_tells_them_ap
             await agent.add(text)
         own = {passed: [{"id": "mine", "text": "A third text."}, {"text": "A fourth text."}]}
         data = await agent.data(tool, **arguments, span_ids=["S0"], **own)
-        unnamed = "s3" if passed == "spans" else "s2"
-        assert data[origins] == {"S0": "held_text", "mine": "caller", unnamed: "caller"}
+        assert data[origins] == {"S0": "held_text", "mine": "caller", "s3": "caller"}
         assert not data.get("flagged")
         every = await agent.data(tool, **arguments, use_held_spans=True)
         assert every[origins] == {"S0": "held_text", "S1": "held_text"}
@@ -98,6 +97,11 @@ def test_nor_under_an_id_that_citations_of_a_held_span_may_be_written_with(
             data = await agent.data("detect_hallucination", answer=ANSWER, spans=[forged])
             assert (data["flagged"], data["error_type"]) == (True, "invalid_argument")
             assert "The server holds another text under the id" in data["error"]
+        # A text without id is counted after the held spans of the call: it is not s1 beside S1.
+        beside: dict[str, Any] = {"use_held_spans": True, "sources": ["They are signed."]}
+        checked = await agent.data("check_answer", answer=TOKENS, **beside)
+        held = {"S0": "held_text", "S1": "held_text"}
+        assert checked["source_origins"] == {**held, "s3": "caller"}
 
     talk_in_process(tools_of(backend), conversation)
 

@@ -7,6 +7,7 @@ import pytest
 
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.files import MAX_FILE_BYTES, MAX_LINES, Roots
+from groundwire.mcp.store import FileRange
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
@@ -28,14 +29,13 @@ def roots(root: Path) -> Roots:
 
 
 def read(roots: Roots, path: object, start: int = 1, end: int = 1) -> str:
-    return roots.read(str(path), start, end).text
+    return roots.read(str(path), start, end)[0]
 
 
 def test_lines_count_from_1_and_both_ends_are_included(roots: Roots, root: Path) -> None:
-    found = roots.read("a.txt", 2, 3)
-    assert found.text == "two\nthree"
-    assert (found.place.start_line, found.place.end_line) == (2, 3)
-    assert found.place.path == str(root.resolve() / "a.txt")
+    text, place = roots.read("a.txt", 2, 3)
+    assert text == "two\nthree"
+    assert place == FileRange(path=str(root.resolve() / "a.txt"), start_line=2, end_line=3)
 
 
 def test_a_path_is_absolute_or_from_an_allowed_folder_on(roots: Roots, root: Path) -> None:

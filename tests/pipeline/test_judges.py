@@ -198,9 +198,7 @@ def test_detectors_side_by_side_share_threads_and_cache(
     assert names == {"": "reader", "neural": "similarity", "hash": "similarity:hash"}
     detectors = [pipeline._judges.get(each) for each in names.values()]
     judges: list[Any] = [each.backend for each in detectors]
-    assert len({id(each.workers) for each in judges}) == 1
-    assert len({id(each.turns) for each in judges}) == 1
-    assert {id(each.cache) for each in judges} == {id(judges[0].cache)}
+    assert len({id(each.shared) for each in judges}) == 1
     assert len({each.cache for each in detectors}) == 1  # what it counts is of all
 
 

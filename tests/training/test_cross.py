@@ -16,7 +16,7 @@ from groundwire.detection.evidence import WordWeights
 from groundwire.engine.architecture import MPNET
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.models import Manifest, find_model
-from groundwire.engine.runtime import open_session
+from groundwire.engine.runtime import Graph
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import InputError, ModelError
 from groundwire_training import loop
@@ -140,7 +140,7 @@ def test_the_graph_says_what_the_model_says(
     )
     package_cross(model.state_dict(), SIZES, tmp_path / "int8", version="1", knows_remarks=False)
     exact, rounded = (
-        open_session(tmp_path / kind / CROSS_GRAPH, threads=1) for kind in ("fp32", "int8")
+        Graph(tmp_path / kind / CROSS_GRAPH, threads=1)._session for kind in ("fp32", "int8")
     )
     for one in examples_of(record, loader, None):
         end = int((one.labels != IGNORED).sum()) + 1

@@ -18,8 +18,9 @@ from tokenizers import Tokenizer
 
 from groundwire.detection.example import read_sources
 from groundwire.engine.checkpoints import load_checkpoint
+from groundwire.engine.classifier import Classifier, Frame
 from groundwire.engine.token_classifier import TokenClassifierSession
-from groundwire.engine.windowing import Frame, TokenClassifier
+from groundwire.engine.windowing import TokenClassifier
 from groundwire.errors import InputError, UnpinnedModelError
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire_training.encoder import (
@@ -115,17 +116,17 @@ class Recorded:
 
 def deployed(tokenizer: Tokenizer, max_length: int) -> tuple[TokenClassifier, Recorded]:
     session = Recorded()
-    model = TokenClassifier(
+    classifier = Classifier(
         name="tiny",
         revision="1",
+        labels=(1,),
+        n_labels=2,
         max_length=max_length,
         tokenizer=tokenizer,
         frame=Frame.of(tokenizer, {}),
-        not_supported=(1,),
-        n_labels=2,
         session=session,
     )
-    return model, session
+    return TokenClassifier(classifier), session
 
 
 @pytest.mark.parametrize("question", [None, "what is big", "what is big " * 9])

@@ -10,7 +10,6 @@ import pytest
 from groundwire import Detector, detect_hallucination
 from groundwire.detection.values import Label
 from groundwire.engine.architecture import MINILM
-from groundwire.engine.cache import ByteCache
 from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
@@ -104,11 +103,9 @@ def test_the_order_of_spans_and_what_else_is_asked_change_nothing(
 
 
 def test_spans_are_read_once_whatever_cites_them(
-    reader: Reader, empty_cache: ByteCache[KeysValues], verifier: LocalVerifier
+    fresh_reader: Reader, verifier: LocalVerifier
 ) -> None:
-    fresh = LocalVerifier(
-        replace(reader, cache=empty_cache, counter=type(reader.counter)()), verifier.claim_map
-    )
+    fresh = LocalVerifier(fresh_reader, verifier.claim_map)
     claims = ["It is in Paris.", "It is tall.", "It opens at 7:30.", "It is closed on Sundays."]
     questions = [asked(claim, TOWER, SHOP) for claim in claims]
     first = fresh.judge([*questions, *questions])
@@ -182,9 +179,9 @@ class BrokenGraph:
 
 
 def test_a_model_that_fails_is_told_without_quoting_the_claim(
-    reader: Reader, empty_cache: ByteCache[KeysValues], verifier: LocalVerifier
+    fresh_reader: Reader, verifier: LocalVerifier
 ) -> None:
-    broken = replace(reader, cache=empty_cache, graph=BrokenGraph())  # type: ignore[arg-type]
+    broken = replace(fresh_reader, graph=BrokenGraph())  # type: ignore[arg-type]
     (answer,) = LocalVerifier(broken, verifier.claim_map).judge([asked("It is tall.", TOWER)])
     assert isinstance(answer, VerifierFailure)
     assert answer.kind is FailureKind.VERIFIER

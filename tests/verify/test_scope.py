@@ -1,15 +1,12 @@
 """For whom a verification is made, and until when; and what is told of its citations."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from groundwire import detect_hallucination
-from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Reader
-from groundwire.engine.runtime import KeysValues
 from groundwire.verify.backends import opened
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.report import VerificationReport
@@ -55,12 +52,10 @@ def verified(
 
 
 def test_spans_that_were_read_for_one_tenant_are_read_again_for_another(
-    reader: Reader,
-    empty_cache: ByteCache[KeysValues],
+    fresh_reader: Reader,
     detector: Any,  # noqa: ANN401
 ) -> None:
-    own = replace(reader, cache=empty_cache, counter=type(reader.counter)())
-    verifier = LocalVerifier(own, LocalVerifier.of(detector).claim_map)
+    verifier = LocalVerifier(fresh_reader, LocalVerifier.of(detector).claim_map)
     question = asked("The sky is blue.", "Today the sky is blue and the grass is green.")
     for tenant, n_read in (("a", 1), ("a", 1), ("b", 2), ("a", 2)):
         verifier.within(Scope(tenant=tenant)).judge([question])
@@ -79,12 +74,10 @@ def test_what_an_endpoint_answered_one_tenant_is_asked_again_for_another() -> No
 
 
 def test_a_verification_that_is_over_reads_nothing_more(
-    reader: Reader,
-    empty_cache: ByteCache[KeysValues],
+    fresh_reader: Reader,
     detector: Any,  # noqa: ANN401
 ) -> None:
-    own = replace(reader, cache=empty_cache, counter=type(reader.counter)())
-    verifier = LocalVerifier(own, LocalVerifier.of(detector).claim_map)
+    verifier = LocalVerifier(fresh_reader, LocalVerifier.of(detector).claim_map)
     over = verifier.within(Scope(is_over=lambda: True))
     answers = over.judge([asked(f"The sky has {n} colours.", "The sky is blue.") for n in range(9)])
     assert all(isinstance(each, VerifierFailure) for each in answers)

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from groundwire.compat.verdict import Checks
 from groundwire.detection.example import SourceLike
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
     from any_guardrail.base import Guardrail
     from any_guardrail.taxonomy import (
         BackendType,
@@ -17,8 +17,6 @@ try:
         OutputShape,
     )
     from any_guardrail.types import CategoryResult, GuardrailOutput, SpanResult
-except ImportError as error:
-    raise MissingExtraError("The guardrail for any-guardrail", "any-guardrail") from error
 
 
 class Groundedness(Guardrail):
@@ -64,7 +62,6 @@ class Groundedness(Guardrail):
             ``None`` if the answer was not checked; its explanation is the reason.
         """
         verdict = self._checks.answer(input_text, sources=context, question=question)
-        detection = verdict.checked.detection
         is_wrong = None if verdict.passed is None else not verdict.passed
         return GuardrailOutput(
             valid=not verdict.withholds(block_unchecked=True),
@@ -79,6 +76,6 @@ class Groundedness(Guardrail):
                     label=str(span.label),
                     score=span.probability,
                 )
-                for span in (detection.spans if detection else ())
+                for span in verdict.spans
             ],
         )

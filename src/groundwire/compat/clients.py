@@ -12,6 +12,7 @@ from groundwire.pipeline import Pipeline
 
 Client = TypeVar("Client")
 Data = Mapping[str, Any]
+Judge = Callable[[Data], Verdict]
 
 
 class AnswerWithheldError(GroundwireError):
@@ -112,11 +113,7 @@ def _checked(
     return response
 
 
-def _watch(
-    stream: Any,  # noqa: ANN401
-    events: Iterator[Any],
-    judge: Callable[[Data], Verdict],
-) -> Iterator[Any]:
+def _watch(stream: Any, events: Iterator[Any], judge: Judge) -> Iterator[Any]:  # noqa: ANN401
     said = _Said()
     for event in events:
         said.add(_data(event))
@@ -124,11 +121,7 @@ def _watch(
     stream.groundwire = judge(said.completion)
 
 
-async def _awatch(
-    stream: Any,  # noqa: ANN401
-    events: AsyncIterator[Any],
-    judge: Callable[[Data], Verdict],
-) -> AsyncIterator[Any]:
+async def _awatch(stream: Any, events: AsyncIterator[Any], judge: Judge) -> AsyncIterator[Any]:  # noqa: ANN401
     said = _Said()
     async for event in events:
         said.add(_data(event))
@@ -151,8 +144,7 @@ class _Said:
     def add(self, event: Data) -> None:
         """Add an event of any of the three APIs."""
         for choice in event.get("choices") or ():
-            delta = choice.get("delta") or {}
-            self._add(choice["index"], delta, choice.get("finish_reason"))
+            self._add(choice["index"], choice.get("delta") or {}, choice.get("finish_reason"))
         match event:
             case {"type": "response.completed" | "response.incomplete", "response": response}:
                 self._whole = _of_response(response)

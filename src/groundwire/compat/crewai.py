@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from groundwire.compat.verdict import Checks, Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The guardrail for CrewAI", "crewai"):
     from crewai import TaskOutput
-except ImportError as error:
-    raise MissingExtraError("The guardrail for CrewAI", "crewai") from error
 
 
 def groundedness_guardrail(

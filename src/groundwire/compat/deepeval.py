@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 from groundwire.compat.verdict import Checks
 from groundwire.detection.example import Source, SourceLike
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The metric for DeepEval", "deepeval"):
     from deepeval.metrics import BaseMetric
     from deepeval.test_case import LLMTestCase
-except ImportError as error:
-    raise MissingExtraError("The metric for DeepEval", "deepeval") from error
 
 
 class GroundednessMetric(BaseMetric):
@@ -24,10 +22,7 @@ class GroundednessMetric(BaseMetric):
 
     # DeepEval copies metrics, so each argument must be an attribute of the same name.
     def __init__(
-        self,
-        threshold: float = 1.0,
-        skip_unchecked: bool = False,
-        pipeline: Pipeline | None = None,
+        self, threshold: float = 1.0, skip_unchecked: bool = False, pipeline: Pipeline | None = None
     ) -> None:
         """Set which test cases succeed.
 
@@ -70,5 +65,4 @@ def _sources(test_case: LLMTestCase) -> Iterator[SourceLike]:
         yield each if isinstance(each, str) else Source(text=each.context, title=each.source)
     for call in test_case.tools_called or ():
         if call.output is not None:
-            is_data = isinstance(call.output, str | dict | list)
-            yield call.output if is_data else str(call.output)
+            yield call.output if isinstance(call.output, str | dict | list) else str(call.output)

@@ -186,25 +186,29 @@ class HallucinationSpanDetector:
             ModelError: If the model cannot be used.
         """
         _check(token_threshold, min_tokens)
-        settings = {
-            "token_threshold": token_threshold,
-            "min_tokens": min_tokens,
-            "max_length": max_length,
-        }
+        model: ReadsAnswers
+        tokenizer: object
         if model_id in EMBEDDED:
             from groundwire.detector import Detector
 
-            reader = EmbeddedReader(Detector.load(), threshold=token_threshold)
-            return cls(reader, reader, **settings)  # type: ignore[arg-type]
-        from groundwire.engine.checkpoints import load_checkpoint
+            model = tokenizer = EmbeddedReader(Detector.load(), threshold=token_threshold)
+        else:
+            from groundwire.engine.checkpoints import load_checkpoint
 
-        model = load_checkpoint(
-            model_id,
-            revision=revision or None,
-            device="cpu" if device < 0 else f"cuda:{device}",
+            model = load_checkpoint(
+                model_id,
+                revision=revision or None,
+                device="cpu" if device < 0 else f"cuda:{device}",
+                max_length=max_length,
+            )
+            tokenizer = model.tokenizer
+        return cls(
+            model,
+            tokenizer,
+            token_threshold=token_threshold,
+            min_tokens=min_tokens,
             max_length=max_length,
         )
-        return cls(model, model.tokenizer, **settings)  # type: ignore[arg-type]
 
     def detect(self, context: str | None, response: str | None) -> SpanDetection:
         """Check a response against its context.

@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groundwire.compat.verdict import Checks, value_of
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The metric for DSPy", "dspy"):
     from dspy import Example, Prediction
-except ImportError as error:
-    raise MissingExtraError("The metric for DSPy", "dspy") from error
 
 
 def groundedness_metric(
@@ -42,12 +40,10 @@ def groundedness_metric(
         pred_trace: object = None,
     ) -> float | bool | Prediction:
         """Return the score; for a bootstrap, whether it passes; for GEPA, score and feedback."""
-        del pred_trace
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)
-        said = value_of(predicted, "answer", answer)
         verdict = checks.answer(
-            None if said is None else str(said),
+            value_of(predicted, "answer", answer),
             sources=_observations(predicted) if evidence is None else evidence,
             question=value_of(given, "question", question),
         )

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from groundwire.compat.verdict import WITHHELD, Checks, Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.compat.verdict import WITHHELD, Checks
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The validator for Guardrails AI", "guardrails-ai"):
     from guardrails import OnFailAction
     from guardrails.validator_base import (
         ErrorSpan,
@@ -16,8 +16,6 @@ try:
         Validator,
         register_validator,
     )
-except ImportError as error:
-    raise MissingExtraError("The validator for Guardrails AI", "guardrails-ai") from error
 
 
 @register_validator(name="groundwire/groundedness", data_type="string")
@@ -53,14 +51,8 @@ class Groundedness(Validator):
         )
         if not verdict.withholds(block_unchecked=True):
             return PassResult()
-        return FailResult(
-            error_message=verdict.reason, fix_value=WITHHELD, error_spans=_spans(verdict)
-        )
-
-
-def _spans(verdict: Verdict) -> list[ErrorSpan]:
-    detection = verdict.checked.detection
-    return [
-        ErrorSpan(start=span.start, end=span.end, reason=str(span.label))
-        for span in (detection.spans if detection else ())
-    ]
+        spans = [
+            ErrorSpan(start=span.start, end=span.end, reason=str(span.label))
+            for span in verdict.spans
+        ]
+        return FailResult(error_message=verdict.reason, fix_value=WITHHELD, error_spans=spans)

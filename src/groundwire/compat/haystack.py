@@ -5,14 +5,12 @@ from statistics import fmean
 from typing import Any
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The components for Haystack", "haystack"):
     from haystack import Document, component, default_to_dict
     from haystack.dataclasses import ChatMessage
-except ImportError as error:
-    raise MissingExtraError("The components for Haystack", "haystack") from error
 
 
 class _Component:

@@ -7,14 +7,12 @@ from typing import Literal
 
 from groundwire.compat.langsmith import check_messages
 from groundwire.compat.verdict import WITHHELD, Checks, Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The middleware for LangChain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
     from langchain_core.messages import AIMessage, HumanMessage
-except ImportError as error:
-    raise MissingExtraError("The middleware for LangChain", "langchain") from error
 
 #: Key of the verdict in a message's ``response_metadata``.
 METADATA = "groundwire"

@@ -1,12 +1,10 @@
 """Writes verdicts as scores of Langfuse."""
 
 from groundwire.compat.verdict import Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 
-try:
+with needs_extra("Scores for Langfuse", "langfuse"):
     from langfuse import Langfuse, get_client
-except ImportError as error:
-    raise MissingExtraError("Scores for Langfuse", "langfuse") from error
 
 #: Names of the two scores in Langfuse.
 STATUS, SCORE = "groundedness", "groundedness_score"

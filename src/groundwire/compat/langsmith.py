@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groundwire.compat.verdict import Checks, Verdict, value_of
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The evaluator for LangSmith", "langchain"):
     from langchain_core.messages import BaseMessage, convert_to_openai_messages
-except ImportError as error:
-    raise MissingExtraError("The evaluator for LangSmith", "langchain") from error
 
 
 def groundedness_evaluator(

@@ -123,24 +123,13 @@ class HallucinationDetector:
                 ``spans``, the embedded reader raises it only if it found no span in the rest.
         """
         passages = [context] if isinstance(context, str) else list(context)
-        _check_format(output_format)
-        if not answer.strip():
-            return []
-        if self._checkpoint is None:
-            return self._predict_embedded(passages, question, answer, output_format)
-        prompts = _prompts(self._checkpoint, passages, question, answer)
-        return _predictions(_read_all(self._checkpoint, prompts, answer), answer, output_format)
+        return self._predict(passages, question, answer, output_format)
 
     def predict_prompt(
         self, prompt: str, answer: str, output_format: str = "tokens"
     ) -> list[Prediction]:
         """Judge an answer by the prompt from which it was written; see :meth:`predict`."""
-        _check_format(output_format)
-        if not answer.strip():
-            return []
-        if self._checkpoint is None:
-            return self._predict_embedded([prompt], None, answer, output_format)
-        return _predictions(_read_all(self._checkpoint, [prompt], answer), answer, output_format)
+        return self._predict([prompt], None, answer, output_format, is_prompt=True)
 
     def predict_prompt_batch(
         self, prompts: Sequence[str], answers: Sequence[str], output_format: str = "tokens"
@@ -155,6 +144,28 @@ class HallucinationDetector:
             for prompt, answer in zip(prompts, answers, strict=True)
         ]
 
+    def _predict(
+        self,
+        passages: Sequence[str],
+        question: str | None,
+        answer: str,
+        output_format: str,
+        *,
+        is_prompt: bool = False,
+    ) -> list[Prediction]:
+        if output_format not in ("spans", "tokens"):
+            raise SettingError("output_format", output_format, "'spans' or 'tokens'")
+        if not answer.strip():
+            return []
+        model = self._checkpoint
+        if model is None:
+            return self._predict_embedded(passages, question, answer, output_format)
+        prompts = passages if is_prompt else _prompts(model, passages, question, answer)
+        reads = [model.read(prompt, None, answer) for prompt in prompts]
+        # A word is unsupported only if no prompt supports it.
+        lowest = np.min([read.probabilities for read in reads], axis=0)
+        return _predictions(TokenScores(reads[0].offsets, lowest), answer, output_format)
+
     @cached_property
     def _detector(self) -> "Detector":
         from groundwire.detector import Detector
@@ -166,8 +177,7 @@ class HallucinationDetector:
     ) -> list[Prediction]:
         detector = self._detector
         if output_format == "spans":
-            detection = detector.detect(sources=passages, question=question, answer=answer)
-            return _spans_of(detection)
+            return _spans_of(detector.detect(sources=passages, question=question, answer=answer))
         threshold = detector.info.threshold
         scores = EmbeddedReader(detector, threshold=threshold).read_sources(
             passages, question, answer
@@ -223,12 +233,6 @@ def _line(number: int, passage: str) -> str:
     return f"passage {number}: {passage}"
 
 
-def _read_all(model: "TokenClassifier", prompts: Sequence[str], answer: str) -> TokenScores:
-    """Read an answer with each prompt, and take each word piece's lowest P(not supported)."""
-    reads = [model.read(prompt, None, answer) for prompt in prompts]
-    return TokenScores(reads[0].offsets, np.min([read.probabilities for read in reads], axis=0))
-
-
 def _predictions(scores: TokenScores, answer: str, output_format: str) -> list[Prediction]:
     if output_format == "tokens":
         return _tokens(scores, answer, ARGMAX)
@@ -250,8 +254,3 @@ def _tokens(scores: TokenScores, answer: str, threshold: float) -> list[Predicti
         {"token": answer[start:end], "pred": int(is_flagged), "prob": probability}
         for (start, end), is_flagged, probability in rows
     ]
-
-
-def _check_format(output_format: str) -> None:
-    if output_format not in ("spans", "tokens"):
-        raise SettingError("output_format", output_format, "'spans' or 'tokens'")

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The evaluator for LlamaIndex", "llama-index"):
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
-except ImportError as error:
-    raise MissingExtraError("The evaluator for LlamaIndex", "llama-index") from error
 
 
 class GroundednessEvaluator(BaseEvaluator):

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from groundwire.compat.verdict import Checks, Verdict
-from groundwire.detection.rows import key_of
-from groundwire.errors import MissingExtraError
+from groundwire.compat.verdict import Checks, Verdict, value_of
+from groundwire.errors import needs_extra
 
-try:
+with needs_extra("The scorer for MLflow", "mlflow"):
     from mlflow.entities import Feedback, SpanType, Trace
     from mlflow.genai.judges import CategoricalRating
     from mlflow.genai.scorers import Scorer
-except ImportError as error:
-    raise MissingExtraError("The scorer for MLflow", "mlflow") from error
 
 _RATINGS = {
     True: CategoricalRating.YES,
@@ -53,20 +50,13 @@ class Groundedness(Scorer):
 
     def _verdict(self, inputs: object, outputs: object, trace: Trace | None) -> Verdict:
         checks = Checks(self.pipeline)
-        answer = outputs if isinstance(outputs, str) else _value(outputs, "answer")
-        answer = None if answer is None else str(answer)
-        sources = _value(outputs, "sources") or _value(inputs, "sources")
+        answer = outputs if isinstance(outputs, str) else value_of(outputs, "answer")
+        sources = value_of(outputs, "sources") or value_of(inputs, "sources")
         found = [sources] if isinstance(sources, str) else list(sources or ())
         found += _returned(trace)
         if not found and isinstance(inputs, dict) and "messages" in inputs:
-            return checks.chat(inputs, answer or "")
-        return checks.answer(answer, sources=found, question=_value(inputs, "question"))
-
-
-def _value(data: object, field: str) -> Any:  # noqa: ANN401
-    if not isinstance(data, dict) or (key := key_of(data, field)) is None:
-        return None
-    return data[key]
+            return checks.chat(inputs, "" if answer is None else str(answer))
+        return checks.answer(answer, sources=found, question=value_of(inputs, "question"))
 
 
 def _returned(trace: Trace | None) -> Iterator[Any]:

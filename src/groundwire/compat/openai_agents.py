@@ -5,10 +5,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The guardrail for OpenAI Agents", "openai-agents"):
     from agents import (
         Agent,
         AgentHooks,
@@ -17,8 +17,6 @@ try:
         OutputGuardrail,
         RunContextWrapper,
     )
-except ImportError as error:
-    raise MissingExtraError("The guardrail for OpenAI Agents", "openai-agents") from error
 
 
 class Groundedness(AgentHooks):
@@ -52,14 +50,12 @@ class Groundedness(AgentHooks):
         input_items: Sequence[Any],
     ) -> None:
         """Record the input of the model: instructions, messages and results of tools."""
-        del agent
         self._given[context] = {"instructions": system_prompt, "input": list(input_items)}
 
     async def on_llm_end(
         self, context: RunContextWrapper, agent: Agent, response: ModelResponse
     ) -> None:
         """Record the results of tools that ran at the provider, such as a search in files."""
-        del agent
         items = [item for item in response.to_input_items() if item.get("type") != "message"]
         if context in self._given:
             self._given[context]["input"] += items
@@ -67,7 +63,6 @@ class Groundedness(AgentHooks):
     async def _judge(
         self, context: RunContextWrapper, agent: Agent, output: object
     ) -> GuardrailFunctionOutput:
-        del agent
         given = self._given.get(context) or {"input": context.turn_input}
         verdict = await self._checks.achat(given, output)
         return GuardrailFunctionOutput(

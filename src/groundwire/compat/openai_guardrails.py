@@ -1,15 +1,13 @@
 """A check for the clients of OpenAI's guardrails-python."""
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import DetectionError, MissingExtraError
+from groundwire.errors import DetectionError, needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The check for OpenAI Guardrails", "openai-guardrails"):
     from guardrails import GuardrailResult
     from guardrails.registry import default_spec_registry
     from guardrails.spec import GuardrailSpecMetadata
-except ImportError as error:
-    raise MissingExtraError("The check for OpenAI Guardrails", "openai-guardrails") from error
 
 
 def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) -> None:
@@ -29,9 +27,8 @@ def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) ->
     checks = Checks(pipeline)
 
     async def groundedness(ctx: object, candidate: str, config: None) -> GuardrailResult:
-        del config
         history = getattr(ctx, "get_conversation_history", lambda: None)() or []
-        # What the model wrote is the answer, or no evidence.
+        # The last message of the model is the answer; its other messages are no evidence.
         given = [each for each in history if each.get("role") != "assistant"]
         verdict = await checks.achat({"input": given}, candidate)
         is_unchecked = verdict.passed is None and verdict.is_due

@@ -2,13 +2,11 @@
 
 from groundwire.compat.verdict import Verdict
 from groundwire.detection.values import Outcome
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 
-try:
+with needs_extra("The event for OpenTelemetry", "otel"):
     from opentelemetry import context
     from opentelemetry._logs import LogRecord, get_logger
-except ImportError as error:
-    raise MissingExtraError("The event for OpenTelemetry", "otel") from error
 
 #: Name of the event; the semantic conventions for generative AI are still in development.
 EVENT = "gen_ai.evaluation.result"

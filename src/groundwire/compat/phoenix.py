@@ -1,13 +1,11 @@
 """Writes verdicts as annotations of spans in Arize Phoenix."""
 
 from groundwire.compat.verdict import Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 
-try:
+with needs_extra("Annotations for Phoenix", "phoenix"):
     from opentelemetry.trace import format_span_id, get_current_span
     from phoenix.client import Client
-except ImportError as error:
-    raise MissingExtraError("Annotations for Phoenix", "phoenix") from error
 
 #: Name of the annotation.
 NAME = "groundedness"

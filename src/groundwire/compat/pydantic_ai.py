@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from groundwire.compat.verdict import Checks, Verdict
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The validator for pydantic-ai", "pydantic-ai"):
     from pydantic_ai import ModelRetry, RunContext
     from pydantic_ai.messages import (
         BaseToolReturnPart,
@@ -16,8 +16,6 @@ try:
         SystemPromptPart,
         UserPromptPart,
     )
-except ImportError as error:
-    raise MissingExtraError("The validator for pydantic-ai", "pydantic-ai") from error
 
 AnyOutput = TypeVar("AnyOutput")
 

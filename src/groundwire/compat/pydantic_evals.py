@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.compat.verdict import Checks, value_of
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The evaluator for pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
-except ImportError as error:
-    raise MissingExtraError("The evaluator for pydantic-evals", "pydantic-evals") from error
 
 
 @dataclass(repr=False)
@@ -33,19 +31,16 @@ class Groundedness(Evaluator[Any, Any, Any]):
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
         """Evaluate one case in a thread."""
-        answer, sources = ctx.output, None
+        answer, question, sources = ctx.output, ctx.inputs, None
         if isinstance(answer, dict):
             answer = value_of(answer, "answer", self.answer)
-        for data in (ctx.output, ctx.inputs, ctx.metadata):
-            if sources is None and isinstance(data, dict):
-                sources = value_of(data, "sources", self.sources)
-        question = ctx.inputs
-        if isinstance(question, dict):
+        if not isinstance(question, str):
             question = value_of(question, "question")
+        for data in (ctx.output, ctx.inputs, ctx.metadata):
+            if sources is None:
+                sources = value_of(data, "sources", self.sources)
         verdict = await Checks(self.pipeline).aanswer(
-            None if answer is None else str(answer),
-            sources=sources,
-            question=question if isinstance(question, str) else None,
+            answer, sources=sources, question=question if isinstance(question, str) else None
         )
         if verdict.passed is None:
             return {"groundedness": EvaluationReason(verdict.status, verdict.reason)}

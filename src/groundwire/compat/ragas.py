@@ -4,14 +4,12 @@ import math
 from collections.abc import Sequence
 
 from groundwire.compat.verdict import Checks
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The metric for Ragas", "ragas"):
     from ragas.metrics.collections.base import BaseMetric
     from ragas.metrics.result import MetricResult
-except ImportError as error:
-    raise MissingExtraError("The metric for Ragas", "ragas") from error
 
 
 class Groundedness(BaseMetric):

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from groundwire.detection.example import SourceLike, read_sources
 from groundwire.detection.rows import ROW_KEYS, find_key
-from groundwire.detection.values import Label, Outcome
+from groundwire.detection.values import Label, Outcome, Span
 from groundwire.errors import InputError
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.lazy import Lazy
@@ -17,6 +17,9 @@ from groundwire.render.descriptions import OUTCOMES, describe_reasons
 
 #: The pipeline that checks use by default; it has the default configuration.
 _DEFAULT = Lazy(Pipeline.load)
+
+#: The sources of an answer: texts, or documents of LangChain, LlamaIndex or Haystack.
+Sources: TypeAlias = Iterable[SourceLike] | None
 
 _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
 
@@ -55,6 +58,11 @@ class Verdict:
         return {True: "passed", False: "failed", None: "not checked"}[self.passed]
 
     @property
+    def spans(self) -> tuple[Span, ...]:
+        """The unsupported words of the answer, in reading order."""
+        return self.checked.detection.spans if self.checked.detection else ()
+
+    @property
     def score(self) -> float | None:
         """The share of the checked statements that are supported, in [0, 1]; 1 if passed.
 
@@ -80,8 +88,7 @@ class Verdict:
             return f"Not checked: {text}."
         if checked.explanations:
             return " ".join(each.text for each in checked.explanations)
-        spans = detection.spans if detection else ()
-        return " ".join(f'The evidence does not say "{span.text}".' for span in spans)
+        return " ".join(f'The evidence does not say "{span.text}".' for span in self.spans)
 
     def withholds(self, *, block_unchecked: bool) -> bool:
         """Return whether a guardrail withholds the answer.
@@ -102,8 +109,13 @@ class Verdict:
         }
 
 
-def value_of(data: Mapping[str, Any], field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row by ``key``, by default one of its usual keys; ``None`` if missing."""
+def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
+    """Return a field of a row by ``key``, by default one of its usual keys.
+
+    ``None`` if the row lacks the field, or the data is not a row.
+    """
+    if not isinstance(data, dict):
+        return None
     found = find_key(data, ROW_KEYS[field] if key is None else [key])
     return None if found is None else data[found]
 
@@ -129,26 +141,20 @@ class Checks:
         """
         return self._pipeline or _DEFAULT.get()
 
-    def answer(
-        self,
-        answer: str | None,
-        *,
-        sources: Iterable[SourceLike] | None,
-        question: str | None = None,
-    ) -> Verdict:
+    def answer(self, answer: object, *, sources: Sources, question: str | None = None) -> Verdict:
         """Check an answer that comes with its sources.
 
         Args:
-            answer: The answer; ``None`` means an empty text.
-            sources: Texts, or documents of LangChain, LlamaIndex or Haystack.
+            answer: The answer; ``None`` means an empty text, and another object its ``str``.
+            sources: Its sources; ``None`` means that there are none.
             question: The question; it is never evidence.
         """
-        pipeline = self.pipeline
+        text = "" if answer is None else str(answer)
         try:
-            context = pipeline.open_answer(read_sources(sources or ()), question=question)
+            context = self.pipeline.open_answer(read_sources(sources or ()), question=question)
         except InputError as error:
-            return self.unread(answer, error)
-        return Verdict(checked=pipeline.check(context, answer or ""))
+            return self.unread(text, error)
+        return Verdict(checked=self.pipeline.check(context, text))
 
     def chat(self, body: Mapping[str, Any], answer: object) -> Verdict:
         """Check the answer to a chat request; question and evidence are in its messages.
@@ -163,12 +169,11 @@ class Checks:
             except PydanticSerializationError as error:
                 return self.unread("", error)
             body = {"response_format": {"type": "json_object"}, **body}
-        pipeline = self.pipeline
         try:
-            context = pipeline.open(body)
+            context = self.pipeline.open(body)
         except InputError as error:
             return self.unread(answer, error)
-        return Verdict(checked=pipeline.check(context, answer))
+        return Verdict(checked=self.pipeline.check(context, answer))
 
     def completion(self, body: Mapping[str, Any], completion: object) -> Verdict:
         """Check the answers of a chat completion, and return the worst verdict.
@@ -187,18 +192,13 @@ class Checks:
         checked = min(found, key=lambda each: order(each.outcome), default=None)
         return Verdict(checked=checked or pipeline.check(context, ""))
 
-    def unread(self, answer: str | None, error: Exception) -> Verdict:
+    def unread(self, answer: str, error: Exception) -> Verdict:
         """Return the verdict "not checked", since the answer or its evidence cannot be read."""
-        pipeline = self.pipeline
-        context = pipeline.unopened(type(error).__name__)
-        return Verdict(checked=pipeline.check(context, answer or ""), problem=str(error))
+        context = self.pipeline.unopened(type(error).__name__)
+        return Verdict(checked=self.pipeline.check(context, answer), problem=str(error))
 
     async def aanswer(
-        self,
-        answer: str | None,
-        *,
-        sources: Iterable[SourceLike] | None,
-        question: str | None = None,
+        self, answer: object, *, sources: Sources, question: str | None = None
     ) -> Verdict:
         """Run :meth:`answer` in a thread."""
         return await asyncio.to_thread(self.answer, answer, sources=sources, question=question)

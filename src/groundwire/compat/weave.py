@@ -3,13 +3,11 @@
 from typing import Any
 
 from groundwire.compat.verdict import Checks, value_of
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
-try:
+with needs_extra("The scorer for Weave", "weave"):
     import weave
-except ImportError as error:
-    raise MissingExtraError("The scorer for Weave", "weave") from error
 
 
 class Groundedness(weave.Scorer):
@@ -33,11 +31,9 @@ class Groundedness(weave.Scorer):
     @weave.op
     async def score(self, *, output: Any, **row: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return ``passed``, ``score``, ``status`` and ``reason`` of an output."""
-        said = output if isinstance(output, dict) else {"answer": output}
-        answer = value_of(said, "answer")
         verdict = await self._checks.aanswer(
-            None if answer is None else str(answer),
-            sources=value_of(said, "sources") or value_of(row, "sources"),
+            value_of(output, "answer") if isinstance(output, dict) else output,
+            sources=value_of(output, "sources") or value_of(row, "sources"),
             question=value_of(row, "question"),
         )
         return {"passed": verdict.passed, **verdict.to_dict()}

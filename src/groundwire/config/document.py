@@ -59,10 +59,6 @@ class DocumentTable:
     entries: tuple[DocumentEntry, ...]
     place: LinePlace
 
-    def get(self, key: str) -> "Part | None":
-        """Return the value of a key; ``None`` if the mapping does not have the key."""
-        return next((entry.part for entry in self.entries if entry.key == key), None)
-
 
 Part = Scalar | List | DocumentTable
 
@@ -77,6 +73,9 @@ def read_document(text: str, name: str) -> DocumentTable:
     Raises:
         ConfigError: If the text is not YAML, or is not a mapping.
     """
+    empty = DocumentTable((), LinePlace(name, 1))
+    if not text:
+        return empty
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -93,7 +92,7 @@ def read_document(text: str, name: str) -> DocumentTable:
     except RecursionError as error:
         raise ConfigError([f"{name}: it is nested too deeply."]) from error
     if root is None:
-        return DocumentTable((), LinePlace(name, 1))
+        return empty
     part = _Reader(name).read(root, ())
     if not isinstance(part, DocumentTable):
         raise ConfigError([f"{part.place}: a configuration is a mapping of names to values."])

@@ -1,11 +1,11 @@
 """Reads values and tables of a document, and collects all problems."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.config.document import DocumentTable, LinePlace, List, Part, Scalar
+from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, List, Part, Scalar
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
@@ -18,10 +18,18 @@ HIDDEN = Secret("")
 
 @dataclass(slots=True)
 class Problems:
-    """The errors and warnings about a configuration, collected while it is read."""
+    """The errors and warnings about a configuration, collected while it is read.
+
+    Attributes:
+        errors: The errors.
+        warnings: The warnings.
+        places: The line of each signal, decision, tenant and upstream that was read, by a name such
+            as ``signals.keywords.urgent``.
+    """
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    places: dict[str, LinePlace] = field(default_factory=dict)
 
     def add(self, place: object, text: str) -> None:
         """Add an error at a place."""
@@ -30,6 +38,17 @@ class Problems:
     def unknown(self, place: object, word: str, known: Iterable[str], *, where: str) -> None:
         """Add an error about an unknown name, with the names that are known."""
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
+
+    def is_new(self, section: str, name: str, place: LinePlace) -> bool:
+        """Keep the place of a name in a section; if the section has it already, add an error.
+
+        Returns:
+            Whether the name is new.
+        """
+        before = self.places.setdefault(f"{section}.{name}", place)
+        if before is not place:
+            self.add(place, f"the name {name!r} is taken, at {before}.")
+        return before is place
 
     def wrong(self, place: object, name: str, raw: object, error: KindError) -> None:
         """Add an error about a wrong value, with the possible values."""
@@ -81,16 +100,6 @@ def plain(part: Part) -> object:
     return {entry.key: plain(entry.part) for entry in part.entries}
 
 
-def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
-    """Read a value; if it is wrong, add the problem and return ``None``."""
-    raw = plain(part)
-    try:
-        return kind.read(raw)
-    except KindError as error:
-        problems.wrong(part.place, name, HIDDEN if kind.is_secret else raw, error)
-        return None
-
-
 def read_fields(
     part: Part, fields: Iterable[TableField], *, where: str, problems: Problems
 ) -> dict[str, Any] | None:
@@ -110,11 +119,14 @@ def read_fields(
             known = [name for each in fields for name in (each.name, *each.aliases)]
             problems.unknown(entry.place, entry.key, known, where=where)
             continue
-        value = (
-            entry.part
-            if match.kind is None
-            else read_value(match.kind, entry.part, name=f"{where}: {entry.key}", problems=problems)
-        )
+        value: Any = entry.part
+        if match.kind is not None:
+            raw, value = plain(entry.part), None
+            try:
+                value = match.kind.read(raw)
+            except KindError as error:
+                shown = HIDDEN if match.kind.is_secret else raw
+                problems.wrong(entry.part.place, f"{where}: {entry.key}", shown, error)
         if match.name in places and values[match.name] != value:
             place, key = places[match.name]
             problems.add(entry.place, conflict(entry.key, key, place))
@@ -126,7 +138,7 @@ def read_fields(
     return values if len(problems.errors) == n_before else None
 
 
-def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
+def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
     """Return the entries of a table.
 
     If the part is no table, add the problem and return no entries.
@@ -152,14 +164,6 @@ def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
 def conflict(name: str, other: str, place: object) -> str:
     """Return the message that two names of one setting give it different values."""
     return f"{name!r} sets the same as {other!r} at {place}, to another value. Keep one of them."
-
-
-def unique(names: Mapping[str, LinePlace], name: str, place: LinePlace, problems: Problems) -> bool:
-    """Return whether a name is not in ``names`` yet; if it is, add the problem."""
-    if name in names:
-        problems.add(place, f"the name {name!r} is taken, at {names[name]}.")
-        return False
-    return True
 
 
 def _short(raw: object) -> str:

@@ -73,9 +73,8 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
     DVARA's documented settings are such a policy: they need a cosine of 0.7 between hashed words,
     which hardly any sentence reaches unless it copies its source.
     """
-    plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
-    policies: dict[str, HallucinationPlugin | None] = {"check.action": None}
-    policies |= {f"decisions.{name}": plugin for name, plugin in plugins.items()}
+    plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
+    policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}
     said: dict[str, str] = {}
     for path, plugin in policies.items():
         if message := _refuses_most(config, None, [plugin]):

@@ -43,9 +43,7 @@ def key_hash(key: str | bytes) -> str:
 def hash_of(configured: Secret) -> str:
     """Return the hash of a configured key, which may be given as text or as its hash."""
     text = configured.reveal()
-    if text.startswith(HASHED):
-        return text.removeprefix(HASHED).lower()
-    return key_hash(text)
+    return text.removeprefix(HASHED).lower() if text.startswith(HASHED) else key_hash(text)
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:

@@ -140,10 +140,6 @@ class Kind:
             legal = f"{own.legal}{', or null' * self.is_optional}" if own else self.legal
             raise KindError(legal, own.guess if own else self._guess(raw)) from None
 
-    def write(self, value: object) -> Any:  # noqa: ANN401 - plain data
-        """Return a value as plain data. :meth:`read` accepts it, unless it is a hidden secret."""
-        return written(value)
-
     def _guess(self, raw: object) -> str:
         branches = [each for each in self._branches if "enum" in each]
         known = [word for each in branches for word in (*each["enum"], *each["aliases"])]
@@ -151,7 +147,10 @@ class Kind:
 
 
 def written(value: object) -> Any:  # noqa: ANN401 - plain data
-    """Return the value of a setting as plain data, with secrets hidden."""
+    """Return the value of a setting as plain data, with secrets hidden.
+
+    :meth:`Kind.read` accepts the data, unless a secret is hidden in it.
+    """
     if isinstance(value, Secret):
         return repr(value)
     if isinstance(value, tuple):
@@ -188,15 +187,10 @@ class Number:
         return core_schema.float_schema(**bounds, allow_inf_nan=False)
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
-        bounds = {
-            "minimum": self.ge,
-            "exclusiveMinimum": self.gt,
-            "maximum": self.le,
-            "exclusiveMaximum": self.lt,
-        }
-        type_ = "integer" if core["type"] == "int" else "number"
-        given = {name: bound for name, bound in bounds.items() if bound is not None}
-        return {"type": type_, **given, "legal": self._legal(is_whole=type_ == "integer")}
+        schema: dict[str, Any] = handler(core)
+        if self.le is None:
+            schema.pop("maximum", None)  # _MAX_WHOLE, which is no bound of the setting
+        return {**schema, "legal": self._legal(is_whole=schema["type"] == "integer")}
 
     def _legal(self, *, is_whole: bool) -> str:
         what = f"a {'whole ' * is_whole}number" + (f" of {self.unit}" if self.unit else "")
@@ -277,22 +271,18 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
     return Read(read, f"one of {', '.join(values)}{also}", schema)
 
 
-def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
+def some_of(values: Sequence[str]) -> Read:
     """Return the type of a value that is any number of the given words, separated by commas.
 
-    A list of words is accepted too.
-
-    Args:
-        values: The words.
-        nothing: The word that stands for no words at all.
+    A list of words is accepted too, and ``none`` means no words at all.
     """
-    legal = f"{nothing}, or some of {', '.join(values)} with commas between"
+    legal = f"none, or some of {', '.join(values)} with commas between"
 
     def read(raw: Any) -> str:  # noqa: ANN401
         parts = raw.split(",") if isinstance(raw, str) else raw
         words = [part.strip().lower() for part in parts]
-        if words == [nothing]:
-            return nothing
+        if words == ["none"]:
+            return "none"
         if not words or not set(words) <= set(values):
             near = next((guess(word, values) for word in words if word not in values), "")
             raise KindError(legal, near)
@@ -322,12 +312,6 @@ def secret(inner: Read) -> Read:
         return Secret(inner.read(raw))
 
     return Read(read, f"{inner.legal} (shown as ***)", {"writeOnly": True})
-
-
-def _read_text(raw: object) -> str:
-    if not isinstance(raw, str) or not raw.strip():
-        raise ValueError(raw)
-    return raw
 
 
 def _read_url(raw: object) -> str:
@@ -397,7 +381,7 @@ def _read_pattern(raw: object) -> str:
 
 
 _PATTERN = "a regular expression with a group named id, such as \\[(?P<id>S\\d+)\\]"
-_TEXT = Read(_read_text, "a text")
+_TEXT = matching(r"(?s).*\S.*", "a text")
 
 Whole = Annotated[int, Number()]
 Text = Annotated[str, _TEXT]

@@ -214,7 +214,7 @@ def _all_aliases() -> Iterator[Alias]:
 #: All names of settings: Groundwire's own and those of other systems.
 NAMES: tuple[Alias, ...] = tuple(_all_aliases())
 
-#: Environment variable → the name that it belongs to.
+#: Environment variable → the alias of the setting that it sets.
 VARIABLES: Mapping[str, Alias] = MappingProxyType(
     {alias.variable: alias for alias in NAMES if alias.variable}
 )

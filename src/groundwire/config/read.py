@@ -2,35 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.config import tree
-from groundwire.config.document import (
-    DocumentEntry,
-    DocumentTable,
-    LinePlace,
-    Part,
-    Scalar,
-    read_document,
-)
-from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
+from groundwire.config.document import DocumentEntry, DocumentTable, Part, Scalar, read_document
+from groundwire.config.fields import HIDDEN, Problems, conflict, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
 from groundwire.config.kinds import ENCRYPTED, KindError, Secret, is_encrypted
-from groundwire.config.names import (
-    DEFAULTS,
-    DVARA,
-    NAMES,
-    VARIABLES,
-    WITHOUT_EFFECT,
-    Alias,
-    Format,
-)
+from groundwire.config.names import DEFAULTS, DVARA, NAMES, VARIABLES, WITHOUT_EFFECT, Alias, Format
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
-from groundwire.config.tenants import Tenant, read_tenants
-from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, limits_of, policy_of
+from groundwire.config.tenants import read_tenants
+from groundwire.config.tree import PRESETS, SECTIONS, SETTINGS, Sections
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
@@ -70,25 +54,10 @@ class SettingOrigin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Sections):
     """The whole configuration: all settings, signals, decisions, tenants and upstreams.
 
     Attributes:
-        check: Settings of the check: whether answers are checked, and the actions.
-        gate: Settings of the gate, which decides whether a prompt needs a check.
-        detector: Settings of the detector.
-        explain: Settings of the explainer.
-        similarity: Settings of the similarity detector.
-        evidence: Settings of the evidence, such as its limits.
-        verify: Settings of the verification of cited claims.
-        gateway: Settings of the proxy.
-        admin: Settings of the admin plane.
-        oidc: Settings of the sign-in to the console at an OpenID Connect provider.
-        store: Settings of the database.
-        audit: Settings of the audit trail.
-        log: Settings of the log.
-        otel: Settings of the traces.
-        upstream: The upstream, if there is only one, and the limits of all connections.
         listed: The upstreams that the file lists, in its order.
         signals: The rules of the signals that decisions depend on.
         decisions: The decisions, in the order of the file.
@@ -101,21 +70,6 @@ class Config:
         warnings: Warnings about values that were accepted.
     """
 
-    check: tree.Check = field(default_factory=tree.Check)
-    gate: tree.Gate = field(default_factory=tree.Gate)
-    detector: tree.DetectorSettings = field(default_factory=tree.DetectorSettings)
-    explain: tree.Explain = field(default_factory=tree.Explain)
-    similarity: tree.Similarity = field(default_factory=tree.Similarity)
-    evidence: tree.EvidenceSettings = field(default_factory=tree.EvidenceSettings)
-    verify: tree.Verify = field(default_factory=tree.Verify)
-    gateway: tree.Gateway = field(default_factory=tree.Gateway)
-    admin: tree.Admin = field(default_factory=tree.Admin)
-    oidc: tree.OpenIdConnect = field(default_factory=tree.OpenIdConnect)
-    store: tree.StoreSettings = field(default_factory=tree.StoreSettings)
-    audit: tree.Audit = field(default_factory=tree.Audit)
-    log: tree.Log = field(default_factory=tree.Log)
-    otel: tree.OpenTelemetry = field(default_factory=tree.OpenTelemetry)
-    upstream: tree.UpstreamDefaults = field(default_factory=tree.UpstreamDefaults)
     listed: tuple[Upstream, ...] = ()
     signals: SignalRules = field(default_factory=SignalRules)
     decisions: tuple[Decision, ...] = ()
@@ -130,7 +84,8 @@ class Config:
     @property
     def policy(self) -> Policy:
         """The policy of requests for which neither a decision nor a tenant has other settings."""
-        return policy_of(self.check, self.explain)
+        own = {x.name: getattr(self.check, x.name) for x in fields(Policy) if x.name != "explain"}
+        return Policy(**own, explain=self.explain.enabled)
 
     @property
     def detectors(self) -> Detectors:
@@ -140,15 +95,16 @@ class Config:
     @property
     def limits(self) -> SourceLimits:
         """The limits of evidence for tenants whose settings have no limits."""
-        return limits_of(self.evidence)
+        own = self.evidence
+        return SourceLimits(max_sources=own.max_sources, max_source_chars=own.max_source_chars)
 
     @property
     def upstreams(self) -> tuple[Upstream, ...]:
         """All upstreams: only that of ``upstream.url`` if it is given, or else the listed ones."""
-        if self.upstream.url is None:
-            return self.listed
         own = self.upstream
-        return (Upstream(name=DEFAULT_UPSTREAM, url=self.upstream.url, api_key=own.api_key),)
+        if own.url is None:
+            return self.listed
+        return (Upstream(name=DEFAULT_UPSTREAM, url=own.url, api_key=own.api_key),)
 
     @property
     def keys(self) -> Mapping[str, tuple[Secret, ...]]:
@@ -194,39 +150,18 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
     (<Action.BLOCK: 'block'>, 'example.yaml:1')
     """
     reader = _Reader()
-    decisions: tuple[Decision, ...] = ()
-    tenants: dict[str, Tenant] = {}
-    upstreams: dict[str, tuple[Upstream, LinePlace]] = {}
-    document = read_document(text, name) if text else DocumentTable((), LinePlace(name, 1))
+    document = read_document(text, name)
     # Decisions are read last: the signals that they name may be defined below them.
-    last = []
-    for entry in document.entries:
-        if entry.key == "signals":
-            reader.rules.read_signals(entry)
-        elif entry.key in LEGACY_KEYS:
-            reader.rules.read_legacy(entry)
-        elif entry.key == "decisions":
-            last.append(entry)
-        elif entry.key == "tenants":
-            reader.formats.add(Format.NATIVE)
-            tenants = read_tenants(entry, reader.problems)
-        elif entry.key == "upstreams":
-            reader.formats.add(Format.NATIVE)
-            upstreams = read_upstreams(entry, reader.problems)
-        else:
-            reader.read(entry)
-    for entry in last:
-        decisions = reader.rules.read_decisions(entry)
-    formats = reader.formats | reader.rules.formats
-    if not formats and document.entries:
-        formats.add(Format.NATIVE)
-    reader.formats = formats
-    reader.read_environment({} if environ is None else environ)
+    for entry in sorted(document.entries, key=lambda entry: entry.key == "decisions"):
+        reader.read_section(entry)
+    if not reader.formats and document.entries:
+        reader.formats.add(Format.NATIVE)
+    reader.read_environment(environ or {})
     reader.require_encryption()
-    upstreams = reader.choose_upstreams(upstreams)
+    reader.choose_upstreams()
     if reader.problems.errors:
         raise ConfigError(reader.problems.errors)
-    config = reader.finish(decisions, tenants, upstreams)
+    config = reader.finish()
     if shared := shared_key(config.keys):
         one, other = map(repr, shared)
         where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
@@ -298,15 +233,32 @@ class _Found:
     written: str
 
 
-@dataclass(slots=True)
 class _Reader:
-    problems: Problems = field(default_factory=Problems)
-    formats: set[Format] = field(default_factory=set)
-    found: dict[str, _Found] = field(default_factory=dict)
-    rules: RuleReader = field(init=False)
+    def __init__(self) -> None:
+        self.problems, self.formats = Problems(), set[Format]()
+        self.rules = RuleReader(self.problems, self.formats)
+        self.found: dict[str, _Found] = {}
+        self.decisions: tuple[Decision, ...] = ()
+        self.tenants: dict[str, Overrides] = {}
+        self.tenant_keys: dict[str, tuple[Secret, ...]] = {}
+        self.upstreams: tuple[Upstream, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.rules = RuleReader(self.problems)
+    def read_section(self, entry: DocumentEntry) -> None:
+        """Read an entry at the top level of a file."""
+        if entry.key == "signals":
+            self.rules.read_signals(entry)
+        elif entry.key in LEGACY_KEYS:
+            self.rules.read_legacy(entry)
+        elif entry.key == "decisions":
+            self.decisions = self.rules.read_decisions(entry)
+        elif entry.key == "tenants":
+            self.formats.add(Format.NATIVE)
+            self.tenants, self.tenant_keys = read_tenants(entry, self.problems)
+        elif entry.key == "upstreams":
+            self.formats.add(Format.NATIVE)
+            self.upstreams = read_upstreams(entry, self.problems)
+        else:
+            self.read(entry)
 
     def read(self, entry: DocumentEntry, above: str = "") -> None:
         """Read an entry of a table; a key such as ``check.action`` means nested tables."""
@@ -371,21 +323,19 @@ class _Reader:
             if url is None or url.value is None:
                 continue
             if not is_encrypted(url.value, plain_host=host.value if host else None):
-                text = describe_wrong(url.written, url.value, KindError(ENCRYPTED))
-                self.problems.add(url.origin.source, text)
+                wrong = KindError(ENCRYPTED)
+                self.problems.wrong(url.origin.source, url.written, url.value, wrong)
 
-    def choose_upstreams(
-        self, listed: dict[str, tuple[Upstream, LinePlace]]
-    ) -> dict[str, tuple[Upstream, LinePlace]]:
-        """Decide which listed upstreams are used.
+    def choose_upstreams(self) -> None:
+        """Decide whether the listed upstreams are used.
 
         If ``upstream.url`` comes from an environment variable, none is used: the variable replaces
         the list. If it comes from the file, a list beside it is an error.
         """
+        if not self.upstreams:
+            return
+        first = self.problems.places[f"upstreams.{self.upstreams[0].name}"]
         url, key = self.found.get("upstream.url"), self.found.get("upstream.api_key")
-        first = next((place for _, place in listed.values()), None)
-        if first is None:
-            return listed
         if url is None or url.value is None:
             # The key of one server must not be sent to the servers of the list.
             if key is not None and key.value is not None:
@@ -393,21 +343,15 @@ class _Reader:
                     "upstream.api_key goes with upstream.url. Those listed have keys of their own"
                 )
                 self.problems.add(key.origin.source, f"{text}, and the list is at {first}.")
-            return listed
-        if url.written in VARIABLES:
+        elif url.written in VARIABLES:
             text = f"{url.written} wins over the upstreams listed at {first}."
             self.problems.warnings.append(text)
-            return {}
-        text = f"upstream.url is the only upstream, and others are listed at {first}."
-        self.problems.add(url.origin.source, f"{text} Move it to the list.")
-        return listed
+            self.upstreams = ()
+        else:
+            text = f"upstream.url is the only upstream, and others are listed at {first}."
+            self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
-    def finish(
-        self,
-        decisions: tuple[Decision, ...],
-        tenants: dict[str, Tenant],
-        upstreams: dict[str, tuple[Upstream, LinePlace]],
-    ) -> Config:
+    def finish(self) -> Config:
         """Build the configuration from all that was read, with defaults for all other settings."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
@@ -421,29 +365,18 @@ class _Reader:
             origins[path] = SettingOrigin(source=f"preset {preset.value}" if preset else "")
         for path, found in self.found.items():
             values[path], origins[path] = found.value, found.origin
-        places = dict(self.rules.places)
-        places |= {f"tenants.{id_}": tenant.place for id_, tenant in tenants.items()}
-        places |= {f"upstreams.{name}": place for name, (_, place) in upstreams.items()}
-        origins |= {name: SettingOrigin(source=str(place)) for name, place in places.items()}
-        sections: dict[str, Any] = {
-            section: type_(
-                **{
-                    each.name: values[each.path]
-                    for each in SETTINGS.values()
-                    if each.section == section
-                }
-            )
-            for section, type_ in SECTIONS.items()
-        }
+        for name, place in self.problems.places.items():
+            origins[name] = SettingOrigin(source=str(place))
+        sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+        for setting in SETTINGS.values():
+            sections[setting.section][setting.name] = values[setting.path]
         return Config(
-            **sections,
+            **{section: SECTIONS[section](**own) for section, own in sections.items()},
             signals=self.rules.rules(),
-            decisions=decisions,
-            tenants=FrozenMapping({id_: each.overrides for id_, each in tenants.items()}),
-            tenant_keys=FrozenMapping(
-                {id_: each.keys for id_, each in tenants.items() if each.keys}
-            ),
-            listed=tuple(upstream for upstream, _ in upstreams.values()),
+            decisions=self.decisions,
+            tenants=FrozenMapping(self.tenants),
+            tenant_keys=FrozenMapping(self.tenant_keys),
+            listed=self.upstreams,
             origins=FrozenMapping(origins),
             formats=tuple(sorted(self.formats)),
             warnings=tuple(self.problems.warnings),
@@ -474,7 +407,7 @@ class _Reader:
             value = setting.kind.read(alias.conversion(raw))
         except KindError as error:
             shown = HIDDEN if setting.kind.is_secret else raw
-            self.problems.add(origin.source, describe_wrong(written, shown, error))
+            self.problems.wrong(origin.source, written, shown, error)
             return
         before = self.found.get(alias.path)
         if before is not None and before.value != value:

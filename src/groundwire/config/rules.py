@@ -1,18 +1,11 @@
 """Reads the signals and decisions of a configuration file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, Part, Scalar
-from groundwire.config.fields import (
-    Problems,
-    TableField,
-    entries_of,
-    items_of,
-    read_fields,
-    unique,
-)
+from groundwire.config.fields import Problems, TableField, entries_of, items_of, read_fields
 from groundwire.config.kinds import Kind, OneOrMore, Text, Texts, Whole, one_of
 from groundwire.config.names import Format
 from groundwire.config.tree import SETTINGS, Cosine
@@ -34,8 +27,6 @@ KEYS = {
     "hallucination": SignalType.HALLUCINATION,
 }
 
-_KEY_OF = {type_: key for key, type_ in KEYS.items()}
-
 #: HaluGate's name of a list of signals, at the top level of its file → the key in ``signals``.
 LEGACY_KEYS = {
     "fact_check_rules": "fact_check",
@@ -48,8 +39,8 @@ _ANY = "any"
 _Languages = Annotated[tuple[Annotated[str, one_of(LANGUAGES)], ...], OneOrMore()]
 _FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(Texts)
 _ACTION = SETTINGS["check.action"].kind
-_NAME = TableField("name", _TEXT, is_required=True)
 _DESCRIPTION = TableField("description", _TEXT)
+_NAMED = (TableField("name", _TEXT, is_required=True), _DESCRIPTION)
 _COSINE = TableField("threshold", Kind(Cosine))
 
 
@@ -66,37 +57,29 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
         _DESCRIPTION,
     ),
     SignalType.KEYWORD: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("words", _TEXTS, ("keywords",)),
         TableField("patterns", _TEXTS),
         TableField("operator", _choice(tuple(Operator), {"NOR": "NOT"})),
         TableField("case_sensitive", _FLAG),
     ),
-    SignalType.DOMAIN: (_NAME, _DESCRIPTION, _COSINE),
+    SignalType.DOMAIN: (*_NAMED, _COSINE),
     SignalType.EMBEDDING: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("examples", _TEXTS, ("candidates",), is_required=True),
         _COSINE,
         TableField("aggregation", _AGGREGATION, ("aggregation_method",)),
     ),
-    SignalType.LANGUAGE: (
-        _NAME,
-        _DESCRIPTION,
-        TableField("codes", Kind(_Languages)),
-    ),
+    SignalType.LANGUAGE: (*_NAMED, TableField("codes", Kind(_Languages))),
     SignalType.HALLUCINATION: (
-        _NAME,
-        _DESCRIPTION,
+        *_NAMED,
         TableField("label", _choice((_ANY, "unsupported", "contradicted"))),
         TableField("min_severity", SETTINGS["check.min_severity"].kind),
     ),
 }
 
 _DECISION = (
-    _NAME,
-    _DESCRIPTION,
+    *_NAMED,
     TableField("priority", Kind(Whole)),
     TableField("rules"),
     TableField("plugins"),
@@ -124,43 +107,47 @@ PLUGIN_FIELDS = (
 _PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
 
 
+#: Names of signals that decisions can use without a definition in the configuration.
+_BUILT_IN: dict[SignalType, Iterable[str]] = {
+    SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),
+    SignalType.DOMAIN: signals.DOMAINS,
+    SignalType.LANGUAGE: LANGUAGES,
+    SignalType.HALLUCINATION: [rule.name for rule in signals.FINDINGS],
+}
+
+
 @dataclass(slots=True)
 class RuleReader:
     """Reads the signals of a configuration, and then the decisions that name them."""
 
     problems: Problems
-    formats: set[Format] = field(default_factory=set)
-    #: The place of each signal and decision in the file, by a name such as
-    #: ``signals.keywords.urgent``.
-    places: dict[str, LinePlace] = field(default_factory=dict)
-    _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
-    _places: dict[SignalType, dict[str, LinePlace]] = field(default_factory=dict)
-    _domains_used: dict[str, None] = field(default_factory=dict)
-    _languages_used: dict[str, None] = field(default_factory=dict)
+    formats: set[Format]
+    # Name of each signal → its rule; ``None`` if it needs none, or its definition is wrong.
+    _rules: dict[SignalType, dict[str, Any]] = field(
+        default_factory=lambda: {type_: {} for type_ in SignalType}
+    )
+    _used: list[Condition] = field(default_factory=list)
 
     def read_signals(self, entry: DocumentEntry) -> None:
         """Read the section ``signals``."""
         self.formats.add(Format.NATIVE)
         for each in entries_of(entry.part, where="signals", problems=self.problems):
             if each.key in KEYS:
-                self._read_list(KEYS[each.key], each.part, where=f"signals.{each.key}")
+                self._read_list(each.key, each.part, where=f"signals.{each.key}")
             else:
                 self.problems.unknown(each.place, each.key, KEYS, where="signals")
 
     def read_legacy(self, entry: DocumentEntry) -> None:
         """Read one of HaluGate's lists, such as ``fact_check_rules``."""
         self.formats.add(Format.HALUGATE)
-        self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
+        self._read_list(LEGACY_KEYS[entry.key], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
         """Read the list ``decisions``. Signals must be read before, because decisions name them."""
         decisions = []
-        places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):
             decision = self._decision(part)
-            if decision and unique(places, decision.name, part.place, self.problems):
-                places[decision.name] = part.place
-                self.places[f"decisions.{decision.name}"] = part.place
+            if decision and self.problems.is_new("decisions", decision.name, part.place):
                 decisions.append(decision)
         return tuple(decisions)
 
@@ -169,41 +156,25 @@ class RuleReader:
 
         They include built-in domains and language codes that only decisions name.
         """
-        domains = self._rules.get(SignalType.DOMAIN, {})
-        built_in = (
-            signals.DomainRule(name=name, description=signals.DOMAINS[name])
-            for name in self._domains_used
-            if name not in domains and name != signals.GENERAL
-        )
-        languages = self._rules.get(SignalType.LANGUAGE, {})
-        codes = (
-            signals.LanguageRule(name=code, codes=(code,))
-            for code in self._languages_used
-            if code not in languages
-        )
+        for used in self._used:
+            rules, name = self._rules[used.type], used.name
+            if used.type is SignalType.LANGUAGE and name not in rules:
+                rules[name] = signals.LanguageRule(name=name, codes=(name,))
+            if used.type is SignalType.DOMAIN and name not in rules and name != signals.GENERAL:
+                rules[name] = signals.DomainRule(name=name, description=signals.DOMAINS[name])
         return SignalRules(
-            keywords=self._all(SignalType.KEYWORD),
-            domains=(*domains.values(), *built_in),
-            embeddings=self._all(SignalType.EMBEDDING),
-            languages=(*languages.values(), *codes),
-            hallucination=self._all(SignalType.HALLUCINATION),
-            fact_check=self._all(SignalType.FACT_CHECK),
+            **{key: tuple(filter(None, self._rules[type_].values())) for key, type_ in KEYS.items()}
         )
 
-    def _all(self, type_: SignalType) -> tuple[Any, ...]:
-        return tuple(self._rules.get(type_, {}).values())
-
-    def _read_list(self, type_: SignalType, part: Part, *, where: str) -> None:
-        rules, places = self._rules.setdefault(type_, {}), self._places.setdefault(type_, {})
+    def _read_list(self, key: str, part: Part, *, where: str) -> None:
+        type_ = KEYS[key]
         for item in items_of(part, where=where, problems=self.problems):
             values = read_fields(item, FIELDS[type_], where=where, problems=self.problems)
-            if values is None or not unique(places, values["name"], item.place, self.problems):
+            if values is None:
                 continue
-            places[values["name"]] = item.place
-            self.places[f"signals.{_KEY_OF[type_]}.{values['name']}"] = item.place
-            rule = self._signal(type_, values, item.place)
-            if rule is not None:
-                rules[values["name"]] = rule
+            name = values["name"]
+            if self.problems.is_new(f"signals.{key}", name, item.place):
+                self._rules[type_][name] = self._signal(type_, values, item.place)
 
     def _signal(self, type_: SignalType, values: dict[str, Any], place: LinePlace) -> Any:  # noqa: ANN401
         name, text = values["name"], values.pop("description", "")
@@ -214,7 +185,10 @@ class RuleReader:
         if type_ is SignalType.EMBEDDING:
             return signals.EmbeddingRule(**values)
         if type_ is SignalType.LANGUAGE:
-            return self._language(name, values.get("codes"), place)
+            if "codes" not in values and name not in LANGUAGES:
+                where = "the languages (without 'codes')"
+                self.problems.unknown(place, name, LANGUAGES, where=where)
+            return signals.LanguageRule(name=name, codes=values.get("codes", (name,)))
         if type_ is SignalType.HALLUCINATION:
             label = values.pop("label", _ANY)
             return signals.HallucinationRule(
@@ -245,14 +219,6 @@ class RuleReader:
                 return None
         return signals.KeywordRule(**values, is_case_sensitive=is_case_sensitive)
 
-    def _language(
-        self, name: str, codes: tuple[str, ...] | None, place: LinePlace
-    ) -> signals.LanguageRule | None:
-        if codes is None and name not in LANGUAGES:
-            self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
-            return None
-        return signals.LanguageRule(name=name, codes=codes or (name,))
-
     def _decision(self, part: Part) -> Decision | None:
         values = read_fields(part, _DECISION, where="a decision", problems=self.problems)
         if values is None:
@@ -272,7 +238,7 @@ class RuleReader:
         if not isinstance(part, DocumentTable):
             self.problems.add(part.place, f"{where}: a rule is a mapping, and this is none.")
             return None
-        if part.get("operator") is None and part.get("conditions") is None:
+        if not {"operator", "conditions"} & {each.key for each in part.entries}:
             return self._condition(part, where)
         values = read_fields(part, _RULE, where=where, problems=self.problems)
         if values is None:
@@ -294,29 +260,16 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        known = list(dict.fromkeys(self._names(type_)))
+        # Signals with a wrong definition are known too, so that one mistake causes only one error.
+        known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:
             self.problems.unknown(
                 name.place, str(text), known or ["none: define one first"], where=f"{type_} signals"
             )
             return None
-        if type_ is SignalType.DOMAIN:
-            self._domains_used[str(text)] = None
-        if type_ is SignalType.LANGUAGE:
-            self._languages_used[str(text)] = None
-        return Condition(type_, str(text))
-
-    def _names(self, type_: SignalType) -> Iterator[str]:
-        # Signals with a wrong definition are known too, so that one mistake causes only one error.
-        yield from self._places.get(type_, {})
-        built_in: dict[SignalType, Iterable[str]] = {
-            SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),
-            SignalType.DOMAIN: signals.DOMAINS,
-            SignalType.LANGUAGE: LANGUAGES,
-            SignalType.HALLUCINATION: [rule.name for rule in signals.FINDINGS],
-        }
-        yield from built_in.get(type_, ())
+        self._used.append(Condition(type_, str(text)))
+        return self._used[-1]
 
     def _plugins(self, part: Part, where: str) -> HallucinationPlugin | None:
         plugin = None

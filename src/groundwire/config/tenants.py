@@ -1,10 +1,9 @@
 """Reads the settings of tenants: a wrong value is an error, or under DVARA's names a warning."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from groundwire.config.document import DocumentEntry, LinePlace
+from groundwire.config.document import DocumentEntry
 from groundwire.config.fields import (
     Problems,
     TableField,
@@ -116,23 +115,19 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
     return Overrides(**read), tuple(warnings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant:
-    """A tenant in a file: its settings, its API keys, and its line."""
-
-    overrides: Overrides
-    keys: tuple[Secret, ...]
-    place: LinePlace
-
-
-def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
-    """Read the section ``tenants``, and return the tenants by their ids."""
-    tenants: dict[str, Tenant] = {}
+def read_tenants(
+    entry: DocumentEntry, problems: Problems
+) -> tuple[dict[str, Overrides], dict[str, tuple[Secret, ...]]]:
+    """Read the section ``tenants``; return settings and API keys of the tenants, by their ids."""
+    tenants: dict[str, Overrides] = {}
+    tenant_keys: dict[str, tuple[Secret, ...]] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):
         where = f"tenant {each.key!r}"
         values = read_fields(each.part, fields, where=where, problems=problems)
         if values is not None:
-            keys = values.pop("keys", ())
-            tenants[each.key] = Tenant(overrides=Overrides(**values), keys=keys, place=each.place)
-    return tenants
+            problems.places[f"tenants.{each.key}"] = each.place
+            if keys := values.pop("keys", ()):
+                tenant_keys[each.key] = keys
+            tenants[each.key] = Overrides(**values)
+    return tenants, tenant_keys

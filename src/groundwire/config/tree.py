@@ -28,32 +28,23 @@ from groundwire.config.kinds import (
 )
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
-from groundwire.policy.policy import Action, OnError, Policy, SourceLimits
+from groundwire.policy.policy import Action, OnError
 from groundwire.text.docstrings import described
 
 #: Names of actions in other systems, and the actions that they stand for.
-ACTION_ALIASES = {
-    "metadata": "flag",
-    "warn": "header",
-    "reject": "block",
-    "raise": "block",
-}
+ACTION_ALIASES = {"metadata": "flag", "warn": "header", "reject": "block", "raise": "block"}
 
 ActionWord = Annotated[Action, one_of(tuple(Action), ACTION_ALIASES)]
-OnErrorWord = Annotated[OnError, one_of(tuple(OnError))]
 Probability = Annotated[float, Number(ge=0, le=1)]
 Threshold = Annotated[float, Number(gt=0, le=1)]
 Cosine = Annotated[float, Number(ge=-1, le=1)]
 Budget = Annotated[float, Number(gt=0, lt=1)]
-Severity = Annotated[int, Number(ge=0, le=4)]
 Positive = Annotated[int, Number(ge=1)]
 Count = Annotated[int, Number(ge=0)]
 Seconds = Annotated[float, Number(gt=0, unit="seconds")]
-Days = Annotated[float, Number(gt=0, unit="days")]
 Port = Annotated[int, Number(ge=0, le=65_535)]
 UpTo64 = Annotated[int, Number(ge=1, le=64)]
 OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
-Release = Annotated[str, one_of(("sentence", "deferred"))]
 Scope = Annotated[str, matching(r"(.* )?openid( .*)?", "words with openid among them")]
 Callback = Annotated[
     str,
@@ -110,8 +101,8 @@ class Check:
     contradicted_action: ActionWord | None = None
     unverified_action: ActionWord | None = None
     partial_action: ActionWord | None = None
-    on_error: OnErrorWord = OnError.AUTO
-    min_severity: Severity = 0
+    on_error: Annotated[OnError, one_of(tuple(OnError))] = OnError.AUTO
+    min_severity: Annotated[int, Number(ge=0, le=4)] = 0
     include_details: bool = False
     false_block_budget: Budget | None = None
 
@@ -344,7 +335,7 @@ class Gateway:
     port: Port = 8080
     ext_proc_port: Port | None = None
     api_key: KeyText | None = None
-    release: Release = "sentence"
+    release: Annotated[str, one_of(("sentence", "deferred"))] = "sentence"
     unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = "auto"
     max_body_bytes: Positive = 33_554_432
     max_response_bytes: Positive = 67_108_864
@@ -453,7 +444,7 @@ class Audit:
     durability: Annotated[str, one_of(("batched", "before_response"))] = "batched"
     on_failure: Annotated[str, one_of(("allow", "refuse"))] = "allow"
     key: SecretText | None = None
-    retention_days: Days | None = None
+    retention_days: Annotated[float, Number(gt=0, unit="days")] | None = None
     detail_days: Annotated[float, Number(ge=0, unit="days")] | None = 30.0
     sample: Probability = 0.0
     queue_size: Positive = 10_000
@@ -513,24 +504,47 @@ class UpstreamDefaults:
     cooldown_s: Seconds = 15.0
 
 
-#: The sections of a configuration and their classes, in the order in which they are shown.
-SECTIONS: Mapping[str, type] = {
-    "check": Check,
-    "gate": Gate,
-    "detector": DetectorSettings,
-    "explain": Explain,
-    "similarity": Similarity,
-    "evidence": EvidenceSettings,
-    "verify": Verify,
-    "gateway": Gateway,
-    "admin": Admin,
-    "oidc": OpenIdConnect,
-    "store": StoreSettings,
-    "audit": Audit,
-    "log": Log,
-    "otel": OpenTelemetry,
-    "upstream": UpstreamDefaults,
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The sections of a configuration, in the order in which they are shown.
+
+    Attributes:
+        check: Settings of the check: whether answers are checked, and the actions.
+        gate: Settings of the gate, which decides whether a prompt needs a check.
+        detector: Settings of the detector.
+        explain: Settings of the explainer.
+        similarity: Settings of the similarity detector.
+        evidence: Settings of the evidence, such as its limits.
+        verify: Settings of the verification of cited claims.
+        gateway: Settings of the proxy.
+        admin: Settings of the admin plane.
+        oidc: Settings of the sign-in to the console at an OpenID Connect provider.
+        store: Settings of the database.
+        audit: Settings of the audit trail.
+        log: Settings of the log.
+        otel: Settings of the traces.
+        upstream: The upstream, if there is only one, and the limits of all connections.
+    """
+
+    check: Check = Check()
+    gate: Gate = Gate()
+    detector: DetectorSettings = DetectorSettings()
+    explain: Explain = Explain()
+    similarity: Similarity = Similarity()
+    evidence: EvidenceSettings = EvidenceSettings()
+    verify: Verify = Verify()
+    gateway: Gateway = Gateway()
+    admin: Admin = Admin()
+    oidc: OpenIdConnect = OpenIdConnect()
+    store: StoreSettings = StoreSettings()
+    audit: Audit = Audit()
+    log: Log = Log()
+    otel: OpenTelemetry = OpenTelemetry()
+    upstream: UpstreamDefaults = UpstreamDefaults()
+
+
+#: The classes of the sections by name, in the order of :class:`Sections`.
+SECTIONS: Mapping[str, Any] = {each.name: each.type for each in fields(Sections)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -577,16 +591,3 @@ def _settings() -> Iterator[Setting]:
 
 #: All settings by their full names, in the order in which they are shown.
 SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
-
-
-def policy_of(check: Check, explain: Explain) -> Policy:
-    """Make the policy that follows from the settings of the check and the explainer."""
-    own = {x.name: getattr(check, x.name) for x in fields(Policy) if x.name != "explain"}
-    return Policy(**own, explain=explain.enabled)
-
-
-def limits_of(evidence: EvidenceSettings) -> SourceLimits:
-    """Make the limits of evidence that follow from the settings of the section ``evidence``."""
-    return SourceLimits(
-        max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
-    )

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated
 
-from groundwire.config.document import DocumentEntry, LinePlace
-from groundwire.config.fields import Problems, TableField, items_of, read_fields, unique
+from groundwire.config.document import DocumentEntry
+from groundwire.config.fields import Problems, TableField, items_of, read_fields
 from groundwire.config.keys import Token
 from groundwire.config.kinds import Endpoint, Kind, Name, Number, Texts
 
@@ -40,14 +40,11 @@ _FIELDS = [
 ]
 
 
-def read_upstreams(
-    entry: DocumentEntry, problems: Problems
-) -> dict[str, tuple[Upstream, LinePlace]]:
-    """Read the list ``upstreams``; return a mapping from name to upstream and its line."""
-    found: dict[str, tuple[Upstream, LinePlace]] = {}
+def read_upstreams(entry: DocumentEntry, problems: Problems) -> tuple[Upstream, ...]:
+    """Read the list ``upstreams``."""
+    found = []
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, _FIELDS, where="an upstream", problems=problems)
-        places = {name: place for name, (_, place) in found.items()}
-        if values is not None and unique(places, values["name"], part.place, problems):
-            found[values["name"]] = Upstream(**values), part.place
-    return found
+        if values is not None and problems.is_new("upstreams", values["name"], part.place):
+            found.append(Upstream(**values))
+    return tuple(found)

@@ -1,7 +1,7 @@
 """Sizes of a reader, such as layers and width, as its manifest states them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 #: Size of BERT's uncased vocabulary. All readers use the ids of this vocabulary, even if their base
 #: model has other ids.
@@ -46,10 +46,6 @@ class Architecture:
     def bytes_per_piece(self) -> int:
         """Bytes that the keys and values of one word piece take in all layers, as float16."""
         return 2 * self.layers * self.width * 2
-
-    def to_dict(self) -> dict[str, int | float | bool]:
-        """Return the sizes by name, as a manifest states them."""
-        return asdict(self)
 
     @classmethod
     def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":

@@ -52,11 +52,7 @@ class ByteCache(Generic[V]):
     """
 
     def __init__(
-        self,
-        max_bytes: int,
-        *,
-        ttl_s: float = 3600.0,
-        timer: Callable[[], float] = time.monotonic,
+        self, max_bytes: int, *, ttl_s: float = 3600.0, timer: Callable[[], float] = time.monotonic
     ) -> None:
         """Make an empty cache.
 

@@ -15,13 +15,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
 from tokenizers import Tokenizer
 
-from groundwire.engine.windowing import Frame, TokenClassifier, not_supported_labels
+from groundwire.engine.classifier import Classifier, Frame
+from groundwire.engine.windowing import TokenClassifier, not_supported_labels
 from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
 
 #: Commits of known hub models; any other model needs ``revision=``.
@@ -81,49 +82,14 @@ TOKENS = Task(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OpenedCheckpoint:
-    """A checkpoint, ready to run.
+class CheckpointOptions(TypedDict, total=False):
+    """Options of the functions and classes that load checkpoints.
 
     Attributes:
-        name: Hub id or folder.
-        revision: Commit of a hub model, or hash of a folder's files.
-        labels: Indices of the classes that :attr:`Task.labels` found.
-        n_labels: Number of all classes of the model.
-        max_length: The most word pieces of one pass, special tokens included.
-        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
-        frame: The special tokens around two texts.
-        session: The graph.
-    """
-
-    name: str
-    revision: str
-    labels: tuple[int, ...]
-    n_labels: int
-    max_length: int
-    tokenizer: Tokenizer
-    frame: Frame
-    session: ort.InferenceSession
-
-
-def load_checkpoint(
-    model: str | Path,
-    *,
-    revision: str | None = None,
-    device: str = "cpu",
-    threads: int | None = None,
-    max_length: int | None = None,
-    cache_dir: Path | None = None,
-) -> TokenClassifier:
-    """Load a Hugging Face token classifier as a detector.
-
-    Args:
-        model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
-            If there is a folder of that name, it is used.
         revision: The commit of a hub model, 40 hexadecimal digits; not needed for models in
             :data:`PINS`. A branch or a tag is refused, since it can move. Ignored for a folder.
         device: ``cpu``, ``cuda`` or ``cuda:1``. If there is no such device, a warning is given and
-            the model runs on the CPU.
+            the model runs on the CPU. The default is ``cpu``.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
         max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``);
             the model's own limit, if it is lower, takes precedence. Longer texts are read in
@@ -131,6 +97,22 @@ def load_checkpoint(
         cache_dir: Folder for fetched and exported files. By default, exported files are kept in
             ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
             ``~/.cache``; fetched files are kept in the hub's own cache.
+    """
+
+    revision: str | None
+    device: str
+    threads: int | None
+    max_length: int | None
+    cache_dir: Path | None
+
+
+def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> TokenClassifier:
+    """Load a Hugging Face token classifier as a detector.
+
+    Args:
+        model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            If there is a folder of that name, it is used.
+        options: See :class:`CheckpointOptions`.
 
     Raises:
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
@@ -140,25 +122,7 @@ def load_checkpoint(
             ``train`` extra is not installed.
         ModelError: If the model cannot be fetched, or is not a token classifier.
     """
-    opened = open_checkpoint(
-        model,
-        TOKENS,
-        revision=revision,
-        device=device,
-        threads=threads,
-        max_length=max_length,
-        cache_dir=cache_dir,
-    )
-    classifier = TokenClassifier(
-        name=opened.name,
-        revision=opened.revision,
-        max_length=opened.max_length,
-        tokenizer=opened.tokenizer,
-        frame=opened.frame,
-        not_supported=opened.labels,
-        n_labels=opened.n_labels,
-        session=opened.session,
-    )
+    classifier = TokenClassifier(open_checkpoint(model, TOKENS, **options))
     classifier.read("a", None, "a")  # a graph that does not fit the configuration fails here
     return classifier
 
@@ -167,12 +131,12 @@ def open_checkpoint(
     model: str | Path,
     task: Task,
     *,
-    revision: str | None,
-    device: str,
-    threads: int | None,
-    max_length: int | None,
-    cache_dir: Path | None,
-) -> OpenedCheckpoint:
+    revision: str | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    max_length: int | None = None,
+    cache_dir: Path | None = None,
+) -> Classifier:
     """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
 
     Raises:
@@ -202,7 +166,7 @@ def open_checkpoint(
     exported = kept / "checkpoints" / f"{revision}-{_EXPORT}{task.suffix}"
     graph, tokenizer_folder = _graph(folder, exported, task)
     tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
-    return OpenedCheckpoint(
+    return Classifier(
         name=str(model),
         revision=revision,
         labels=labels,

@@ -6,7 +6,6 @@ better at roles, negation and neighbouring values, but each claim costs a pass o
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -16,27 +15,15 @@ from groundwire.detection.closest_lines import Excerpt
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.layout import row_of
 from groundwire.engine.models import Manifest
-from groundwire.engine.runtime import RawScores, open_session
+from groundwire.engine.runtime import Graph, RawScores
 from groundwire.engine.tokenizer import WordPieces
 
 #: Files of a model folder: the graph of the cross-encoder, and its table of word pieces.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 
 
-class CrossEncoder:
-    """The cross-encoder's graph, in one session that all threads share."""
-
-    def __init__(self, path: Path, *, threads: int) -> None:
-        """Open a graph.
-
-        Args:
-            path: The ``.onnx`` file.
-            threads: CPU threads that one call may use.
-
-        Raises:
-            ModelError: If ONNX Runtime cannot open it.
-        """
-        self._session = open_session(path, threads=threads)
+class CrossEncoder(Graph):
+    """The cross-encoder's graph."""
 
     @classmethod
     def of(cls, manifest: Manifest, *, threads: int) -> Self | None:

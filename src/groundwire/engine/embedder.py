@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from groundwire.engine.models import Manifest
-from groundwire.engine.runtime import open_session
+from groundwire.engine.runtime import Graph
 from groundwire.engine.sentence import ClaimPart, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
@@ -52,20 +50,8 @@ class Embedder(Protocol):
         ...
 
 
-class Encoder:
-    """The graph of the embedded encoder, in one session that all threads share."""
-
-    def __init__(self, path: Path, *, threads: int) -> None:
-        """Open a graph.
-
-        Args:
-            path: The ``.onnx`` file.
-            threads: CPU threads that one call may use.
-
-        Raises:
-            ModelError: If ONNX Runtime cannot open it.
-        """
-        self._session: onnxruntime.InferenceSession = open_session(path, threads=threads)
+class Encoder(Graph):
+    """The graph of the embedded encoder."""
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return the vector of one text of at most 256 word pieces, special tokens included."""

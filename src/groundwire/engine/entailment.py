@@ -7,13 +7,13 @@ read in windows, never cut off.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from groundwire.detection.values import Entailment, EvidenceRef
-from groundwire.engine.checkpoints import Task, open_checkpoint
-from groundwire.engine.classifier import Classifier, shares_of
+from groundwire.engine.checkpoints import CheckpointOptions, Task, open_checkpoint
+from groundwire.engine.classifier import shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
@@ -39,8 +39,7 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
         ModelError: If the names are not exactly these three: ``LABEL_0`` may mean any of them, and
             ``not_entailment`` means two of them.
     """
-    names = config.get("id2label") or {}
-    labels = {int(index): str(name) for index, name in names.items()}
+    labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
     found = [
         [index for index, name in plain.items() if pattern.fullmatch(name)] for pattern in _NAMES
@@ -73,30 +72,10 @@ class EntailmentModel:
         max_length: The most word pieces of one pass, special tokens included.
     """
 
-    def __init__(
-        self,
-        model: str | Path,
-        *,
-        revision: str | None = None,
-        device: str = "cpu",
-        threads: int | None = None,
-        max_length: int | None = None,
-        cache_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
         """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
-        opened = open_checkpoint(
-            model,
-            NLI,
-            revision=revision,
-            device=device,
-            threads=threads,
-            max_length=max_length,
-            cache_dir=cache_dir,
-        )
+        self._classifier = opened = open_checkpoint(model, NLI, **options)
         self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
-        self._tokenizer, self._frame = opened.tokenizer, opened.frame
-        self._labels = list(opened.labels)
-        self._classifier = Classifier(opened.session, name=self.name, max_length=self.max_length)
         self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here
 
     def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
@@ -115,11 +94,11 @@ class EntailmentModel:
             DetectionError: If the model failed, or its output is NaN.
             ModelError: If the graph does not have the classes of the configuration.
         """
-        premise_ids, claim_ids = self._ids(premise), self._ids(hypothesis)
+        premise_ids, claim_ids = self._classifier.ids(premise), self._classifier.ids(hypothesis)
         if not claim_ids:
             raise UnreadableError
         best: dict[tuple[int, int], Entailment] = {}
-        room = self.max_length - self._frame.size
+        room = self.max_length - self._classifier.frame.size
         for window in plan_windows(len(premise_ids), len(claim_ids), room=room):
             found = self._read(
                 premise_ids[slice(*window.context)], claim_ids[slice(*window.answer)]
@@ -129,18 +108,15 @@ class EntailmentModel:
                 best[window.answer] = found
         return min(best.values(), key=lambda found: found.entailment)
 
-    def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
     def _read(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Entailment:
-        ids, types, _ = self._frame.join(premise, (), hypothesis)
+        ids, types, _ = self._classifier.frame.join(premise, (), hypothesis)
         logits = self._classifier.logits(ids, types)
         if logits.shape != (1, 3):
             raise ModelError(
                 f"The graph of {self.name} returned shape {logits.shape}, and an NLI model returns "
                 "(1, 3). Check that id2label in its config.json belongs to this graph."
             )
-        shares = shares_of(logits.astype(np.float64))[0, self._labels].tolist()
+        shares = shares_of(logits.astype(np.float64))[0, list(self._classifier.labels)].tolist()
         if not np.isfinite(shares).all():
             raise DetectionError("The model's output is not a number.")
         return Entailment(entailment=shares[0], neutral=shares[1], contradiction=shares[2])

@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
 
-from groundwire.errors import MissingExtraError, ModelError
+from groundwire.errors import ModelError, needs_extra
 
 #: The largest difference that is allowed between a probability of the graph and PyTorch's.
 TOLERANCE = 1e-4
@@ -41,12 +41,10 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
         ModelError: If transformers cannot load the folder as such a model, or the graph's output
             differs from PyTorch's by more than :data:`TOLERANCE`.
     """
-    try:
+    with needs_extra("Exporting a model that has no ONNX graph", "train"):
         import torch
         import transformers
         from transformers import AutoConfig, AutoTokenizer
-    except ImportError as error:
-        raise MissingExtraError("Exporting a model that has no ONNX graph", "train") from error
 
     local = {"local_files_only": True, "trust_remote_code": False}
     try:

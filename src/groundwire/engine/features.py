@@ -95,9 +95,7 @@ def match_features(
 
 
 def longest_runs(
-    ids: NDArray[np.int32],
-    texts: Sequence[NDArray[np.int32]],
-    starts: Sequence[NDArray[np.intp]],
+    ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]], starts: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.int64]:
     """Find, for each piece, the longest run of pieces around it that a text has word for word.
 

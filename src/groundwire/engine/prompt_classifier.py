@@ -6,12 +6,12 @@ HaluGate's Sentinel is one. ``groundwire train gate --base`` trains others.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from groundwire.engine.checkpoints import Task, open_checkpoint
-from groundwire.engine.classifier import Classifier, shares_of
+from groundwire.engine.checkpoints import CheckpointOptions, Task, open_checkpoint
+from groundwire.engine.classifier import shares_of
 from groundwire.errors import DetectionError, ModelError
 
 _NEEDED = re.compile("(needs)?factcheck(needed)?")
@@ -60,32 +60,12 @@ class PromptClassifier:
         revision: Commit of a hub model, or hash of a folder's files.
     """
 
-    def __init__(
-        self,
-        model: str | Path,
-        *,
-        revision: str | None = None,
-        device: str = "cpu",
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
         """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
-        opened = open_checkpoint(
-            model,
-            PROMPTS,
-            revision=revision,
-            device=device,
-            threads=threads,
-            max_length=None,
-            cache_dir=None,
-        )
-        self.name, self.revision = opened.name, opened.revision
-        self._tokenizer, self._frame, self._room = (
-            opened.tokenizer,
-            opened.frame,
-            opened.max_length - len(opened.frame.before) - len(opened.frame.after),
-        )
+        self._classifier = opened = open_checkpoint(model, PROMPTS, **options)
+        self.name, self.revision, self._frame = opened.name, opened.revision, opened.frame
+        self._room = opened.max_length - len(self._frame.before) - len(self._frame.after)
         (self._needed,) = opened.labels
-        self._classifier = Classifier(opened.session, name=self.name, max_length=opened.max_length)
         self.probability("a")  # a graph that does not fit its configuration fails here
 
     def probability(self, prompt: str) -> float:
@@ -100,7 +80,7 @@ class PromptClassifier:
         return max(map(self._read, self._windows(prompt)))
 
     def _windows(self, prompt: str) -> Iterator[list[int]]:
-        ids = list(self._tokenizer.encode(prompt, add_special_tokens=False).ids)
+        ids = self._classifier.ids(prompt)
         for start in range(0, max(1, len(ids)), self._room):
             yield ids[start : start + self._room]
 

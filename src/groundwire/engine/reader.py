@@ -4,12 +4,11 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from threading import Event
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from groundwire.detection.asides.remarks import least_odds
 from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
 from groundwire.detection.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
 from groundwire.detection.example import Source
-from groundwire.detection.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
+from groundwire.detection.passages import PASSAGE_PIECES, PASSAGE_RULES
 from groundwire.detection.rules import MAX_LINES, Basis, RuleFindings, find
 from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
@@ -30,7 +29,7 @@ from groundwire.engine.models import Manifest, companion
 from groundwire.engine.part_scores import Calibration, CrossWeights, PartScores, least_supported
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
-from groundwire.engine.scheduler import Turns, run_beside
+from groundwire.engine.scheduler import run_beside
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of, question_parts
 from groundwire.engine.shared import SharedResources
@@ -48,9 +47,12 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ENTAILMENT_PIECES = 400
-# In a remark, the log-odds that a word piece is not supported are below this for every word piece,
-# or below this less the odds that least_odds asks for.
+# A text is a remark only if PartScores.doubt of each of its parts is below this number less the
+# odds that least_odds returns for the text.
 _REMARK_DOUBT = 1.0
+
+#: A part of a claim, and the earlier parts of the answer that it attends to.
+_Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,10 +69,7 @@ class Reader:
         graph: The model's graph.
         pieces: The model's tokenizer.
         words: Weights of words, for ranking passages.
-        cache: Keys and values of texts that were read.
-        sources: Sources that were cut into passages.
-        workers: Threads that read claims side by side.
-        turns: Scheduler that limits how many texts the model reads at a time.
+        shared: Threads that read claims side by side, and caches of texts that were read.
         sentences: Maps logits of a claim, read with selected passages, to probabilities.
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: The cross-encoder, whose logits are added to the reader's; ``None`` if the model has
@@ -89,10 +88,7 @@ class Reader:
     graph: ReaderGraph
     pieces: WordPieces
     words: WordWeights
-    cache: ByteCache[KeysValues]
-    sources: ByteCache[CutSource]
-    workers: ThreadPoolExecutor
-    turns: Turns
+    shared: SharedResources
     sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     cross: CrossEncoder | None = None
@@ -135,13 +131,10 @@ class Reader:
             ),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
-            cache=shared.cache,
-            sources=shared.sources,
-            workers=shared.workers,
-            turns=shared.turns,
+            shared=shared,
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
-            cross=CrossEncoder.of(manifest, threads=shared.turns.n_turns),
+            cross=CrossEncoder.of(manifest, threads=shared.threads),
             cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
             knows_remarks=bool(manifest.raw.get("knows_remarks")),
         )
@@ -162,7 +155,7 @@ class Reader:
         With a shared cache, the time that a call takes could tell one tenant which texts another
         tenant has sent.
         """
-        return replace(self, cache=ByteCache(0), sources=ByteCache(0))
+        return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
     @property
     def work(self) -> dict[str, int]:
@@ -173,14 +166,7 @@ class Reader:
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "ReaderSession":
         """Begin the check of an answer: index the sources of its request."""
-
-        def cut(source: Source) -> CutSource:
-            text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
-            return self.sources.get(
-                (tenant, self.revision, PASSAGE_RULES, text),
-                lambda: cut_source(source, self.pieces),
-            )
-
+        cut = partial(self.shared.cut, pieces=self.pieces, owner=(tenant, self.revision))
         evidence = Evidence.of(sources, cut, self.words)
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
@@ -238,10 +224,8 @@ class ReaderSession:
         self._texts = EncodedTexts(
             reader.graph,
             reader.pieces,
+            shared=reader.shared,
             namespace=(tenant, reader.revision, PASSAGE_RULES, FEATURE_RULES),
-            cache=reader.cache,
-            workers=reader.workers,
-            turns=reader.turns,
             counter=reader.counter,
         )
         self._question = question or ""
@@ -263,10 +247,10 @@ class ReaderSession:
         )
         # These passages take at most half of the cache; more could push the first ones out again.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
-        room = self._reader.cache.stats.max_bytes // (2 * passage_bytes)
+        room = self._reader.shared.cache.stats.max_bytes // (2 * passage_bytes)
         self._reads_ahead = True
         for index in order[: min(PREFETCHED_PASSAGES, room)]:
-            self._reader.turns.ahead(partial(self._read_ahead, int(index)))
+            self._reader.shared.turns.ahead(partial(self._read_ahead, int(index)))
 
     def _read_ahead(self, index: int) -> None:
         passage = self.evidence.passages[index]
@@ -288,22 +272,18 @@ class ReaderSession:
 
         A claim that cannot be scored gets a reason instead; the other claims are still scored.
         """
-        tasks: list[tuple[Segment, list[tuple[ClaimPart, tuple[ClaimPart, ...]]]]] = []
+        claims: list[list[_Unit]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)
             readable = is_readable(answer[segment.start : segment.end])
-            units = []
+            claims.append([])
             for part in parts if readable else ():
-                units.append((part, tuple(self._earlier[-RECALLED_SENTENCES:])))
+                claims[-1].append((part, tuple(self._earlier[-RECALLED_SENTENCES:])))
                 self._earlier.append(part)
-            tasks.append((segment, units))
-        if len(segments) == 1:
-            found = [self._claim(*task) for task in tasks]
-        else:
-            found = list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
+        found = self._reader.shared.map(self._claim, claims)
         recalls = self._reader.graph.sizes.recalls
         if recalls and self._earlier and self._reads_ahead and self._is_open():
-            run_beside(self._reader.workers, partial(self._recall, self._earlier[-1]))
+            run_beside(self._reader.shared.workers, partial(self._recall, self._earlier[-1]))
         return found
 
     def _recall(self, part: ClaimPart) -> None:
@@ -363,9 +343,7 @@ class ReaderSession:
         assert scores is not None
         return PartScores(scores.pieces, scores.sentence, tuple(chosen))
 
-    def _claim(
-        self, segment: Segment, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]
-    ) -> ClaimScores:
+    def _claim(self, units: Sequence[_Unit]) -> ClaimScores:
         if not units:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
@@ -375,14 +353,15 @@ class ReaderSession:
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
-    def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
+    def _scores(self, units: Sequence[_Unit]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
-        selections = [self._select(part, earlier) for part, earlier in units]
+        selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
         before = units[0][1][-1].text if units[0][1] else ""
         # The rules run while the model runs, which takes longer and does not need their findings.
         find_conflicts = run_beside(
-            self._reader.workers, partial(self._findings, units[0][0], query, selections, before)
+            self._reader.shared.workers,
+            partial(self._findings, units[0][0], query, selections, before),
         )
         readings = [
             self._score_part(part, earlier, selection)
@@ -437,9 +416,6 @@ class ReaderSession:
             )
         lines = self.evidence.readings(query, indices, MAX_LINES)
         return find(part.text, lines, basis, before).moved(part.places.tolist())
-
-    def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
-        return self.evidence.select(self._query(part, earlier))
 
     def _query(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Query:
         before = earlier[-1].ids if earlier else None
@@ -513,7 +489,7 @@ class ReaderSession:
             return None
         excerpts = closest_lines(self.evidence, query, passages, budget=budget)
         asked = np.concatenate([*self._question_parts, part.ids[:0]])
-        with reader.turns.answer():
+        with reader.shared.turns.answer():
             scores = reader.cross.read(part.ids, features, asked, excerpts, reader.pieces)
         n_lines = sum(len(excerpt.ids) for excerpt in excerpts)
         reader.counter.add(claims_crossed=1, pieces_crossed=len(part.ids) + n_lines)
@@ -534,7 +510,7 @@ class ReaderSession:
         codes = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         codes[0] = codes[-1] = NEUTRAL
         codes[1:-1] = features
-        with reader.turns.answer():
+        with reader.shared.turns.answer():
             scores = reader.graph.read_sentence(reader.pieces.with_specials(part.ids), codes, past)
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
         _require_finite(scores)

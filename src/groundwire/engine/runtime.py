@@ -53,47 +53,46 @@ class RawScores:
     sentence: NDArray[np.float32]
 
 
-def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
-    """Open a graph on the CPU.
+class Graph:
+    """A graph of an embedded model, in one session that all threads share."""
 
-    Args:
-        path: The ``.onnx`` file.
-        threads: CPU threads that one call may use.
-
-    Raises:
-        ModelError: If ONNX Runtime cannot open it.
-    """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Idle threads that spin would take processor time from other programs, such as an LLM server.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's errors have no common base class
-        raise ModelError(
-            f"{path} cannot be opened as a model ({error}). "
-            "Run `groundwire doctor`, and install the package again if it fails."
-        ) from error
-
-
-class ReaderGraph:
-    """The reader's graph, in one session that all threads share."""
-
-    def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
-        """Open a graph.
+    def __init__(self, path: Path, *, threads: int) -> None:
+        """Open a graph on the CPU.
 
         Args:
             path: The ``.onnx`` file.
-            sizes: Sizes of the reader in that file.
             threads: CPU threads that one call may use.
 
         Raises:
             ModelError: If ONNX Runtime cannot open it.
         """
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Idle threads that spin would take processor time from other programs, such as an LLM
+        # server.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        providers = ["CPUExecutionProvider"]
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+        except Exception as error:  # ONNX Runtime's errors have no common base class
+            raise ModelError(
+                f"{path} cannot be opened as a model ({error}). "
+                "Run `groundwire doctor`, and install the package again if it fails."
+            ) from error
+
+
+class ReaderGraph(Graph):
+    """The reader's graph.
+
+    Attributes:
+        sizes: Sizes of the reader.
+    """
+
+    def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
+        super().__init__(path, threads=threads)
         self.sizes = sizes
-        self._session = open_session(path, threads=threads)
 
     @property
     def nothing(self) -> KeysValues:
@@ -115,10 +114,7 @@ class ReaderGraph:
         return KeysValues(keys, values)
 
     def read_sentence(
-        self,
-        ids: Sequence[int] | NDArray[np.int32],
-        features: NDArray[np.int64],
-        past: KeysValues,
+        self, ids: Sequence[int] | NDArray[np.int32], features: NDArray[np.int64], past: KeysValues
     ) -> RawScores:
         """Score a sentence that attends to other texts.
 

@@ -8,7 +8,7 @@ its own turns. Reading ahead can therefore wait as long as answers keep coming.
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Lock
 from typing import TypeVar
 
@@ -36,23 +36,13 @@ class Turns:
         self._sources: deque[Lock] = deque()
         self._background = ThreadPoolExecutor(n_turns, "groundwire-ahead")
 
-    @contextmanager
-    def answer(self) -> Iterator[None]:
+    def answer(self) -> AbstractContextManager[None]:
         """Take a turn for an answer."""
-        self._take(self._answers)
-        try:
-            yield
-        finally:
-            self._give_back()
+        return self._turn(self._answers)
 
-    @contextmanager
-    def source(self) -> Iterator[None]:
+    def source(self) -> AbstractContextManager[None]:
         """Take a turn for a source that is read ahead, once no answer waits for a turn."""
-        self._take(self._sources)
-        try:
-            yield
-        finally:
-            self._give_back()
+        return self._turn(self._sources)
 
     def ahead(self, job: Callable[[], None]) -> None:
         """Run a job in the background; the job itself has to take a turn.
@@ -65,6 +55,14 @@ class Turns:
     def close(self) -> None:
         """Take no more jobs, drop the jobs that have not begun, and wait for the running ones."""
         self._background.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def _turn(self, row: deque[Lock]) -> Iterator[None]:
+        self._take(row)
+        try:
+            yield
+        finally:
+            self._give_back()
 
     def _take(self, row: deque[Lock]) -> None:
         with self._lock:

@@ -1,11 +1,21 @@
 """Threads and caches that one or several detectors use."""
 
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from copy import copy
+from hashlib import blake2b
+from typing import Any, Self, TypeVar
 
-from groundwire.detection.passages import CutSource
-from groundwire.engine.cache import ByteCache
+from groundwire.detection.example import Source
+from groundwire.detection.passages import PASSAGE_RULES, CutSource, cut_source
+from groundwire.engine.cache import ByteCache, Sized
 from groundwire.engine.scheduler import Turns
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.text.writing_system import is_readable
+
+V = TypeVar("V", bound=Sized)
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class SharedResources:
@@ -43,6 +53,61 @@ class SharedResources:
             cache=ByteCache(budget - for_sources, ttl_s=ttl_s),
             sources=ByteCache(for_sources, ttl_s=ttl_s),
         )
+
+    def with_caches(self, cache: ByteCache[Any], sources: ByteCache[CutSource]) -> Self:
+        """Return the same threads and scheduler with other caches."""
+        other = copy(self)
+        other.cache, other.sources = cache, sources
+        return other
+
+    def cut(
+        self,
+        source: Source,
+        *,
+        pieces: WordPieces,
+        owner: Hashable,
+        reads: Callable[[str], bool] = is_readable,
+    ) -> CutSource:
+        """Cut a source into passages, or return the passages from the cache.
+
+        Args:
+            source: The source.
+            pieces: The tokenizer.
+            owner: Tenant and model of the source, as part of the cache key.
+            reads: Function that returns whether the model can read a line.
+        """
+        text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
+        return self.sources.get(
+            (owner, PASSAGE_RULES, text), lambda: cut_source(source, pieces, reads=reads)
+        )
+
+    def map(self, job: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+        """Return the result of a job for each item; the jobs of several items run side by side."""
+        return list(map(job, items) if len(items) < 2 else self.workers.map(job, items))
+
+    def read(self, key: Hashable, compute: Callable[[], V]) -> V:
+        """Return the value of a text from the cache, or compute it on a turn for answers."""
+
+        def on_turn() -> V:
+            with self.turns.answer():
+                return compute()
+
+        found: V = self.cache.get(key, on_turn)
+        return found
+
+    def read_ahead(
+        self, key: Hashable, compute: Callable[[], V], *, is_wanted: Callable[[], bool]
+    ) -> V | None:
+        """Compute the value of a text before an answer asks for it.
+
+        Returns:
+            The value; ``None`` if it is cached already, or no longer wanted when the turn comes.
+        """
+        if not self.cache.lacks(key):
+            return None
+        with self.turns.source():
+            # Ask only now: the answer may have been finished while this thread waited.
+            return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:
         """Take no more work, and wait for the work that has begun."""

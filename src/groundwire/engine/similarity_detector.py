@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,13 +15,11 @@ from numpy.typing import NDArray
 
 from groundwire.detection.evidence import Evidence, WordWeights
 from groundwire.detection.example import Source
-from groundwire.detection.passages import PASSAGE_RULES, CutSource, cut_source
+from groundwire.detection.passages import CutSource
 from groundwire.detection.similarity import MIN_WORDS, THRESHOLD, is_compared, nearest
 from groundwire.detection.values import EvidenceRef, Reason, Score
-from groundwire.engine.cache import ByteCache
 from groundwire.engine.embedder import Embedder, HashEmbedder, NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
-from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import parts_of, without_citations
 from groundwire.engine.shared import SharedResources
@@ -50,11 +47,7 @@ class SimilarityBackend:
         embedder: Turns texts into vectors.
         pieces: The tokenizer that cuts sources.
         words: Weights of words, for ranking the passages to quote.
-        cache: Vectors of sources and lines.
-        sources: Sources that were cut into passages.
-        workers: Threads that embed texts.
-        turns: Limits how many texts are embedded at a time.
-        threads: How many texts are embedded side by side.
+        shared: Threads that embed texts, and caches of vectors and of sources.
         whole_lines: A source of more lines is compared line by line.
         min_words: A claim of fewer words is not compared.
         counter: Counts texts that were embedded and claims that were compared.
@@ -65,11 +58,7 @@ class SimilarityBackend:
     embedder: Embedder
     pieces: WordPieces
     words: WordWeights
-    cache: ByteCache[NDArray[np.float32]]
-    sources: ByteCache[CutSource]
-    workers: ThreadPoolExecutor
-    turns: Turns
-    threads: int = 1
+    shared: SharedResources
     whole_lines: int = WHOLE_LINES
     min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
@@ -103,11 +92,7 @@ class SimilarityBackend:
             embedder,
             pieces,
             WordWeights.load(tables),
-            shared.cache,
-            shared.sources,
-            shared.workers,
-            shared.turns,
-            shared.threads,
+            shared,
             min_words=min_words,
         )
 
@@ -128,10 +113,9 @@ class SimilarityBackend:
         cuts: list[tuple[Source, CutSource]] = []
 
         def cut(source: Source) -> CutSource:
-            key = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
-            found = self.sources.get(
-                (tenant, self.revision, PASSAGE_RULES, key),
-                lambda: cut_source(source, self.pieces, reads=self.embedder.reads),
+            owner = (tenant, self.revision)
+            found = self.shared.cut(
+                source, pieces=self.pieces, owner=owner, reads=self.embedder.reads
             )
             cuts.append((source, found))
             return found
@@ -141,12 +125,7 @@ class SimilarityBackend:
 
     def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
         """Return the vector of a source or line, from the cache or computed."""
-
-        def compute() -> NDArray[np.float32]:
-            with self.turns.answer():
-                return self._embed(text)
-
-        return self.cache.get(self._key(text, tenant), compute)
+        return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
     def vector_ahead(
         self, text: str, tenant: str, *, is_wanted: Callable[[], bool]
@@ -156,12 +135,8 @@ class SimilarityBackend:
         Returns:
             The vector; ``None`` if it is cached already, or no longer wanted when the turn comes.
         """
-        key = self._key(text, tenant)
-        if not self.cache.lacks(key):
-            return None
-        with self.turns.source():
-            # Ask only now: the answer may have been finished while this thread waited.
-            return self.cache.read_ahead(key, partial(self._embed, text)) if is_wanted() else None
+        compute = partial(self._embed, text)
+        return self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
 
     def _embed(self, text: str) -> NDArray[np.float32]:
         self.counter.add(texts_embedded=1)
@@ -233,8 +208,8 @@ class SimilaritySession:
 
     def prefetch(self) -> None:
         """Embed the sources in the background."""
-        for _ in range(min(self._backend.threads, len(self._units))):
-            self._backend.turns.ahead(self._embed_ahead)
+        for _ in range(min(self._backend.shared.threads, len(self._units))):
+            self._backend.shared.turns.ahead(self._embed_ahead)
 
     def close(self) -> None:
         """Stop embedding ahead."""
@@ -269,9 +244,7 @@ class SimilaritySession:
             # when a claim asks for the sources, and is reported there.
             with suppress(Exception):
                 self._sources()
-        if len(segments) < 2:
-            return [self._claim(answer, segment) for segment in segments]
-        return list(self._backend.workers.map(partial(self._claim, answer), segments))
+        return self._backend.shared.map(partial(self._claim, answer), segments)
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
@@ -290,7 +263,7 @@ class SimilaritySession:
         backend = self._backend
         # Citations and marks of emphasis state nothing.
         text = without_emphasis(without_citations(answer, segment))
-        with backend.turns.answer():
+        with backend.shared.turns.answer():
             vector = backend.embedder.embed([text])[0]
         similarity, index = nearest(vector, self._sources())
         if isnan(similarity):
@@ -306,8 +279,8 @@ class SimilaritySession:
         """Return the vectors of all units, shape ``(n_units, dimension)``; computed once."""
         if self._vectors is None:
             n_left = len(self._units) - len(self._found)
-            n_helpers = min(self._backend.threads, n_left) - 1
-            helpers = [self._backend.workers.submit(self._embed) for _ in range(n_helpers)]
+            n_helpers = min(self._backend.shared.threads, n_left) - 1
+            helpers = [self._backend.shared.workers.submit(self._embed) for _ in range(n_helpers)]
             self._embed()
             for helper in helpers:
                 # Drop a helper that has not begun, and wait for the others. If a helper failed, its

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from groundwire.detection.evidence import Evidence, Query, WordWeights
 from groundwire.detection.example import Source
 from groundwire.detection.passages import cut_source
 from groundwire.detection.values import Reason, Score
-from groundwire.engine.checkpoints import load_checkpoint
+from groundwire.engine.checkpoints import CheckpointOptions, load_checkpoint
 from groundwire.engine.models import DEFAULT_MODEL, DETECTORS, find_model
 from groundwire.engine.scores import ClaimScores, TokenScores
 from groundwire.engine.tokenizer import WordPieces
@@ -36,15 +37,11 @@ class TokenClassifierBackend:
     words: WordWeights
 
     @classmethod
-    def load(
-        cls, model: str, *, revision: str | None, device: str, threads: int, max_length: int | None
-    ) -> "TokenClassifierBackend":
+    def load(cls, model: str, **options: Unpack[CheckpointOptions]) -> "TokenClassifierBackend":
         """Load a checkpoint; arguments and errors are those of ``Detector.load``."""
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)
-        classifier = load_checkpoint(
-            model, revision=revision, device=device, threads=threads, max_length=max_length
-        )
+        classifier = load_checkpoint(model, **options)
         tables = find_model(DEFAULT_MODEL).folder
         return cls(
             name=model,

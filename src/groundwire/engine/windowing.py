@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
@@ -75,70 +73,6 @@ def _cuts(n: int, size: int) -> list[tuple[int, int]]:
     return [(start, start + size) for start in (*range(0, n - size, step), n - size)]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The special tokens around two texts: before, between and after them, as vocabulary ids."""
-
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
-    #: Token type of the second text; 0 for models without token types.
-    second_type: int = 1
-
-    @classmethod
-    def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
-        """Find out how a tokenizer joins a pair of texts.
-
-        The tokenizer's post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
-        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, the texts are joined as for
-        BERT, by the tokens that ``tokenizer_config.json`` names.
-
-        Raises:
-            ModelError: If there is no post-processor, and ``tokenizer_config.json`` does not name
-                the two tokens.
-        """
-        pair = tokenizer.encode("a", "b")
-        sequence = pair.sequence_ids
-        first = [i for i, s in enumerate(sequence) if s == 0]
-        second = [i for i, s in enumerate(sequence) if s == 1]
-        if first and second and len(sequence) > len(first) + len(second):
-            return cls(
-                tuple(pair.ids[: first[0]]),
-                tuple(pair.ids[first[-1] + 1 : second[0]]),
-                tuple(pair.ids[second[-1] + 1 :]),
-                pair.type_ids[second[0]],
-            )
-        names = [_token_text(config.get(key)) for key in ("cls_token", "sep_token")]
-        ids = [None if name is None else tokenizer.token_to_id(name) for name in names]
-        if ids[0] is None or ids[1] is None:
-            raise ModelError(
-                "The tokenizer does not say how it joins two texts: it has no post-processor, and "
-                "tokenizer_config.json names no cls_token and sep_token that it knows. "
-                "Save it again with a current version of transformers."
-            )
-        return cls((ids[0],), (ids[1],), (ids[1],))
-
-    @property
-    def size(self) -> int:
-        """Number of special tokens around a pair of texts."""
-        return len(self.before) + len(self.between) + len(self.after)
-
-    def join(
-        self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
-    ) -> tuple[list[int], list[int], int]:
-        """Join ``context [SEP] question [SEP] answer``; an empty question is left out.
-
-        Returns:
-            Ids, token types, and the index of the answer's first piece.
-        """
-        ids = [*self.before, *context, *self.between]
-        if question:
-            ids += [*question, *self.between]
-        start = len(ids)
-        ids += [*answer, *self.after]
-        return ids, [0] * start + [self.second_type] * (len(ids) - start), start
-
-
 def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
@@ -184,22 +118,10 @@ class TokenClassifier:
         tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        revision: str,
-        max_length: int,
-        tokenizer: Tokenizer,
-        frame: Frame,
-        not_supported: tuple[int, ...],
-        n_labels: int,
-        session: ort.InferenceSession,
-    ) -> None:
-        self.name, self.revision, self.max_length = name, revision, max_length
-        self.tokenizer, self._frame = tokenizer, frame
-        self._not_supported, self._n_labels = list(not_supported), n_labels
-        self._classifier = Classifier(session, name=name, max_length=max_length)
+    def __init__(self, classifier: Classifier) -> None:
+        self.name, self.revision = classifier.name, classifier.revision
+        self.max_length, self.tokenizer = classifier.max_length, classifier.tokenizer
+        self._classifier, self._frame = classifier, classifier.frame
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
         """Score each word piece of an answer.
@@ -222,8 +144,8 @@ class TokenClassifier:
         pieces = self.tokenizer.encode(answer, add_special_tokens=False)
         if not answer.strip() or not pieces.ids:
             return TokenScores(np.zeros((0, 2), np.int32), np.zeros(0, np.float32))
-        context_ids = self._ids(context)
-        asked, is_shortened = self._shorten(self._ids(question) if question else [])
+        context_ids = self._classifier.ids(context)
+        asked, is_shortened = self._shorten(self._classifier.ids(question) if question else [])
         windows = plan_windows(len(context_ids), len(pieces.ids), room=self._room(len(asked)))
         probabilities = np.ones(len(pieces.ids), np.float32)
         for window in windows:
@@ -237,7 +159,7 @@ class TokenClassifier:
 
     def count(self, text: str) -> int:
         """Count the word pieces of a text, without special tokens."""
-        return len(self._ids(text))
+        return len(self._classifier.ids(text))
 
     def context_room(self, question: str | None, answer: str) -> int:
         """Return how many word pieces of context fit in one pass beside a question and an answer.
@@ -252,9 +174,6 @@ class TokenClassifier:
         separators = len(self._frame.between) if n_question else 0
         return self.max_length - self._frame.size - separators - n_question
 
-    def _ids(self, text: str) -> list[int]:
-        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
-
     def _shorten(self, question: list[int]) -> tuple[list[int], bool]:
         limit = int(self.max_length * QUESTION_SHARE)
         if len(question) <= limit:
@@ -267,21 +186,15 @@ class TokenClassifier:
     ) -> NDArray[np.float32]:
         """Return P(not supported) of each answer piece in one pass, shape ``(len(answer),)``."""
         ids, types, start = self._frame.join(context, question, answer)
-        logits = self._classifier.logits(ids, types)
-        if logits.shape != (1, len(ids), self._n_labels):
+        logits, n_labels = self._classifier.logits(ids, types), self._classifier.n_labels
+        if logits.shape != (1, len(ids), n_labels):
             raise ModelError(
                 f"The graph of {self.name} returned shape {logits.shape} for {len(ids)} word "
-                f"pieces, and a token classifier with {self._n_labels} classes returns "
-                f"(1, {len(ids)}, {self._n_labels}). Check that id2label in its config.json "
+                f"pieces, and a token classifier with {n_labels} classes returns "
+                f"(1, {len(ids)}, {n_labels}). Check that id2label in its config.json "
                 "belongs to this graph."
             )
         logits = logits[0, start : start + len(answer)]
-        bad: NDArray[np.float32] = shares_of(logits)[:, self._not_supported].sum(axis=1)
+        not_supported = list(self._classifier.labels)
+        bad: NDArray[np.float32] = shares_of(logits)[:, not_supported].sum(axis=1)
         return bad.clip(max=1)
-
-
-def _token_text(token: object) -> str | None:
-    """Read a token of ``tokenizer_config.json``: a string, or an object with its ``content``."""
-    if isinstance(token, Mapping):
-        token = token.get("content")
-    return token if isinstance(token, str) else None

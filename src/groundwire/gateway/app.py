@@ -28,7 +28,7 @@ from starlette.routing import BaseRoute, Route
 from groundwire import __version__
 from groundwire.config import Config
 from groundwire.control.tenants.directory import Directory
-from groundwire.errors import ConfigError, GroundwireError, MissingExtraError
+from groundwire.errors import ConfigError, GroundwireError, needs_extra
 from groundwire.gateway import integrations, native, relay
 from groundwire.gateway.chat import chat
 from groundwire.gateway.dialects import DIALECTS
@@ -174,10 +174,8 @@ def _envoy(app: FastAPI, config: Config) -> AbstractAsyncContextManager[int]:
     Raises:
         MissingExtraError: If gRPC is not installed.
     """
-    try:
+    with needs_extra("gateway.ext_proc_port", "envoy"):
         from groundwire.gateway.envoy.processor import serving
-    except ImportError as error:
-        raise MissingExtraError("gateway.ext_proc_port", "envoy") from error
     return serving(app, config.gateway)
 
 

@@ -23,7 +23,7 @@ from groundwire import __version__
 from groundwire.config import Config
 from groundwire.config.upstreams import Upstream
 from groundwire.detection.values import Detection, Outcome, Score
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import TRACE_ID
 from groundwire.gateway.metrics import endpoint_of
@@ -66,11 +66,9 @@ class Telemetry:
         """
         if not config.otel.enabled:
             return None
-        try:
+        with needs_extra("otel.enabled", "otel"):
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
-        except ImportError as error:
-            raise MissingExtraError("otel.enabled", "otel") from error
         provider = new_provider()
         exporter = OTLPSpanExporter(endpoint=_traces_url(config.otel.endpoint))
         provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -1,7 +1,6 @@
 """Decides whether requests to unchecked endpoints are refused, or their responses are marked."""
 
 from groundwire.config import Config
-from groundwire.config.tree import policy_of
 from groundwire.policy.policy import Action, Overrides, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
@@ -25,7 +24,7 @@ def decision_for(own: Overrides, config: Config) -> str:
     if setting in {MARK, REFUSE}:
         return setting
     plugins = (None, *(each.plugin for each in config.decisions))
-    policy = resolve(policy_of(config.check, config.explain), plugins=plugins, tenant=own)
+    policy = resolve(config.policy, plugins=plugins, tenant=own)
     return REFUSE if may_block(policy) else MARK
 
 

@@ -166,11 +166,6 @@ class EvidenceInput(HandleInput):
         "call.",
     )
 
-    @property
-    def passed(self) -> list[Any] | None:
-        """The texts that came with the call as evidence; ``None`` if there are none."""
-        return None
-
 
 class SpansInput(EvidenceInput):
     """Arguments of a verification: its evidence; :func:`with_settings` adds the settings."""
@@ -182,11 +177,6 @@ class SpansInput(EvidenceInput):
         max_length=MAX_SPANS,
         description="Evidence that comes with this call; it is taken as you write it.",
     )
-
-    @property
-    def passed(self) -> list[Any] | None:
-        """The texts that came with the call as evidence; ``None`` if there are none."""
-        return self.spans
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the agent sent, by name."""
@@ -219,11 +209,6 @@ class CheckInput(EvidenceInput):
         description="What the answer may rest on: retrieved passages, tool results, documents.",
     )
     question: str | None = Field(None, max_length=MAX_QUESTION_CHARS, description="What was asked.")
-
-    @property
-    def passed(self) -> list[Any] | None:
-        """The sources that came with the call; ``None`` if there are none."""
-        return self.sources
 
 
 A = TypeVar("A", bound=ToolInput)

@@ -1,7 +1,8 @@
 """The tool ``check_answer``, which marks the words that an answer's sources do not support."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, read_sources
 from groundwire.detection.values import Detection, Outcome
@@ -19,6 +20,10 @@ if TYPE_CHECKING:  # else it would load the models' libraries before the first c
 
 #: Number of characters that are read between two reports of progress or checks for cancellation.
 _STEP_CHARS = 1_000
+
+#: Fields of a claim in a result. Texts are left out: the agent has the answer, and the spans have
+#: the evidence.
+_CLAIM_FIELDS = ("start", "end", "label", "probability", "citations", "reason")
 
 _DESCRIPTION = """\
 Check an answer against its sources, without citations: marks the words that no source supports or \
@@ -42,7 +47,7 @@ def answer_tool(backend: Backend) -> Tool:
 
 
 def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
-    evidence = given(arguments, backend, session=call.session)
+    evidence = given(arguments, arguments.sources, backend, session=call.session)
     example = Example.of(
         sources=_sources(evidence), answer=arguments.answer, question=arguments.question
     )
@@ -54,15 +59,13 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 def _sources(evidence: Given) -> list[Source]:
     """Return the sources of a call: held spans, then texts of the call.
 
-    A text without an id gets ``s1``, ``s2`` and so on, by its place.
+    A text without an id gets ``s1``, ``s2`` and so on, by its place among all of them: these are
+    the ids that :func:`.given.given` has compared with those of held spans.
     """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]
     own = [Source.of(each, at) for at, each in enumerate(evidence.passed or ())]
-    named = [
-        each if each.id else Source(id=f"s{at}", text=each.text, title=each.title)
-        for at, each in enumerate(own, 1)
-    ]
-    return list(read_sources([*held, *named]))
+    every = enumerate([*held, *own], 1)
+    return list(read_sources(each if each.id else replace(each, id=f"s{at}") for at, each in every))
 
 
 def _detect(backend: Backend, call: Call, example: Example) -> Detection:
@@ -98,22 +101,16 @@ def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
         "outcome": str(detection.outcome),
         "meaning": explain_outcome(detection),
         "spans": spans,
-        "claims": _without_text(found["claims"]),
+        "claims": [{name: claim[name] for name in _CLAIM_FIELDS} for claim in found["claims"]],
         **{name: found[name] for name in ("probability", "coverage", "detector")},
         "source_origins": dict(origins),
     }
     return ToolResult(data=data, text=answer_text(explained) + origins_text(origins))
 
 
-def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return claims without texts: the agent has the answer, and the spans have the evidence."""
-    wanted = ("start", "end", "label", "probability", "citations", "reason")
-    return [{name: claim[name] for name in wanted} for claim in claims]
-
-
 def _failed(error_type: str, error: str) -> ToolResult:
     meaning = OUTCOMES[Outcome.UNAVAILABLE]
-    data: dict[str, Any] = {
+    data = {
         "outcome": str(Outcome.UNAVAILABLE),
         "meaning": meaning,
         "spans": [],

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +54,7 @@ def citations_tool(backend: Backend) -> Tool:
 
 
 def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
-    evidence = given(arguments, backend, session=call.session)
+    evidence = given(arguments, arguments.spans, backend, session=call.session)
     settings = read_settings(backend.usual | arguments.settings())
     spans = read_spans(evidence.all)
     ids = tuple(span.id for span in spans)
@@ -66,22 +66,14 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
             "readings. Pass the spans that matter (span_ids), or fewer claims (max_claims)."
         )
     contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
-    with _opened(backend, call, settings) as verifier:
+    # A verification service verifies whole answers, and does not compare one claim with one span.
+    # So the embedded model takes its place.
+    endpoint = opened(settings) if backend.name == OPENAI else None
+    with endpoint or nullcontext(backend.models.verifier(call.tenant)) as verifier:
         watched = Watched(verifier, call.watch)
         thresholds = replace(DEFAULTS, supports=settings.target)
         found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
     return _result(found, unread, verifier, settings, evidence.origins(ids))
-
-
-def _opened(backend: Backend, call: Call, settings: Verify) -> AbstractContextManager[Verifier]:
-    """Open the verifier of a call: the endpoint if one is configured, else the embedded model.
-
-    A verification service cannot be used, because it verifies whole answers, and does not compare
-    one claim with one span.
-    """
-    if backend.name == OPENAI:
-        return opened(settings)
-    return nullcontext(backend.models.verifier(call.tenant))
 
 
 def _result(

@@ -39,12 +39,9 @@ class AgentClient:
     inputs: Sequence[Mapping[str, Any]] = ()
 
 
-def _read() -> dict[str, AgentClient]:
-    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-    return {name: AgentClient(**client) for name, client in json.loads(text).items()}
-
-
-CLIENTS = _read()
+_FILE = Path(__file__).with_suffix(".json")
+#: The known clients by name.
+CLIENTS = {name: AgentClient(**own) for name, own in json.loads(_FILE.read_bytes()).items()}
 
 
 def local_config(

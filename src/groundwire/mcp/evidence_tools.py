@@ -1,6 +1,7 @@
 """The tools for held evidence: add, list, get and search spans."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -9,14 +10,7 @@ from groundwire.mcp.arguments import MAX_ID_CHARS, CallError, HandleInput, Whole
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import MAX_LINES, MAX_PATH_CHARS
 from groundwire.mcp.sessions import NO_SESSION, Stores
-from groundwire.mcp.store import (
-    EvidenceStore,
-    FileRange,
-    HeldSpan,
-    SearchHit,
-    SpanOrigin,
-    StoreLimits,
-)
+from groundwire.mcp.store import EvidenceStore, FileRange, SearchHit, SpanOrigin, StoreLimits
 from groundwire.mcp.text_results import hits_text, lines_of, quoted, span_line
 from groundwire.mcp.tool import Call, Tool, ToolResult
 
@@ -145,12 +139,12 @@ class HeldEvidence:
 
         So nobody has to trust a copy of the lines.
         """
-        found = self.backend.roots.read(own.path, own.start_line, own.end_line)
-        return self._add(call, own, found.text, found.place)
+        text, place = self.backend.roots.read(own.path, own.start_line, own.end_line)
+        return self._add(call, own, text, place)
 
     def list_spans(self, call: Call, own: ListInput) -> Annotated[ToolResult, ListResult]:
         """List the spans that are held, in the order they were added, without texts."""
-        spans = self._held(call, own)
+        spans = self._store(call, own).spans
         shown = spans[own.offset : own.offset + own.limit]
         found = [
             {**each.to_dict(), "excerpt": quoted(each.text)[:_EXCERPT_CHARS]} for each in shown
@@ -160,8 +154,7 @@ class HeldEvidence:
 
     def get_span(self, call: Call, own: GetInput) -> Annotated[ToolResult, GetResult]:
         """Read the text of a span that is held, as it was added."""
-        store = self._store(call, own) or EvidenceStore(self.stores.limits)
-        span = store.get(own.sid)
+        span = self._store(call, own).get(own.sid)
         return ToolResult(data={"span": {**span.to_dict(), "text": span.text}}, text=span.text)
 
     def search_spans(self, call: Call, own: SearchInput) -> Annotated[ToolResult, SearchResult]:
@@ -171,7 +164,7 @@ class HeldEvidence:
         """
         from groundwire.mcp.search import search  # imported here: it loads numpy, which is slow
 
-        spans = self._held(call, own)
+        spans = self._store(call, own).spans
         reader = self.backend.models.reader
         found = search(own.query, spans, reader, most=own.limit, tenant=call.tenant)
         data = {"found": [asdict(each) for each in found], "total": len(spans)}
@@ -188,30 +181,26 @@ class HeldEvidence:
             text_shown += f" Pass evidence={handle!r} with later calls."
         return ToolResult(data=data, text=text_shown)
 
-    def _held(self, call: Call, own: HandleInput) -> tuple[HeldSpan, ...]:
-        store = self._store(call, own)
-        return store.spans if store else ()
+    def _store(self, call: Call, own: HandleInput) -> EvidenceStore:
+        """Find the store that a call means; it is empty if the session holds no evidence.
 
-    def _store(self, call: Call, own: HandleInput) -> EvidenceStore | None:
+        Raises:
+            CallError: If the call has neither session nor handle, or nothing is under the handle.
+        """
         if call.session is None and own.evidence is None:
             raise CallError(NO_SESSION)
-        return self.stores.of(call.session, own.evidence)
+        return self.stores.of(call.session, own.evidence) or EvidenceStore(self.stores.limits)
 
 
 def holding_tools(backend: Backend, stores: Stores) -> tuple[Tool, ...]:
     """Make all tools for held evidence."""
-    held, hidden = HeldEvidence(backend, stores), backend.hidden
+    held, make = HeldEvidence(backend, stores), partial(Tool.of, hidden=backend.hidden)
     allowed = ", ".join(map(str, backend.roots.folders)) or "none: see --root of the server"
+    more = f"Only files in allowed folders: {allowed}."
     return (
-        Tool.of(held.add_span, "Hold a text as evidence", hidden=hidden, is_read_only=False),
-        Tool.of(
-            held.add_file_span,
-            "Hold lines of a file as evidence",
-            hidden=hidden,
-            more=f"Only files in allowed folders: {allowed}.",
-            is_read_only=False,
-        ),
-        Tool.of(held.list_spans, "List held evidence", hidden=hidden),
-        Tool.of(held.get_span, "Read held evidence", hidden=hidden),
-        Tool.of(held.search_spans, "Search held evidence", hidden=hidden, is_long=True),
+        make(held.add_span, "Hold a text as evidence", is_read_only=False),
+        make(held.add_file_span, "Hold lines of a file as evidence", more=more, is_read_only=False),
+        make(held.list_spans, "List held evidence"),
+        make(held.get_span, "Read held evidence"),
+        make(held.search_spans, "Search held evidence", is_long=True),
     )

@@ -30,14 +30,6 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class FileLines:
-    """The text of some lines of a file, and the range of these lines."""
-
-    text: str
-    place: FileRange
-
-
-@dataclass(frozen=True, slots=True)
 class Roots:
     """The folders whose files may be read, as resolved paths."""
 
@@ -48,8 +40,8 @@ class Roots:
         """Resolve the paths of folders; a folder that does not exist raises an OSError."""
         return cls(tuple(dict.fromkeys(each.resolve(strict=True) for each in folders)))
 
-    def read(self, path: str, start_line: int, end_line: int) -> FileLines:
-        """Read lines of a file.
+    def read(self, path: str, start_line: int, end_line: int) -> tuple[str, FileRange]:
+        """Read lines of a file; return their text and their range.
 
         Args:
             path: Path of the file, absolute or relative to an allowed folder.
@@ -73,10 +65,8 @@ class Roots:
         lines = _lines(_read(found, path), path)
         if end_line > len(lines):
             raise CallError(f"{_shown(path)} has {len(lines):,} lines, and no line {end_line:,}.")
-        return FileLines(
-            text="\n".join(lines[start_line - 1 : end_line]),
-            place=FileRange(path=str(found), start_line=start_line, end_line=end_line),
-        )
+        place = FileRange(path=str(found), start_line=start_line, end_line=end_line)
+        return "\n".join(lines[start_line - 1 : end_line]), place
 
     def _locate(self, path: str) -> Path:
         """Resolve the path of a file in an allowed folder.

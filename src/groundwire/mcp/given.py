@@ -38,11 +38,14 @@ class Given:
         return {sid: str(held.get(sid, SpanOrigin.CALLER)) for sid in ids}
 
 
-def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) -> Given:
+def given(
+    arguments: EvidenceInput, texts: list[Any] | None, backend: Backend, *, session: str | None
+) -> Given:
     """Find the evidence of a call.
 
     Args:
-        arguments: Arguments of the call.
+        arguments: Arguments of the call, which choose held spans.
+        texts: The texts that came with the call as evidence; ``None`` if there are none.
         backend: The backend, which has the held evidence and may refuse texts of a call.
         session: Session of the call; ``None`` without one.
 
@@ -50,7 +53,7 @@ def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) ->
         CallError: If a chosen span is not held, a text of the call has an id that an answer may
             write for a held span, or this server refuses texts of a call.
     """
-    texts, stores, handle = arguments.passed, backend.stores, arguments.evidence
+    stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:
         raise CallError(
             "This server takes held evidence only. Leave the texts of the call out, add what you "
@@ -70,7 +73,7 @@ def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) ->
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
     chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
     found = Given(held=tuple(chosen.values()), passed=texts)
-    # The library gives each text without an id an id by its place, which must not clash either.
+    # The library numbers texts without an id by their places; these ids must not clash either.
     _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
     return found
 

@@ -31,10 +31,6 @@ _SHUTDOWN_S = 2
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-class NoAddressError(OSError):
-    """Raised if the server cannot listen on its address."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """The conditions under which a server accepts requests.
@@ -117,13 +113,13 @@ def listen(host: str, port: int) -> socket.socket:
     """Open a socket that listens on a port of a host.
 
     Raises:
-        NoAddressError: If the server cannot listen there.
+        OSError: If the server cannot listen there; the message says what to choose instead.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        raise NoAddressError(
+        raise OSError(
             f"Port {port} of {host} cannot be had: {error.strerror}. Choose another with --port, "
             "or 0 for any free one; --host is an address of this machine, or 0.0.0.0 for all."
         ) from error

@@ -1,7 +1,8 @@
 """The models of a server. Each is loaded once, by the first call that needs it, and then shared."""
 
+from collections.abc import Callable
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire.config import Config
 from groundwire.engine.models import DEFAULT_MODEL, READERS
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from groundwire.engine.reader import Reader
     from groundwire.explain import Explainer
     from groundwire.verify.local import LocalVerifier
+
+_T = TypeVar("_T")
 
 # Numpy and the inference library are imported inside functions, so that a client that only lists
 # the tools does not wait for them.
@@ -27,9 +30,7 @@ class Models:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._lock = RLock()
-        self._detector: Detector | None = None
-        self._embedded: Detector | None = None
-        self._verifier: LocalVerifier | None = None
+        self._loaded: dict[str, Any] = {}
 
     @property
     def detector(self) -> "Detector":
@@ -40,10 +41,7 @@ class Models:
         """
         from groundwire.pipeline.load import load_detector
 
-        with self._lock:
-            if self._detector is None:
-                self._detector = load_detector(self._config)
-            return self._detector
+        return self._once("detector", lambda: load_detector(self._config))
 
     @property
     def embedded(self) -> "Detector":
@@ -57,10 +55,9 @@ class Models:
         own = self._config.detector
         if own.name in READERS:
             return self.detector
-        with self._lock:
-            if self._embedded is None:
-                self._embedded = Detector.load(threads=own.threads, cache_mb=own.cache_mb)
-            return self._embedded
+        return self._once(
+            "embedded", lambda: Detector.load(threads=own.threads, cache_mb=own.cache_mb)
+        )
 
     @property
     def reader(self) -> "Reader":
@@ -84,10 +81,8 @@ class Models:
         from groundwire.verify.local import LocalVerifier
         from groundwire.verify.verifier import Scope
 
-        with self._lock:
-            if self._verifier is None:
-                self._verifier = LocalVerifier.of(self.embedded)
-            return self._verifier.within(Scope(tenant=tenant))
+        verifier = self._once("verifier", lambda: LocalVerifier.of(self.embedded))
+        return verifier.within(Scope(tenant=tenant))
 
     @property
     def explainer(self) -> "Explainer":
@@ -111,6 +106,13 @@ class Models:
     def close(self) -> None:
         """Close the detectors, which ends their threads."""
         with self._lock:
-            for each in (self._detector, self._embedded):
-                if each is not None:
-                    each.close()
+            for name in self._loaded.keys() & {"detector", "embedded"}:
+                self._loaded[name].close()
+
+    def _once(self, name: str, load: Callable[[], _T]) -> _T:
+        """Return the model under a name; load it if it was not loaded before."""
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = load()
+            model: _T = self._loaded[name]
+            return model

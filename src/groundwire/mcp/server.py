@@ -69,7 +69,6 @@ class ToolServer:
     async def _list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        del context, params
         return ListToolsResult(tools=[_listed(tool) for tool in self._tools.values()])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:

@@ -20,12 +20,6 @@ NO_SESSION = (
 
 
 @dataclass(slots=True)
-class _Entry:
-    store: EvidenceStore
-    used: float
-
-
-@dataclass(slots=True)
 class Stores:
     """The stores of evidence of all sessions. Threads may share this object.
 
@@ -41,7 +35,8 @@ class Stores:
     limits: StoreLimits = field(default_factory=StoreLimits)
     forgets: bool = True
     clock: Callable[[], float] = monotonic
-    _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
+    #: Session or handle → its store; the store that was not used for the longest time is the first.
+    _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
     _first: int = 0  # number of a new session's first span; ids of deleted spans are not reused
     _lock: RLock = field(default_factory=RLock)
 
@@ -57,19 +52,18 @@ class Stores:
         key = session if handle is None else handle
         with self._lock:
             self._forget_idle()
-            entry = self._entries.get(key) if key is not None else None
+            store = None if key is None else self._stores.get(key)
             # A session id must not work as a handle: another client may have got to know it.
-            if handle is not None and (entry is None or not handle.startswith(HANDLE)):
+            if handle is not None and (store is None or not handle.startswith(HANDLE)):
                 raise CallError(
                     "Nothing is held under this handle; what is not used for "
                     f"{self.limits.idle_s / 60:g} minutes is forgotten. Add the spans again: "
                     "add_span without evidence gives a new handle."
                 )
-            if entry is None or key is None:
-                return None
-            entry.used = self.clock()
-            self._entries.move_to_end(key)
-            return entry.store
+            if store is not None and key is not None:
+                store.used = self.clock()
+                self._stores.move_to_end(key)
+            return store
 
     def add(
         self,
@@ -104,14 +98,14 @@ class Stores:
             key = made or str(session)
             # If the session's evidence was deleted while it was idle, its ids must not be used for
             # other texts now: new ids begin above them.
-            store = EvidenceStore(self.limits, first=self._first)
+            store = EvidenceStore(self.limits, first=self._first, used=self.clock())
             span = store.add(text, note=note, place=place)
-            self._entries[key] = _Entry(store, self.clock())
+            self._stores[key] = store
             return span, made
 
     def _check_room(self, n_bytes: int, *, is_new: bool) -> None:
-        total = sum(each.store.n_bytes for each in self._entries.values())
-        if is_new and len(self._entries) >= self.limits.max_sessions:
+        total = sum(each.n_bytes for each in self._stores.values())
+        if is_new and len(self._stores) >= self.limits.max_sessions:
             full = f"{self.limits.max_sessions:,} sessions hold evidence, and that is the most"
         elif total + n_bytes > self.limits.max_total_bytes:
             full = (
@@ -124,10 +118,10 @@ class Stores:
 
     def _forget_idle(self) -> None:
         until = self.clock() - self.limits.idle_s
-        while self.forgets and self._entries:
-            key, oldest = next(iter(self._entries.items()))
+        while self.forgets and self._stores:
+            key, oldest = next(iter(self._stores.items()))
             if oldest.used > until:
                 break
-            del self._entries[key]
+            del self._stores[key]
             if not key.startswith(HANDLE):
-                self._first = max(self._first, oldest.store.next_number)
+                self._first = max(self._first, oldest.next_number)

@@ -107,11 +107,12 @@ class EvidenceStore:
 
     Attributes:
         n_bytes: Size of all spans in bytes of UTF-8.
+        used: Time of the last use, in seconds from any origin.
     """
 
-    def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:
+    def __init__(self, limits: StoreLimits, *, first: int = 0, used: float = 0.0) -> None:
         """Make an empty store; the id of its first span will be ``S`` followed by ``first``."""
-        self._limits, self._first = limits, first
+        self._limits, self._first, self.used = limits, first, used
         self._spans: dict[str, HeldSpan] = {}
         self.n_bytes = 0
 

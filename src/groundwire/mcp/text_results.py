@@ -46,8 +46,7 @@ def report_text(report: VerificationReport) -> str:
     n_flagged = sum(each.flagged for each in report.details)
     head = f"{n_flagged} of {len(report.details)} {report.setup.noun} are flagged"
     if report.truncated:
-        n = len(report.unscored)
-        head += f"; {n or 'some'} more were not verified, beyond max_claims"
+        head += f"; {len(report.unscored) or 'some'} more were not verified, beyond max_claims"
     by = ", ".join(filter(None, (report.setup.backend, one_line(report.setup.verifier_model))))
     by += describe_passing(report)
     head = f"{'FLAGGED' if report.flagged else 'Passed'}: {head}. Verifier: {by}."

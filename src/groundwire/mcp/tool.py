@@ -57,7 +57,6 @@ class ToolResult:
 
 def plain_error(error_type: str, error: str) -> ToolResult:
     """Make the result of a failed call of a tool whose output schema has no field for an error."""
-    del error_type
     return ToolResult(data=None, text=error, is_error=True)
 
 
@@ -100,10 +99,8 @@ class Tool:
         run: Callable[[Call, Any], ToolResult],
         title: str,
         *,
-        hidden: frozenset[str],
         more: str = "",
-        is_read_only: bool = True,
-        is_long: bool = False,
+        **options: Any,  # noqa: ANN401
     ) -> "Tool":
         """Make a tool from a function: its name, docstring and annotations describe the tool.
 
@@ -111,10 +108,8 @@ class Tool:
             run: Function of a call and ``own``, whose annotation is the model of the arguments. It
                 returns a :class:`ToolResult`, annotated with the model of the result's data.
             title: Title that people see.
-            hidden: Names of arguments that this server does not take.
             more: Sentence to add to the description.
-            is_read_only: Whether the tool changes nothing.
-            is_long: Whether the tool may work for long.
+            options: Further attributes of the tool, such as ``is_long``.
         """
         hints = get_type_hints(run, include_extras=True)
         return cls(
@@ -122,11 +117,9 @@ class Tool:
             title=title,
             description=" ".join(f"{run.__doc__} {more}".split()),
             arguments=hints["own"],
-            hidden=hidden,
             result=hints["return"].__metadata__[0],
             run=run,
-            is_read_only=is_read_only,
-            is_long=is_long,
+            **options,
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from groundwire.mcp.checking import answer_tool
 from groundwire.mcp.citing import citations_tool
 from groundwire.mcp.evidence_tools import holding_tools
 from groundwire.mcp.tool import Call, Tool, ToolResult
-from groundwire.mcp.verifying import audit_tool, detect_tool
+from groundwire.mcp.verifying import verifying_tools
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import FailureKind
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 def tools_of(backend: Backend) -> dict[str, Tool]:
     """Make the tools of a server: name → tool, in the order in which agents see them."""
-    tools = [make(backend) for make in (detect_tool, audit_tool, answer_tool, citations_tool)]
+    tools = [*verifying_tools(backend), answer_tool(backend), citations_tool(backend)]
     if backend.stores is not None:
         tools += holding_tools(backend, backend.stores)
     return {tool.name: tool for tool in tools}
@@ -29,8 +29,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
     """Run a call of a tool. If an error is raised, the result describes it, and is never a pass."""
     try:
-        known = tool.input_schema["properties"]
-        return tool.run(call, parse(tool.arguments, arguments, known))
+        return tool.run(call, parse(tool.arguments, arguments, tool.input_schema["properties"]))
     except NotVerifiedError as error:
         return tool.fails(error.error_type, error.message)
     except (ModelError, DetectionError) as error:

@@ -35,40 +35,37 @@ confidence is the step's own target. A trace without steps is not flagged."""
 _HELD = "Spans that are held are evidence with use_held_spans or span_ids."
 
 
-def detect_tool(backend: Backend) -> Tool:
-    """Make the tool ``detect_hallucination``."""
-    return Tool(
-        name="detect_hallucination",
-        title="Verify an answer by its citations",
-        description=_DETECT,
-        arguments=with_settings(DetectInput, OF_ANSWERS, backend.usual),
+def verifying_tools(backend: Backend) -> tuple[Tool, Tool]:
+    """Make the tools ``detect_hallucination`` and ``audit_trace_budget``."""
+    verifying_tool = partial(
+        Tool,
         hidden=backend.hidden,
         result=ReportResult,
-        run=lambda call, own: _verify(backend, call, own, AnswerSubject(own.answer)),
-        fails=lambda kind, error: _failed(backend, AnswerSubject(""), kind, error),
         is_open_world=backend.is_open_world,
         is_long=True,
     )
-
-
-def audit_tool(backend: Backend) -> Tool:
-    """Make the tool ``audit_trace_budget``."""
-    return Tool(
-        name="audit_trace_budget",
-        title="Verify the steps of a trace",
-        description=_AUDIT,
-        arguments=with_settings(AuditInput, OF_TRACES, backend.usual),
-        hidden=backend.hidden,
-        result=ReportResult,
-        run=lambda call, own: _verify(backend, call, own, TraceSubject(own.steps)),
-        fails=lambda kind, error: _failed(backend, TraceSubject([]), kind, error),
-        is_open_world=backend.is_open_world,
-        is_long=True,
+    return (
+        verifying_tool(
+            name="detect_hallucination",
+            title="Verify an answer by its citations",
+            description=_DETECT,
+            arguments=with_settings(DetectInput, OF_ANSWERS, backend.usual),
+            run=lambda call, own: _verify(backend, call, own, AnswerSubject(own.answer)),
+            fails=partial(_failed, backend, AnswerSubject("")),
+        ),
+        verifying_tool(
+            name="audit_trace_budget",
+            title="Verify the steps of a trace",
+            description=_AUDIT,
+            arguments=with_settings(AuditInput, OF_TRACES, backend.usual),
+            run=lambda call, own: _verify(backend, call, own, TraceSubject(own.steps)),
+            fails=partial(_failed, backend, TraceSubject([])),
+        ),
     )
 
 
 def _verify(backend: Backend, call: Call, arguments: SpansInput, subject: Subject) -> ToolResult:
-    evidence = given(arguments, backend, session=call.session)
+    evidence = given(arguments, arguments.spans, backend, session=call.session)
     report = run(
         subject,
         evidence.all,

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from groundwire.config.kinds import is_loopback
-from groundwire.errors import MissingExtraError
+from groundwire.errors import needs_extra
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 
@@ -56,10 +56,8 @@ class ChatClient:
         Raises:
             MissingExtraError: If the official client is not installed.
         """
-        try:
+        with needs_extra(what, "verify"):
             import openai
-        except ImportError as error:
-            raise MissingExtraError(what, "verify") from error
         self.base_url = base_url
         self._client = openai.OpenAI(
             api_key=api_key,

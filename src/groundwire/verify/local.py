@@ -208,7 +208,7 @@ class LocalVerifier:
         for key in keys:
             if len(waiting) == _MAX_WAITING:
                 yield waiting.popleft().result()
-            waiting.append(self._reader.workers.submit(self._answer, key))
+            waiting.append(self._reader.shared.workers.submit(self._answer, key))
         while waiting:
             yield waiting.popleft().result()
 

@@ -6,7 +6,7 @@ have the same tokenizer, features, labels and graph.
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -119,7 +119,7 @@ def relative_bias(buckets: Tensor) -> Tensor:
 
 def save_weights(model: Reader, weights: dict[str, Tensor], path: Path) -> None:
     """Write weights to a file, with the sizes of the reader's architecture in its metadata."""
-    stated = {_METADATA: json.dumps(model.sizes.to_dict())}
+    stated = {_METADATA: json.dumps(asdict(model.sizes))}
     save_file({n: t.contiguous() for n, t in weights.items()}, path, metadata=stated)
 
 

@@ -30,8 +30,9 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint
 
 from groundwire.engine.checkpoints import pinned_revision
+from groundwire.engine.classifier import Frame
 from groundwire.engine.token_classifier import TokenClassifierSession
-from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
+from groundwire.engine.windowing import QUESTION_SHARE, Window, plan_windows
 from groundwire.errors import InputError, ModelError
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import rows, sets

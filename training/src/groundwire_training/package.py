@@ -7,6 +7,7 @@ import argparse
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from torch import Tensor
@@ -138,7 +139,7 @@ def write_manifest(
         "languages": ["en"],
         "labels": list(LABELS),
         "feature_rules": FEATURE_RULES,
-        "architecture": sizes.to_dict(),
+        "architecture": asdict(sizes),
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from groundwire.config import Config, SettingOrigin, overrides_from_metadata
+from groundwire.config.kinds import written
 from groundwire.config.tenants import KINDS, METADATA
-from groundwire.config.tree import SETTINGS
 from groundwire.control.tenants.record import TenantRecord, over, read_stored_policy
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import HallucinationPlugin, Overrides
@@ -117,13 +117,13 @@ def _effective(
         value = getattr(own, name)
         if value is not None:
             # A tenant's limit of 0 means no limit; it is shown as null, like in the configuration.
-            written = None if name in _LIMITS and not value else KINDS[name].write(value)
-            return Effective(name=name, value=written, origin=where, warning=warning)
+            data = None if name in _LIMITS and not value else written(value)
+            return Effective(name=name, value=data, origin=where, warning=warning)
     path = setting_of(name)
     origin = config.origins.get(path, SettingOrigin())
     return Effective(
         name=name,
-        value=SETTINGS[path].kind.write(config.value(path)),
+        value=written(config.value(path)),
         origin=str(origin) if origin.is_default else f"configuration ({origin})",
         warning=warning,
         decisions=tuple(

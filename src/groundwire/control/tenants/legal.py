@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 from groundwire.config import read_overrides
+from groundwire.config.kinds import written
 from groundwire.config.tenants import KINDS
 from groundwire.control.tenants.errors import InvalidKeyError, InvalidTenantError, shown
 
@@ -102,8 +103,8 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
         )
     given = {name: value for name, value in raw.items() if value is not None or name not in KINDS}
     own = read_overrides(given)
-    written = {name: KINDS[name].write(getattr(own, name)) for name in given}
-    return {name: written.get(name) for name in raw}
+    data = {name: written(getattr(own, name)) for name in given}
+    return {name: data.get(name) for name in raw}
 
 
 def merge_policy(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from groundwire.detection.rows import RowError, as_row, parse_row, refuse_constant
-from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
+from groundwire.errors import DatasetError, GroundwireError, InputError, needs_extra
 from groundwire.text.files.reading import (
     DAMAGE,
     conversion,
@@ -282,10 +282,8 @@ def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
     if path.suffix == ".gz":
         problem = "Parquet is packed within, and never with gzip"
         raise DatasetError(path, None, problem, "Unpack it first: gunzip FILE")
-    try:
+    with needs_extra("Reading Parquet", "eval"):
         from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtraError("Reading Parquet", "eval") from error
     try:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from groundwire.config.tree import OpenIdConnect
 from groundwire.control.accounts import Accounts
 from groundwire.control.review.labels import Labels
-from groundwire.errors import GroundwireError, MissingExtraError
+from groundwire.errors import GroundwireError, needs_extra
 from groundwire.gateway.admin.app import MAX_BODY_BYTES, MAX_REQUESTS, create_admin_app
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.console import audit, budget, overview, people, review, sign_in, tenants
@@ -96,10 +96,8 @@ def _pages(control: ControlPlane, readiness: Readiness) -> Starlette:
 def _provider(settings: OpenIdConnect) -> "Provider | None":
     if settings.issuer is None:
         return None
-    try:
+    with needs_extra("oidc.issuer", "oidc"):
         from groundwire.gateway.console.oidc import Provider
-    except ImportError as error:
-        raise MissingExtraError("oidc.issuer", "oidc") from error
     return Provider(settings)
 
 

@@ -10,7 +10,7 @@ from math import inf
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from groundwire.config.kinds import KindError
+from groundwire.config.kinds import KindError, written
 from groundwire.config.tenants import KINDS
 from groundwire.control.accounts import AccountRole
 from groundwire.control.activity import DAY_S, Activity
@@ -221,7 +221,7 @@ def _changes(visit: Visit) -> dict[str, object]:
     if threshold := visit.form.get("threshold", ""):
         is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"
-        return {name: KINDS[name].write(KINDS[name].read(threshold))}
+        return {name: written(KINDS[name].read(threshold))}
     per_cent = visit.form.get("budget", "").replace("%", "").replace(",", ".").strip()
     if not per_cent:
         return {_BUDGET: None}
