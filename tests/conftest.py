@@ -21,6 +21,7 @@ from tests.postgres import postgres_url as postgres_url
 from tests.postgres import store_url as store_url
 from tests.tiers import NoServers, load_profile, put_into_tiers
 
+pytest.register_assert_rewrite("tests.browser")  # to show what a page has written
 load_profile()
 # Tests that name no reader use the small one, whether or not reader-base is installed.
 os.environ[READER_VARIABLE] = READER_SMALL

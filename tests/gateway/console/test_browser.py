@@ -228,7 +228,7 @@ def test_an_admin_sets_a_budget_and_uses_the_threshold_that_keeps_it(
         page.fill("#budget", "5")
         page.keyboard.press("Enter")
         page.locator("h2:text('At most 5 % of right answers blocked: broken')").wait_for()
-        picture(page, "console-budget", tmp_path)
+        picture(page, "console-budget", tmp_path, height=740)
         page.click("button:text('as the threshold')")
         page.locator("h2:text('the labels support it')").wait_for()
         page.click("text=Audit")

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Select, and_, delete, insert, select
+from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
@@ -52,10 +53,13 @@ class Labels:
 
     async def save(self, review: Review) -> Review:
         """Store the labels of a reviewer for an answer, in place of earlier ones."""
-        own = and_(labels.c.event_id == review.event_id, labels.c.account == review.account)
+        values = asdict(review)
+        saving = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(labels)
+        saving = saving.values(values).on_conflict_do_update(
+            index_elements=[labels.c.event_id, labels.c.account], set_=values
+        )
         async with self._store.writing() as connection:
-            await connection.execute(delete(labels).where(own))
-            await connection.execute(insert(labels).values(asdict(review)))
+            await connection.execute(saving)
         return review
 
     async def of(self, event_id: str) -> dict[str, Review]:
