@@ -15,7 +15,11 @@ from tests.gateway.wire import Script, completion
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 checks = pytest.importorskip("schemathesis.specs.openapi.checks")
 
-pytestmark = pytest.mark.nightly
+pytestmark = [
+    pytest.mark.nightly,
+    # Schemathesis itself calls random in strategies.
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
+]
 
 BOUNDED = settings(
     max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None
