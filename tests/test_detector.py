@@ -551,7 +551,7 @@ def test_ten_thousand_sources_are_all_within_reach(reader: Reader) -> None:
         assert (reference.source_id, reference.text) == (f"S{i}", fact)
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_a_source_of_5_megabytes_is_within_reach_from_end_to_end(reader: Reader) -> None:
     detector = looking_up(reader, LookupGraph())
     line = "Some copper harvest was sold to the violin maker of the town in autumn.\n"

@@ -14,7 +14,7 @@ from groundwire.control.store import Store
 from tests.control.store import rows
 from tests.postgres import PATIENCE_S, Postgres
 
-pytestmark = pytest.mark.merge
+pytestmark = pytest.mark.nightly
 
 N_TASKS = 150
 
@@ -164,7 +164,6 @@ print("ended")
 """
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_a_loop_that_ends_early_leaves_no_warning_and_no_thread(store_url: str, end: str) -> None:
     done = subprocess.run(

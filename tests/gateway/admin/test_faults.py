@@ -157,6 +157,7 @@ def require_recovery(own: Plane, key: str) -> None:
     assert own.failures == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ON_SQLITE)
 def test_a_fault_ends_as_the_page_says_and_mends_itself(
     planes: Planes, tmp_path: Path, name: str
@@ -221,6 +222,7 @@ ON_POSTGRESQL = {
 
 
 @postgres
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ON_POSTGRESQL)
 def test_a_fault_of_a_server_ends_as_the_page_says_and_mends_itself(
     planes: Planes, mortal_postgres: Postgres, name: str
@@ -293,6 +295,7 @@ ENDS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ENDS)
 def test_what_cannot_mend_itself_ends_the_start(planes: Planes, tmp_path: Path, name: str) -> None:
     assert rows()[name][0] == "ends with 2"
